@@ -120,7 +120,7 @@ def kind_of(columns: Sequence[str], kind: str | None = None) -> Kind:
     )
 
 
-Scale: TypeAlias = Literal["linear", "log", "normal_deviate"]
+Scale: TypeAlias = Literal["linear", "log", "logit", "normal_deviate"]
 
 # The axes to which each scale applies, for each kind that supports the scale.
 SCALED_AXES: dict[Scale, dict[str, tuple[str, ...]]] = {
@@ -130,7 +130,9 @@ SCALED_AXES: dict[Scale, dict[str, tuple[str, ...]]] = {
         "gain": ("x",),
         "lift": ("x",),
         "lift_chart": ("x",),
+        "calibration": ("x", "y"),
     },
+    "logit": {"calibration": ("x", "y")},
     "normal_deviate": {"roc": ("x", "y"), "det": ("x", "y")},
 }
 
@@ -145,10 +147,13 @@ def scale_of(kind: Kind, scale: Scale | None) -> Scale:
     check_choice("scale", scale, [None, *get_args(Scale)])
     axes_by_kind = SCALED_AXES.get(scale)
     if axes_by_kind is not None and kind.name not in axes_by_kind:
+        kinds = ", ".join(repr(name) for name in axes_by_kind if name in KINDS)
+        charts = [f"kind={kinds}"] if kinds else []
+        charts += ["tables of calibration"] if "calibration" in axes_by_kind else []
         raise OptionValueError.compose(
             "scale",
             scale,
             f"charts of {kind.y} against {kind.x} do not have this scale",
-            f"The scale is available for kind={', '.join(map(repr, axes_by_kind))}.",
+            f"The scale is available for {' and for '.join(charts)}.",
         )
     return scale

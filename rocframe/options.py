@@ -456,6 +456,15 @@ HINTS_OF_FUNCTIONS = {
         ("confusion_matrix", name): "For a threshold of scores, use curve(…).roc.at(threshold=0.5)."
         for name in ("threshold", "thresholds", "cutoff", "cutoffs")
     },
+    (
+        "chart",
+        "hull",
+    ): "Add the chart of the hull: curves.roc.chart() + curves.roc.hull().roc.chart().",
+    **{
+        ("chart", name): "Add the chart of the lines: curves.roc.chart() + "
+        "curves.roc.iso_lines(costs=…, prevalence=…).roc.chart()."
+        for name in ("costs", "prevalence")
+    },
     **{
         (function, "maximize"): "Pass the metric as rule=; set minimize=True for the lowest value."
         for function in ("operating_point", "transfer", "intervals")

@@ -15,7 +15,7 @@ from rocframe.areas.area import ROC_AREAS, area_of_mean
 from rocframe.charts.axes import (
     CALIBRATION_PLANE,
     Plane,
-    PlotAxis,
+    calibration_plane,
     choose_plane,
     common_axis,
     free_axis,
@@ -45,6 +45,7 @@ from rocframe.charts.labels import (
     level_text,
     tooltip,
 )
+from rocframe.charts.layer_chart import MEAN_LINE
 from rocframe.charts.style import BAND_OPACITY, with_key
 from rocframe.curves.thinning import corner_points
 from rocframe.frames import collect_frame, column, number_keys
@@ -87,8 +88,7 @@ def mean_chart(
     if mean is None:
         average = cast("MetricAverage", metric_average_of(table.columns))
         long, mean = _one_mean_column(table, average)
-        scale_of(mean.kind, options.scale)
-        plane = _metric_plane(table, average, mean.kind)
+        plane = _metric_plane(table, average, mean.kind, options)
         options = metric_channels(options, mean.by, len(average.averaged))
         table = long
     averaged = tuple(side for side in ("x", "y") if getattr(mean.kind, side) in mean.averaged)
@@ -120,7 +120,7 @@ def mean_chart(
     layers = [
         *limit_layers(plot, intervals if limited else "", limit_columns(fields)),
         *chance_layers(plane),
-        line_layer(plot, strokeWidth=MEAN_WIDTH),
+        _mean_line(plot, area),
         points,
     ]
     with_intervals = f" with {intervals}" if limited else ""
@@ -135,6 +135,14 @@ def mean_chart(
             groups.captions_text() or area,
         ],
     )
+
+
+def _mean_line(plot: CurvePlot, area: str) -> Any:
+    """Draw the averaged curves; without colors of groups, the mean has a legend."""
+    line = line_layer(plot, strokeWidth=MEAN_WIDTH, style=MEAN_LINE)
+    if plot.groups.color is not None:
+        return line
+    return with_key(line, f"mean ({area})" if area else "mean", "line", MEAN_WIDTH)
 
 
 def plot_with_limits(
@@ -201,7 +209,7 @@ def limit_layers(plot: CurvePlot, key: str, ends: Mapping[str, tuple[str, str]])
     both limits for each axis that has limits.
     """
     plane = plot.plane
-    limits = {
+    limits: dict[str, dict[str, Any]] = {
         side: {
             side: channel(field=plane.field(ends[side][0]), type="quantitative"),
             f"{side}2": second(field=plane.field(ends[side][1])),
@@ -376,15 +384,21 @@ def _one_mean_column(
     return long, CurveAverage(by=by, kind=kind, averaged=(y,), sides=False)
 
 
-def _metric_plane(table: pl.DataFrame, average: MetricAverage, kind: Kind) -> Plane:
+def _metric_plane(
+    table: pl.DataFrame, average: MetricAverage, kind: Kind, options: ChartOptions
+) -> Plane:
     """Return the axes of averaged metrics: from 0 to 1 for rates, else the range of the values."""
+
+    def values(name: str, *ends: str) -> NDArray[np.float64]:
+        columns = [table.get_column(one).fill_null(nan).to_numpy() for one in (name, *ends)]
+        return np.concatenate(columns)
+
+    limits = [(name, f"{name}_lower", f"{name}_upper") for name in average.averaged]
     if (kind.x, kind.y) == (CALIBRATION_PLANE.x.name, CALIBRATION_PLANE.y.name):
-        return CALIBRATION_PLANE
-
-    def axis(name: str, *ends: str) -> PlotAxis:
-        values = [table.get_column(one).fill_null(nan).to_numpy() for one in (name, *ends)]
-        return free_axis(name, np.concatenate(values))
-
-    axes = [axis(name, f"{name}_lower", f"{name}_upper") for name in average.averaged]
+        table = table.drop_nulls(kind.y)
+        all_values = np.concatenate([values(kind.x), values(*limits[0])])
+        return calibration_plane(all_values.round(7).tolist(), options.scale)
+    scale_of(kind, options.scale)
+    axes = [free_axis(name, values(name, *ends)) for name, *ends in limits]
     y = replace(common_axis(MEAN, axes), name=kind.y)
-    return Plane(kind=kind, x=axis(average.fixed), y=y)
+    return Plane(kind=kind, x=free_axis(average.fixed, values(average.fixed)), y=y)

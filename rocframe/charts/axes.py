@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field, replace
-from math import inf, isfinite
+from decimal import Decimal
+from math import ceil, floor, inf, isfinite, isnan, log
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
 import numpy as np
 import polars as pl
 
-from rocframe.charts.labels import datum, escape_field, short_name
+from rocframe.charts.labels import datum, escape_field, finite, short_name
+from rocframe.curves.bins import nice_step
 from rocframe.curves.display import axis_positions, scale_values
 from rocframe.errors import OptionValueError
 from rocframe.inference.confidence import STANDARD_NORMAL
@@ -20,7 +23,7 @@ from rocframe.rates import CONFUSION, COUNT_METRICS, NAMES, TOTALS, CountRatio
 from rocframe.schemas.columns import THRESHOLD
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -40,6 +43,20 @@ LOG_STARTS = (0.01, 0.001, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9)
 # minus each of these rates.
 DEVIATE_TICKS = (1e-5, 1e-4, 0.001, 0.01, 0.05, 0.2)
 LOG_TICKS = (*reversed(LOG_STARTS), 0.1, 1.0)
+# Ends and ticks of axes of logarithms and of logits; see `calibration_plane`.
+SMALL_RATES = tuple(float(f"{digit}e-{power}") for power in range(9, 0, -1) for digit in (1, 2, 5))
+LOG_ENDS = (*SMALL_RATES, 1.0)
+LOGIT_ENDS = (*SMALL_RATES, *(round(1 - rate, 9) for rate in reversed(SMALL_RATES[:-1])))
+POWERS = frozenset(
+    {*SMALL_RATES[::3], 0.5, *(round(1 - rate, 9) for rate in SMALL_RATES[::3]), 1.0}
+)
+MAX_RATE_TICKS = 8  # if there are more ticks, only those in POWERS are shown
+LOGIT_LABELS = "format(1 / (1 + exp(-datum.value)), datum.value > 6.9 ? '.6~r' : '.3~r')"
+# Scales that draw a computed field: the suffix of its name, and its Vega expression.
+COMPUTED: dict[str, tuple[str, str]] = {
+    "normal_deviate": ("deviate", "quantileNormal({0})"),
+    "logit": ("logit", "log({0} / (1 - {0}))"),
+}
 # Rates above 99.9 % have five digits, because three digits would round 99.99 % to 100 %.
 PERCENT_LABELS = "format(cumulativeNormal(datum.value), datum.value > 3.1 ? '.5~p' : '.3~p')"
 
@@ -71,7 +88,8 @@ class PlotAxis:
     `nice` extends the range to round numbers. `zoomed` is True if `x_domain` or `y_domain` sets the
     range. `clipped` is True if marks outside the range are cut off also without these options.
     `per_panel` is True if Vega-Lite chooses a separate range for each panel. `ticks` are the values
-    with a tick; by default, Vega-Lite chooses them.
+    with a tick; by default, Vega-Lite chooses them. `padding` is the length of the free
+    space beyond both ends, in pixels.
     """
 
     name: str
@@ -84,6 +102,7 @@ class PlotAxis:
     clipped: bool = False
     per_panel: bool = False
     ticks: tuple[float, ...] = ()
+    padding: float = 0.0
 
     @property
     def is_normal_deviate(self) -> bool:
@@ -92,8 +111,8 @@ class PlotAxis:
 
     @property
     def field(self) -> str:
-        """The drawn field: the rate, or its normal deviate."""
-        return deviate(self.name) if self.is_normal_deviate else self.name
+        """The drawn field: the rate, or the field computed from it."""
+        return computed_field(self.name, self.scale)
 
     @property
     def excludes_zero(self) -> bool:
@@ -116,11 +135,11 @@ class PlotAxis:
         lowest, highest = (-inf, inf) if self.nice else (0.0, 1.0)
         outside = not (lowest <= low and high <= highest and isfinite(high - low))
         outside |= self.excludes_zero and low <= 0
-        outside |= self.is_normal_deviate and high >= 1
+        outside |= self.scale in COMPUTED and high >= 1
         if outside:
             ends = "finite numbers" if self.nice else "numbers from 0 to 1"
             if self.excludes_zero:
-                highest_end = "below" if self.is_normal_deviate else "not above"
+                highest_end = "below" if self.scale in COMPUTED else "not above"
                 ends = f"numbers above 0 and {highest_end} 1"
             problem = f"expected {ends} on this axis ({inside_sentence(self.title)})"
             raise OptionValueError.compose(argument, domain, problem, example)
@@ -132,7 +151,9 @@ class PlotAxis:
         return axis_positions(values, low, high, self.scale)
 
     def coordinate(self, rate: float) -> float:
-        """Return a rate in the units of the axis: its normal deviate, or the rate itself."""
+        """Return a rate in the units of the axis: its normal deviate or logit, or the rate."""
+        if self.scale == "logit":
+            return round(log(rate / (1 - rate)), 6)
         return round(STANDARD_NORMAL.inv_cdf(rate), 6) if self.is_normal_deviate else rate
 
     def channel(self) -> dict[str, Any]:
@@ -141,6 +162,7 @@ class PlotAxis:
         if self.scale == "log":
             scale = alt.Scale(type="log", domain=domain, nice=False)
             values = [tick for tick in LOG_TICKS if self.low <= tick <= self.high]
+            values = list(self.ticks) if self.ticks and not self.zoomed else values
             ticks: dict[str, Any] = {"values": values} if len(values) > 1 else {"tickCount": TICKS}
             axis = alt.Axis(format="~g", **ticks, labelFlush=False)
         else:
@@ -155,6 +177,13 @@ class PlotAxis:
             values = [self.coordinate(rate) for rate in rates if self.low <= rate <= self.high]
             values = values if len(values) > 1 else domain
             axis = alt.Axis(values=values, labelExpr=PERCENT_LABELS, labelFlush=False)
+        elif self.scale == "logit":
+            rates = [*rate_ticks([rate for rate in LOGIT_ENDS if self.low <= rate <= self.high])]
+            values = [self.coordinate(rate) for rate in rates]
+            values = values if len(values) > 1 else domain
+            axis = alt.Axis(values=values, labelExpr=LOGIT_LABELS, labelFlush=False)
+        if self.padding:
+            scale["padding"] = self.padding
         return {"type": "quantitative", "title": self.title, "scale": scale, "axis": axis}
 
 
@@ -257,31 +286,75 @@ class Plane:
         }
 
     def field(self, name: str) -> str:
-        """Return the drawn field of a rate: the rate, or its normal deviate."""
-        return deviate(name) if self.x.is_normal_deviate else name
+        """Return the drawn field of a rate: the rate, or the field computed from it."""
+        return computed_field(name, self.x.scale)
 
     def deviates(self, *more: str) -> dict[str, str]:
-        """Return Vega expressions of the normal deviates of the axes and of the rates `more`.
+        """Return Vega expressions of the computed fields of the axes and of the rates `more`.
 
         The result is empty for axes of other scales.
         """
-        if not self.x.is_normal_deviate:
+        if self.x.scale not in COMPUTED:
             return {}
+        formula = COMPUTED[self.x.scale][1]
         names = (self.x.name, self.y.name, *more)
-        return {deviate(name): f"quantileNormal({datum(name)})" for name in names}
+        return {self.field(name): formula.format(datum(name)) for name in names}
 
 
-# The axes of calibration curves.
+# The axes of calibration curves from 0 to 1.
 CALIBRATION_PLANE = Plane(
     kind=Kind(name="calibration", title="Calibration", x="score_mean", y="event_rate"),
     x=PlotAxis(name="score_mean", title="Score"),
-    y=PlotAxis(name="event_rate", title="Event rate", ticks=(0, 0.2, 0.4, 0.6, 0.8, 1)),
+    y=PlotAxis(name="event_rate", title="Event rate"),
 )
 
 
-def deviate(name: str) -> str:
-    """Return the field of the normal deviate of a rate."""
-    return f"{name}_deviate"
+def calibration_plane(values: Iterable[Any], scale: Scale | None) -> Plane:
+    """Return the axes of calibration curves: equal ranges with round ends around all `values`.
+
+    Rates of 0, and of 1 on an axis of logits, have no position on axes that exclude them.
+    """
+    plane = CALIBRATION_PLANE
+    name = scale_of(plane.kind, scale)
+    known = [value for value in finite(values) if not isnan(value)]
+    if name == "linear":
+        ticks = _round_ticks(known)
+    else:
+        ends = LOG_ENDS if name == "log" else LOGIT_ENDS
+        inside = [min(value, ends[-1]) for value in known if 0 < value < 1 or value == ends[-1]]
+        start = max(bisect_right(ends, min(inside, default=0.01)) - 1, 0)
+        stop = max(bisect_left(ends, max(inside, default=1.0)), start + 1)
+        start, stop = min(start, len(ends) - 2), min(stop, len(ends) - 1)
+        ticks = ends[start : stop + 1]
+    shown = ticks if name == "linear" else rate_ticks(ticks)
+    sides = {
+        side: replace(
+            getattr(plane, side), low=ticks[0], high=ticks[-1], scale=name, ticks=tuple(shown)
+        )
+        for side in ("x", "y")
+    }
+    return replace(plane, **sides)
+
+
+def _round_ticks(values: Sequence[float]) -> Sequence[float]:
+    """Return the ticks of a linear axis of rates: round numbers, the first and last at its ends."""
+    low, high = min(values, default=0.0), max(values, default=1.0)
+    low, high = (0.0, high or 1.0) if low == high else (low, high)
+    step = nice_step((high - low) / TICKS)
+    first = floor(Decimal(repr(low)) / step)
+    last = max(ceil(Decimal(repr(high)) / step), first + 1)
+    return [float(i * step) for i in range(first, last + 1)]
+
+
+def rate_ticks(rates: Sequence[float]) -> Sequence[float]:
+    """Return at most about MAX_RATE_TICKS of the rates, such as powers of ten."""
+    powers = [rate for rate in rates if rate in POWERS]
+    return powers if len(rates) > MAX_RATE_TICKS and len(powers) > 1 else rates
+
+
+def computed_field(name: str, scale: Scale) -> str:
+    """Return the field that axes of a scale draw for a rate, such as its normal deviate."""
+    return f"{name}_{COMPUTED[scale][0]}" if scale in COMPUTED else name
 
 
 def linear_axis(ticks: int = TICKS) -> alt.Axis:

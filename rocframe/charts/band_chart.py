@@ -13,6 +13,7 @@ from rocframe.charts.average_chart import (
 from rocframe.charts.axes import roc_plane
 from rocframe.charts.curve_layers import chance_layers, chance_text, hover_layer, line_layer
 from rocframe.charts.labels import RATE_FORMAT, tooltip
+from rocframe.charts.layer_chart import ESTIMATE
 from rocframe.text import format_count, format_percent
 
 if TYPE_CHECKING:
@@ -37,7 +38,11 @@ POINT_COLUMNS = {
 def band_chart(
     table: pl.DataFrame, layout: Table, options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:
-    """Draw each curve with its band. If both axes have limits, draw bars instead of a band."""
+    """Draw each curve with its band.
+
+    If both axes have limits, crosses show them instead of a band. There is no line then, because a
+    line through few thresholds is not the curve.
+    """
     plane = roc_plane(options)
     both = table.get_column("fpr_lower").null_count() < table.height
     averaged = ("x", "y") if both else ("y",)
@@ -49,7 +54,7 @@ def band_chart(
     layers = [
         *limit_layers(plot, _band_text(table, "ci_level", "scope"), limit_columns(fields)),
         *chance_layers(plane),
-        line_layer(plot, strokeWidth=CURVE_WIDTH),
+        *([] if both else [line_layer(plot, strokeWidth=CURVE_WIDTH, style=ESTIMATE)]),
         hover_layer(plot),
     ]
     bands = _band_text(table, "ci_level", "scope", "band")

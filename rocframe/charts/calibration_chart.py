@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
@@ -16,26 +17,20 @@ from rocframe.charts.average_chart import (
     PANEL_OPACITY,
     interval_caption,
 )
-from rocframe.charts.axes import CALIBRATION_PLANE, zoom_plane
+from rocframe.charts.axes import calibration_plane, zoom_plane
 from rocframe.charts.curve_chart import curves_of
-from rocframe.charts.curve_layers import CurvePlot, chance_layers, chance_text
-from rocframe.charts.groups import read_groups
-from rocframe.charts.labels import (
-    COUNT_FORMAT,
-    RATE_FORMAT,
-    inline_data,
-    json_numbers,
-    tooltip,
-)
-from rocframe.charts.layer_chart import LayerChart
+from rocframe.charts.curve_data import LAYER
+from rocframe.charts.curve_layers import NO_TOOLTIP, CurvePlot, chance_layers, chance_text
+from rocframe.charts.groups import CURVE, read_groups
+from rocframe.charts.labels import COUNT_FORMAT, RATE_FORMAT, finite, json_numbers, tooltip
 from rocframe.charts.match_rows import match_rows
-from rocframe.charts.style import BACKGROUND, BAND_OPACITY, MUTED, with_key
+from rocframe.charts.style import BACKGROUND, BAND_OPACITY, REFERENCE_COLOR, with_key
 from rocframe.curves.bins import score_bins
 from rocframe.curves.table import check_ends, curve_layout
 from rocframe.errors import OptionValueError
 from rocframe.frames import check_keys, column, number_keys
 from rocframe.schemas.columns import THRESHOLD
-from rocframe.schemas.curves import CURVE
+from rocframe.schemas.curves import CURVE as CURVE_TABLE
 from rocframe.schemas.recognition import table_of
 from rocframe.text import format_count
 
@@ -44,31 +39,25 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from rocframe.charts.axes import Plane
     from rocframe.charts.chart import ChartOptions
+    from rocframe.charts.layer_chart import LayerChart
     from rocframe.schemas.table_type import Table
 
 BIN_METHOD = "method"
-# For each field of a point, its column in a table of `calibration`.
-CALIBRATION_POINTS = {
-    "x": "score_mean",
-    "y": "event_rate",
-    "y_low": "lower",
-    "y_high": "upper",
-    "left": "score_min",
-    "right": "score_max",
-    "n": "n",
-}
-# Tables that were computed with `consistency=True` also have these columns.
-CONSISTENCY_POINTS = {
-    "consistency_low": "consistency_lower",
-    "consistency_high": "consistency_upper",
-}
+# The columns of the table in the data of the chart. Only tables that were computed with
+# `consistency=True` have the last two columns.
+LIMIT_COLUMNS, CONSISTENCY = ("lower", "upper"), ("consistency_lower", "consistency_upper")
+POINT_COLUMNS = ("score_mean", "event_rate", *LIMIT_COLUMNS, "score_min", "score_max", "n")
 CONSISTENCY_TEXT = "limits for calibrated scores"
-# The values of the field `part` of a record: a bin, a level of an isotonic regression, a point of a
+# The values of the field LAYER of a record: a bin, a level of an isotonic regression, a point of a
 # smooth curve, an end of a level, a bar of one score, and a bar of a range of scores.
 BIN, LEVEL, SMOOTH, LEVEL_END = "bin", "level", "smooth", "level end"
 THIN_BAR, WIDE_BAR = "thin bar", "wide bar"
 POINT_PARTS = {"isotonic": LEVEL, "loess": SMOOTH, "kernel": SMOOTH}  # by method; else bins
+SEGMENT = "_segment"  # the number of gaps before a point of a smooth curve
+HIDDEN = "_hidden"  # marks the records with a rate that has no position on the axes
+CLASS, BASE, END = "_class", "_base", "_end"  # fields of bars
 POSITIVES, NEGATIVES = "positives", "negatives"
 BARS_TEXT = "Bars: scores of positives above, of negatives below"
 SCORE_CURVES_HINT = (
@@ -79,6 +68,7 @@ BAR_MARGIN = 0.16  # height of the bars above and below the curves, as a share o
 GAP = 0.12  # share of a lane of bars that is empty
 MAX_LANES = 8  # bars in more lanes are too short to be read
 MAX_THIN_BARS = 100  # the distribution of more distinct scores has wide bars
+LIMIT_RATIO = 100  # of the smallest rate to the smallest limit that extends an axis without 0
 POINT_AREA, THIN_WIDTH, LINE_WIDTH = 50, 1.5, 2  # of marks, in square pixels and in pixels
 
 
@@ -88,10 +78,10 @@ def calibration_chart(
     """Draw event rates against scores, and the distribution of the scores of both classes."""
     table = table.sort(*map(column, layout.by), "bin", maintain_order=True)
     keys, number = number_keys(table, layout.by)
-    groups = read_groups(keys, layout.by, table.columns, options)
-    curves: list[dict[str, Any]] = [{"curve": i} for i in range(keys.height)]
+    taken = (*POINT_COLUMNS, *CONSISTENCY)
+    groups = read_groups(keys, layout.by, table.columns, options, taken)
+    curves: list[dict[str, Any]] = [{CURVE: i} for i in range(keys.height)]
     groups.name(curves)
-    plane = zoom_plane(CALIBRATION_PLANE, options)
     points = point_records(table, number)
     bars = (
         _bars_of_bins(points)
@@ -100,14 +90,23 @@ def calibration_chart(
     )
     n_lanes = groups.max_curves(curves, groups.panel)
     is_shown = 0 < n_lanes <= MAX_LANES and options.y_domain is None
-    bars = _place_bars(bars, _lanes(curves, groups.panel), n_lanes) if is_shown else []
-    records = [*points, *level_ends(points), *bars]
+    bars = [bar for bar in bars if bar["n"] > 0] if is_shown else []
+    plane = zoom_plane(_full_plane(points, bars, options), options)
+    bars = _visible_bars(bars, plane)
+    if bars:
+        plane = replace(plane, y=replace(plane.y, padding=BAR_MARGIN * groups.side))
+        _place_bars(bars, _lanes(curves, groups.panel), n_lanes)
+    records = [*points, *level_ends(points)]
+    hidden = _hide(records, plane) if plane.excludes_zero else []
+    records = [*(one for one in records if _is_inside(one["score_mean"], plane)), *bars]
     groups.name(records)
     plot = CurvePlot(plane=plane, records=records, groups=groups)
-    has_consistency = any(point.get("consistency_low") is not None for point in points)
-    has_limits = any(point["y_low"] is not None for point in points)
+    has_consistency = any(point.get(CONSISTENCY[0]) is not None for point in points)
+    has_limits = any(point["lower"] is not None for point in points)
     interval = interval_caption(table) if has_limits else ""
-    is_drawn = {record["curve"] for record in points}
+    is_drawn = {record[CURVE] for record in points}
+    undrawn = [name for i, name in enumerate(groups.names(len(curves))) if i not in is_drawn]
+    undrawn += hidden
     return plot.with_titles(
         _calibration_layers(plot, interval, n_lanes),
         title="Calibration",
@@ -119,56 +118,98 @@ def calibration_chart(
             f"Dotted lines: {CONSISTENCY_TEXT}" if has_consistency else "",
             BARS_TEXT if bars else "",
         ],
-        undrawn=[name for i, name in enumerate(groups.names(len(curves))) if i not in is_drawn],
+        undrawn=undrawn,
     )
+
+
+def _full_plane(
+    points: Sequence[Mapping[str, Any]], bars: Sequence[Mapping[str, Any]], options: ChartOptions
+) -> Plane:
+    """Return the axes of all points, limits and bars, without `x_domain` and `y_domain`.
+
+    On scales without 0, limits more than 100 times smaller than all rates do not extend the axes.
+    """
+    names = ("score_mean", "event_rate")
+    ends = {WIDE_BAR: ("score_min", "score_max"), LEVEL: (*names, "score_min", "score_max")}
+    ends[THIN_BAR] = names[:1]
+    values = [one[name] for one in [*points, *bars] for name in ends.get(one[LAYER], names)]
+    limits = [one.get(name) for one in points for name in (*LIMIT_COLUMNS, *CONSISTENCY)]
+    if options.scale in {"log", "logit"}:
+        lowest = min((value for value in values if value > 0), default=0) / LIMIT_RATIO
+        limits = [value for value in finite(limits) if value >= lowest]
+    return calibration_plane([*values, *limits], options.scale)
+
+
+def _hide(records: Sequence[dict[str, Any]], plane: Plane) -> list[str]:
+    """Mark the records whose event rate has no position on the axes; return texts about them.
+
+    Their confidence limits are drawn. Levels start and end at the ends of the x axis, if necessary.
+    """
+    values = "0 or 1" if plane.y.scale == "logit" else "0"
+    for record in records:
+        if record[LAYER] == LEVEL_END:
+            record["score_mean"] = min(max(record["score_mean"], plane.x.low), plane.x.high)
+        if not _is_inside(record["event_rate"], plane):
+            record[HIDDEN] = True
+    points = [one for one in records if one[LAYER] != LEVEL_END]
+    hidden = {
+        "event rate": sum(HIDDEN in one for one in points),
+        "score": sum(not _is_inside(one["score_mean"], plane) for one in points),
+    }
+    return [f"{format_count(n, name)} of {values}" for name, n in hidden.items() if n]
+
+
+def _is_inside(rate: float, plane: Plane) -> bool:
+    """Return whether a rate or a score has a position on the axes."""
+    scale = plane.y.scale
+    return scale == "linear" or (rate > 0 and (rate < 1 or scale == "log"))
 
 
 def point_records(table: pl.DataFrame, curve: NDArray[np.int64]) -> list[dict[str, Any]]:
     """Return a record for each row with an event rate; `curve` are the numbers of the groups.
 
-    The field `order` is the position of the point in the line of its group. A smooth curve has a
-    gap at points without an event rate; the field `segment` is the number of gaps before the point.
+    A smooth curve has a gap at points without an event rate.
     """
     known = pl.col("event_rate").is_not_null() & pl.col("score_mean").is_not_null()
     has_method = BIN_METHOD in table.columns
-    fields = {
-        field: name
-        for field, name in (CALIBRATION_POINTS | CONSISTENCY_POINTS).items()
-        if name in table.columns
-    }
+    names = [name for name in (*POINT_COLUMNS, *CONSISTENCY) if name in table.columns]
     rows = table.select(
-        pl.Series("curve", curve),
+        pl.Series(CURVE, curve),
         (pl.col(BIN_METHOD) if has_method else pl.lit(None)).alias(BIN_METHOD),
-        (~known).cum_sum().alias("segment"),
-        *(pl.col(name).alias(field) for field, name in fields.items()),
-    ).filter(pl.col("x").is_not_null() & pl.col("y").is_not_null())
+        (~known).cum_sum().alias(SEGMENT),
+        *names,
+    ).filter(pl.col("event_rate").is_not_null() & pl.col("score_mean").is_not_null())
     records = []
-    for order, row in enumerate(rows.to_dicts()):
+    for row in rows.to_dicts():
         part = POINT_PARTS.get(row.pop(BIN_METHOD), BIN)
         if part != SMOOTH:
-            row.pop("segment")
-        numbers = dict(zip(row, json_numbers(row.values()), strict=True))
-        records.append({**numbers, "part": part, "order": order})
+            row.pop(SEGMENT)
+        records.append(dict(zip(row, json_numbers(row.values()), strict=True)) | {LAYER: part})
     return records
 
 
 def level_ends(points: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return a record for each end of a level of an isotonic regression: the points of its line."""
     return [
-        {"curve": one["curve"], "part": LEVEL_END, "order": 2 * one["order"] + i} | point
+        {
+            CURVE: one[CURVE],
+            LAYER: LEVEL_END,
+            "score_mean": one[end],
+            "event_rate": one["event_rate"],
+        }
         for one in points
-        if one["part"] == LEVEL
-        for i, point in enumerate({"x": one[end], "y": one["y"]} for end in ("left", "right"))
+        if one[LAYER] == LEVEL
+        for end in ("score_min", "score_max")
     ]
 
 
 def _bars_of_bins(points: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return a bar for the positives and one for the negatives of each bin, at its mean score."""
     return [
-        _bar(one["curve"], side, (one["x"], one["x"]), one["n"] * share)
+        _bar(one[CURVE], side, (one["score_mean"],) * 2, one["n"] * share)
         for one in points
-        if one["part"] != SMOOTH
-        for side, share in ((POSITIVES, one["y"]), (NEGATIVES, 1 - one["y"]))
+        if one[LAYER] != SMOOTH
+        for side, share in ((POSITIVES, one["event_rate"]), (NEGATIVES, 1 - one["event_rate"]))
     ]
 
 
@@ -179,7 +220,7 @@ def _bars_of_curves(scores: object, keys: pl.DataFrame, by: Sequence[str]) -> li
     distinct score, or for each of 20 bins if a curve has more than MAX_THIN_BARS distinct scores.
     """
     layout = table_of(scores.columns) if isinstance(scores, pl.DataFrame) else None
-    if not isinstance(scores, pl.DataFrame) or layout is None or layout.type is not CURVE:
+    if not isinstance(scores, pl.DataFrame) or layout is None or layout.type is not CURVE_TABLE:
         raise OptionValueError.compose(
             "scores", scores, "expected a curve table", SCORE_CURVES_HINT
         )
@@ -211,9 +252,29 @@ def _bars_of_curves(scores: object, keys: pl.DataFrame, by: Sequence[str]) -> li
 
 def _bar(curve: int, side: str, ends: Sequence[float], count: float) -> dict[str, Any]:
     """Return the record of a bar of `count` rows whose scores are between `ends`."""
-    numbers = dict(zip(("left", "right", "n"), json_numbers([*ends, count]), strict=True))
-    part = THIN_BAR if numbers["left"] == numbers["right"] else WIDE_BAR
-    return {"curve": curve, "part": part, "side": side, **numbers}
+    low, high, n = json_numbers([*ends, count])
+    bar = {CURVE: curve, CLASS: side, "n": n}
+    if low == high:
+        return bar | {LAYER: THIN_BAR, "score_mean": low}
+    return bar | {LAYER: WIDE_BAR, "score_min": low, "score_max": high}
+
+
+def _visible_bars(bars: Sequence[dict[str, Any]], plane: Plane) -> list[dict[str, Any]]:
+    """Return the bars that have a position on the x axis; wide bars start at its lower end."""
+    if not plane.excludes_zero:
+        return list(bars)
+    low, high = plane.x.low, plane.x.high
+    visible = []
+    for bar in bars:
+        if bar[LAYER] == WIDE_BAR and bar["score_max"] > low:
+            ends = {
+                "score_min": max(bar["score_min"], low),
+                "score_max": min(bar["score_max"], high),
+            }
+            visible.append(bar | ends)
+        elif bar[LAYER] == THIN_BAR and _is_inside(bar["score_mean"], plane):
+            visible.append(bar)
+    return visible
 
 
 def _lanes(curves: Sequence[Mapping[str, Any]], panel: str | None) -> list[int]:
@@ -221,83 +282,113 @@ def _lanes(curves: Sequence[Mapping[str, Any]], panel: str | None) -> list[int]:
     n_before: Counter[Any] = Counter()
     lanes = []
     for curve in curves:
-        name = None if panel is None else curve[panel]
+        name = panel and curve[panel]
         lanes.append(n_before[name])
         n_before[name] += 1
     return lanes
 
 
-def _place_bars(
-    bars: Sequence[dict[str, Any]], lanes: Sequence[int], n_lanes: int
-) -> list[dict[str, Any]]:
-    """Return the bars that have rows, with the y coordinates `base` and `end`.
+def _place_bars(bars: Sequence[dict[str, Any]], lanes: Sequence[int], n_lanes: int) -> None:
+    """Add the fields `_base` and `_end` to bars: shares of the space above or below the curves.
 
-    Each curve has a lane above and a lane below the chart. The longest bar of each class fills it.
+    Each curve has a lane in this space. The longest bar of each class fills it.
     """
     longest: dict[Any, float] = {}
     for bar in bars:
-        key = bar["curve"], bar["side"]
+        key = bar[CURVE], bar[CLASS]
         longest[key] = max(longest.get(key, 0), bar["n"])
-    height = BAR_MARGIN / n_lanes
-    records = []
     for bar in bars:
-        if not bar["n"] > 0:
-            continue
-        length = bar["n"] / longest[bar["curve"], bar["side"]] * height * (1 - GAP)
-        lane = lanes[bar["curve"]]
-        if bar["side"] == POSITIVES:
-            base = 1 + height * (n_lanes - 1 - lane + GAP / 2)
-            end = base + length
-        else:
-            base = -height * (lane + GAP / 2)
-            end = base - length
-        base, end = json_numbers([base, end])
-        records.append({**bar, "base": base, "end": end})
-    return records
+        lane = lanes[bar[CURVE]]
+        lane = n_lanes - 1 - lane if bar[CLASS] == POSITIVES else lane
+        base = (lane + GAP / 2) / n_lanes
+        end = base + bar["n"] / longest[bar[CURVE], bar[CLASS]] * (1 - GAP) / n_lanes
+        bar[BASE], bar[END] = json_numbers([base, end])
 
 
-def _calibration_layers(plot: CurvePlot, interval: str, n_curves: int) -> alt.LayerChart:
+def _calibration_layers(plot: CurvePlot, interval: str, n_curves: int) -> LayerChart:
     """Return the chart of all records, without titles.
 
     `interval` is the text for the confidence limits, empty without limits. `n_curves` is the
     largest number of curves in a panel.
     """
-    has_bars = _has(plot, THIN_BAR, WIDE_BAR)
     layers = [
         *_consistency_layers(plot, n_curves),
-        *_event_rate_limit_layers(plot, interval, n_curves),
+        *_limit_layers(plot, interval, n_curves),
         *chance_layers(plot.plane),
         *_line_layers(plot),
-        *_draw_points(plot),
+        *_point_layers(plot),
         *_bar_layers(plot),
     ]
-    if plot.plane.zoomed:
-        for layer in layers:
+    for layer in layers:
+        if plot.plane.zoomed:
             layer.mark.clip = True
+    fields = [*LIMIT_COLUMNS, *(CONSISTENCY if _has_consistency(plot) else ())]
+    fields += ["score_min", "score_max"] if _has(plot, WIDE_BAR) else []
+    # The square of the curves has the same size with and without bars.
     side = plot.groups.side
-    # The square from 0 to 1 has the same size with and without bars.
-    height = round(side * (1 + 2 * BAR_MARGIN)) if has_bars else side
-    return LayerChart(layer=layers, data=inline_data(plot.records), width=side, height=height)
+    height = round(side * (1 + 2 * BAR_MARGIN)) if plot.plane.y.padding else side
+    tooltips = _tooltips(plot, POINT_COLUMNS)
+    return plot.layered(layers, tooltips, deviates=fields, height=height)
+
+
+def _tooltips(plot: CurvePlot, names: Sequence[str]) -> list[alt.Tooltip]:
+    """Return the tooltip lines of the groups, of columns and of the limits of consistency."""
+    names = (*names, *(CONSISTENCY if _has_consistency(plot) else ()))
+    numbers = (tooltip(name, number=COUNT_FORMAT if name == "n" else RATE_FORMAT) for name in names)
+    return [*plot.groups.tooltips(), *numbers]
+
+
+def _has_consistency(plot: CurvePlot) -> bool:
+    """Return whether there are limits of event rates of calibrated scores."""
+    return any(record.get(CONSISTENCY[0]) is not None for record in plot.records)
 
 
 def _has(plot: CurvePlot, *parts: str) -> bool:
     """Return whether one of the records belongs to one of the `parts`."""
-    return any(record["part"] in parts for record in plot.records)
+    return any(record[LAYER] in parts for record in plot.records)
 
 
 def _part(*parts: str) -> alt.Chart:
     """Return a layer with the records of some parts."""
-    condition = " || ".join(f"datum.part === '{part}'" for part in parts)
+    condition = " || ".join(f"datum.{LAYER} === '{part}'" for part in parts)
     layer: alt.Chart = alt.Chart().transform_filter(condition)
     return layer
 
 
-def _axes(plot: CurvePlot, x: str = "x", y: str = "y") -> dict[str, Any]:
-    """Return the two position channels of the fields `x` and `y`."""
-    across, up = plot.plane.x.channel(), plot.plane.y.channel()
-    if _has(plot, THIN_BAR, WIDE_BAR):
-        up["scale"] = alt.Scale(domain=[-BAR_MARGIN, 1 + BAR_MARGIN], nice=False)
-    return {"x": alt.X(x, **across), "y": alt.Y(y, **up)}
+def _positioned(plot: CurvePlot, part: str) -> alt.Chart:
+    """Return a layer with the records of a part whose event rates have a position on the axes."""
+    layer = _part(part)
+    if any(HIDDEN in record for record in plot.records):
+        layer = layer.transform_filter(f"!datum.{HIDDEN}")
+    return layer
+
+
+def _limited(plot: CurvePlot, layer: alt.Chart, ends: Sequence[str]) -> alt.Chart:
+    """Return a layer with the records that have limits, in the columns `ends`.
+
+    Limits beyond the end of an axis without 0 are at this end.
+    """
+    result: Any = layer.transform_filter(f"isValid(datum.{ends[0]})")
+    axis = plot.plane.y
+    if axis.excludes_zero:
+        low, high = axis.coordinate(axis.low), axis.coordinate(axis.high)
+        fields = [plot.plane.field(name) for name in ends]
+        clamped = {name: f"clamp(datum.{name}, {low}, {high})" for name in fields}
+        result = result.transform_calculate(**clamped)
+    return result  # type: ignore[no-any-return]
+
+
+def _vertical(plot: CurvePlot, low: str, high: str | None = None) -> dict[str, Any]:
+    """Return the y channels of limits in the columns `low` and `high`."""
+    channels: dict[str, Any] = {"y": alt.Y(field=plot.plane.field(low), type="quantitative")}
+    if high is not None:
+        channels["y2"] = alt.Y2(field=plot.plane.field(high))
+    return {**channels, "tooltip": NO_TOOLTIP}
+
+
+def _details(plot: CurvePlot) -> dict[str, Any]:
+    """Return the channel that separates lines: groups, and segments of smooth curves."""
+    return {"detail": [*plot.groups.details(), alt.Detail(f"{SEGMENT}:N")]}
 
 
 def _consistency_layers(plot: CurvePlot, n_curves: int) -> list[alt.Chart]:
@@ -305,54 +396,41 @@ def _consistency_layers(plot: CurvePlot, n_curves: int) -> list[alt.Chart]:
 
     If each panel has one curve, the lines and the area between them are gray.
     """
-    if not any(record.get("consistency_low") is not None for record in plot.records):
+    if not _has_consistency(plot):
         return []
-    limited = alt.Chart().transform_filter("isValid(datum.consistency_low)")
-    detail = [alt.Detail("curve:N"), alt.Detail("segment:N")]
-    color = alt.ColorValue(MUTED) if n_curves == 1 else plot.groups.line_color()
-    lines = [
-        with_key(limited.mark_line(strokeWidth=1), CONSISTENCY_TEXT, "tie").encode(
-            **_axes(plot, y=end), order=alt.Order("order:Q"), detail=detail, color=color
+    limited = _limited(plot, alt.Chart(), CONSISTENCY)
+    color = {"color": alt.value(REFERENCE_COLOR)} if n_curves == 1 else {}
+    layers = [
+        with_key(limited.mark_line(strokeWidth=1, order=False), CONSISTENCY_TEXT, "tie").encode(
+            **_vertical(plot, end), **_details(plot), **color
         )
-        for end in CONSISTENCY_POINTS
+        for end in CONSISTENCY
     ]
-    if n_curves > 1:
-        return lines
-    area = limited.mark_area(opacity=BAND_OPACITY).encode(
-        **_axes(plot, y="consistency_low"),
-        y2=alt.Y2("consistency_high:Q"),
-        detail=detail,
-        color=color,
-    )
-    return [area, *lines]
+    if n_curves == 1:
+        area = limited.mark_area(opacity=BAND_OPACITY)
+        layers.insert(0, area.encode(**_vertical(plot, *CONSISTENCY), **_details(plot), **color))
+    return layers
 
 
-def _event_rate_limit_layers(plot: CurvePlot, interval: str, n_curves: int) -> list[alt.Chart]:
+def _limit_layers(plot: CurvePlot, interval: str, n_curves: int) -> list[alt.Chart]:
     """Draw the confidence limits: bars for bins, and bands for other points."""
     layers: list[alt.Chart] = []
     if not interval:
         return layers
     several = n_curves > 1
     if _has(plot, SMOOTH, LEVEL):
-        limited = _part(SMOOTH, LEVEL).transform_filter("isValid(datum.y_low)")
+        limited = _limited(plot, _part(SMOOTH, LEVEL), LIMIT_COLUMNS)
         opacity = min(LIGHT_OPACITY, PANEL_OPACITY / n_curves) if several else BAND_OPACITY
         band = limited.mark_area(opacity=opacity)
         layers.append(with_key(band, interval, "limits" if several else "band"))
         if several:  # The colors of overlapping areas mix, so lines show the limits of each band.
             layers.append(limited.mark_area(filled=False, strokeWidth=1, opacity=0.8))
+        layers = [layer.encode(**_details(plot)) for layer in layers]
     if _has(plot, BIN):
-        limited = _part(BIN).transform_filter("isValid(datum.y_low)")
+        limited = _limited(plot, _part(BIN), LIMIT_COLUMNS)
         bars = limited.mark_rule(opacity=BAR_OPACITY, strokeWidth=BAR_WIDTH)
         layers.append(with_key(bars, interval, "bar", BAR_WIDTH))
-    return [
-        layer.encode(
-            **_axes(plot, y="y_low"),
-            y2=alt.Y2("y_high:Q"),
-            detail=[alt.Detail("curve:N"), alt.Detail("segment:N")],
-            color=plot.groups.line_color(),
-        )
-        for layer in layers
-    ]
+    return [layer.encode(**_vertical(plot, *LIMIT_COLUMNS)) for layer in layers]
 
 
 def _line_layers(plot: CurvePlot) -> list[alt.Chart]:
@@ -363,77 +441,56 @@ def _line_layers(plot: CurvePlot) -> list[alt.Chart]:
         (SMOOTH, {"strokeWidth": LINE_WIDTH}),
     ]
     return [
-        _part(part)
-        .mark_line(**stroke)
-        .encode(
-            **_axes(plot),
-            order=alt.Order("order:Q"),
-            detail=[alt.Detail("curve:N"), alt.Detail("segment:N")],
-            color=plot.groups.line_color(),
-        )
+        _positioned(plot, part)
+        .mark_line(order=False, **stroke)
+        .encode(tooltip=NO_TOOLTIP, **(_details(plot) if part == SMOOTH else {}))
         for part, stroke in strokes
         if _has(plot, part) or (part == BIN and not plot.records)
     ]
 
 
-def _draw_points(plot: CurvePlot) -> list[alt.Chart]:
+def _point_layers(plot: CurvePlot) -> list[alt.Chart]:
     """Draw the points of bins, and invisible points with tooltips on other lines."""
-    points: list[tuple[alt.Chart, tuple[str, ...]]] = []
+    layers: list[alt.Chart] = []
     if _has(plot, BIN):
         style: dict[str, Any] = {"stroke": BACKGROUND, "strokeWidth": 1, "opacity": 1}
-        bins = _part(BIN).mark_point(filled=True, size=POINT_AREA, **style)
-        points.append((bins, tuple(CALIBRATION_POINTS)))
+        layers.append(_positioned(plot, BIN).mark_point(filled=True, size=POINT_AREA, **style))
     for part in (LEVEL, SMOOTH):
         if _has(plot, part):
-            marks = _part(part).mark_point(filled=True, size=80, opacity=0)
-            fields = tuple(CALIBRATION_POINTS) if part == LEVEL else ("x", "y", "y_low", "y_high")
-            points.append((marks, fields))
-    return [
-        layer.encode(
-            **_axes(plot),
-            color=plot.groups.line_color(),
-            tooltip=[*plot.groups.tooltips(), *_point_tooltips(plot, fields)],
-        )
-        for layer, fields in points
-    ]
+            points = _positioned(plot, part).mark_point(filled=True, size=80, opacity=0)
+            points = points.encode(color=alt.value("transparent"))
+            if part == SMOOTH:
+                points = points.encode(tooltip=_tooltips(plot, POINT_COLUMNS[:4]))
+            layers.append(points)
+    return layers
 
 
-def _point_tooltips(plot: CurvePlot, fields: Sequence[str]) -> list[alt.Tooltip]:
-    """Return a tooltip line for each of `fields` and for the limits of consistency, if drawn."""
-    names = {field: CALIBRATION_POINTS[field] for field in fields}
-    if any("consistency_low" in record for record in plot.records):
-        names |= CONSISTENCY_POINTS
-    return [
-        tooltip(field, name, COUNT_FORMAT if field == "n" else RATE_FORMAT)
-        for field, name in names.items()
-    ]
+def _bar_position(plot: CurvePlot, field: str) -> Any:
+    """Return the vertical position of an end of a bar; positives are above the curves."""
+    offset = f"(1 - datum.{field}) * {plot.plane.y.padding:.7g}"
+    top = f"datum.{CLASS} === '{POSITIVES}'"
+    return alt.value({"expr": f"{top} ? {offset} : item.mark.group.height - {offset}"})
 
 
 def _bar_layers(plot: CurvePlot) -> list[alt.Chart]:
     """Draw the bars of the scores of positives above, and of negatives below the curves."""
-    rows = [
-        *plot.groups.tooltips(),
-        tooltip("side", "class"),
-        tooltip("left", "score from", RATE_FORMAT),
-        tooltip("right", "score to", RATE_FORMAT),
-        tooltip("n", "n", COUNT_FORMAT),
-    ]
-    layers = []
-    for part in (WIDE_BAR, THIN_BAR):
+    groups, layers = [*plot.groups.tooltips(), tooltip(CLASS, "class")], []
+    count = tooltip("n", number=COUNT_FORMAT)
+    for part, names in ((WIDE_BAR, ("score_min", "score_max")), (THIN_BAR, ("score_mean",))):
         if not _has(plot, part):
             continue
         if part == WIDE_BAR:
+            low, high = map(plot.plane.field, names)
             bars = _part(part).mark_rect(stroke=BACKGROUND, strokeWidth=0.5)
-            ends = {"x2": alt.X2("right:Q")}
+            bars = bars.encode(x=alt.X(field=low, type="quantitative"), x2=alt.X2(field=high))
         else:
-            bars, ends = _part(part).mark_rule(strokeWidth=THIN_WIDTH), {}
+            bars = _part(part).mark_rule(strokeWidth=THIN_WIDTH)
+        scores = [tooltip(name, number=RATE_FORMAT) for name in names]
         layers.append(
             bars.encode(
-                **_axes(plot, "left", "base"),
-                **ends,
-                y2=alt.Y2("end:Q"),
-                color=plot.groups.line_color(),
-                tooltip=rows,
+                y=_bar_position(plot, BASE),
+                y2=_bar_position(plot, END),
+                tooltip=[*groups, *scores, count],
             )
         )
     return layers

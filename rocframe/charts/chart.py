@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from rocframe.charts.style import add_dashes, parse_colors, set_colors
 from rocframe.errors import BrokenCurveError, ColumnTypeError, LazyFrameError
 from rocframe.options import NOT_GIVEN, NotGiven, check_flag, check_supported, public
 from rocframe.schemas.columns import CURVE_COLUMNS
@@ -36,15 +37,16 @@ def chart(
     x: str | None = None,
     y: str | Sequence[str] | None = None,
     color: str | NotGiven | None = NOT_GIVEN,
+    colors: Sequence[str] | Mapping[str, str] | None = None,
+    dash: bool = False,
+    highlight: str | Sequence[str] | None = None,
     facet: str | None = None,
     detail: str | Sequence[str] = (),
     scale: Scale | None = None,
     x_domain: Sequence[float] | None = None,
     y_domain: Sequence[float] | None = None,
-    hull: bool = False,
-    costs: Mapping[str, float] | None = None,
-    prevalence: float | None = None,
     mark: Mark = None,
+    text: str | None = None,
     areas: pl.DataFrame | None = None,
     ties: bool = False,
     lines: bool = False,
@@ -72,20 +74,21 @@ def chart(
     metric has a panel instead of a color. `color="metric"` or `facet="metric"` chooses one of the
     two.
 
-    Tables of `band` become a line with a band per group, and tables of `smooth` become a line per
-    group. Tables of `at`, `operating_point`, `mix` and `confusion_matrix` become points. Each
-    condition of `at` or `mix`, such as a value of `fpr=`, and each rule of `operating_point` has
-    its own shape, up to eight shapes. Tables of `hull` become points and the lines between them.
-    These charts can be layered over curves. If several points of a group coincide, their marks have
-    different sizes, so that all marks are visible. With more than eight groups, all marks have the
-    same size.
+    Tables of `band` become a line with a band per group, or crosses if both axes have limits.
+    Tables of `smooth` become a line per group.
+
+    Tables of `at`, `operating_point`, `mix` and `confusion_matrix` become points. Each condition of
+    `at` or `mix`, such as a value of `fpr=`, and each rule of `operating_point` has its own shape,
+    up to eight shapes. Tables of `hull` become points and the lines between them. These charts can
+    be layered over curves. If several points of a group coincide, their marks have different sizes,
+    so that all marks are visible. With more than eight groups, all marks have the same size.
 
     Tables of `cost_curve`, `decision_curve`, `murphy_curve` and `decision_intervals` become a line
     per group. The subtitle states what the dashed lines mean, for example "treat all". It also
     names the groups and points that cannot be drawn.
 
     Tables of `calibration` become event rates against scores, and a dashed line of perfect
-    calibration:
+    calibration. Both axes have the same range, which contains all points, limits and bars:
 
     - Quantile and uniform bins are points at the mean score, with vertical lines between the
       confidence limits.
@@ -176,11 +179,20 @@ def chart(
         Group column with a color for each of its values; None for one color. The default is
         `model`. If `model` is not a group column, the default is the first group column that
         `facet` and `detail` do not name. A column with more than 12 values has colors only if the
-        values are numbers or times. Otherwise, all lines have the same color, and tooltips show the
-        value.
+        values are numbers or times. Otherwise, all lines have the same color, except for those of
+        `highlight`, and tooltips show the value.
 
         By default, a dot plot has colors only if the column of the colors has at most eight values
         and there is another group column. Comparisons of models have no colors by default.
+    colors : sequence of str or mapping of str to str, default None
+        CSS colors, in the order of the legend or by value, such as `{"old": "gray"}`. Values that
+        the mapping lacks keep their colors. By default, the colors are those of `configure_range`
+        or of the active Altair theme, or else of the theme `rocframe`.
+    dash : bool, default False
+        Distinguish the values of `color` by dashes as well, for print without color.
+    highlight : str or sequence of str, default None
+        Values of `color` in color; all others are gray. In charts of more than 12 curves, the
+        default are the five values with the largest area.
     facet : str, default None
         Group column with a panel for each of its values.
     detail : str or sequence of str, default ()
@@ -192,12 +204,15 @@ def chart(
 
         - `"linear"`: the same distance for equal differences of rates.
         - `"log"`: magnifies low false positive rates or low alert rates. For det, it magnifies low
-          values of both error rates. This scale cannot show a rate of 0.
+          values of both error rates. For tables of `calibration`, it magnifies low scores and event
+          rates. This scale cannot show a rate of 0.
+        - `"logit"`: for tables of `calibration`; magnifies scores and event rates near 0 and near
+          1. This scale cannot show rates of 0 and 1.
         - `"normal_deviate"`: for roc and det; the curves of normally distributed scores are
           straight lines. This scale cannot show rates of 0 and 1.
 
         If a scale cannot show a rate, lines end at the border of the chart, and points with this
-        rate are not drawn.
+        rate are not drawn. In charts of calibration, the subtitle states their number.
     x_domain : sequence of float, default None
         Lowest and highest value of the x axis, such as `(0, 0.2)`, to zoom in. By default, the axis
         shows all values. Only for these charts: curves, averages, bands, operating points and
@@ -206,20 +221,6 @@ def chart(
         The areas in the chart are those of the complete curves, not of the part that is shown.
     y_domain : sequence of float, default None
         Lowest and highest value of the y axis.
-    hull : bool, default False
-        Draw the upper convex hull of each curve as a thin dashed line. Only for roc, gain and
-        lift_chart. Thresholds whose points are below the hull are not optimal for any costs.
-    costs : mapping of str to float, default None
-        Costs of one `tp`, `fp`, `fn` and `tn`, such as `{"fn": 5, "fp": 1}`. Costs that are not
-        given are 0. Only for roc, gain and lift_chart. With `costs` or `prevalence`, a thin line of
-        equal expected cost touches each curve at the row of lowest cost. A ring marks this row. If
-        several rows have the lowest cost, the ring marks the row with the highest threshold. If
-        only `prevalence` is given, each error has the cost 1. The function `iso_lines` returns the
-        lines as a table.
-    prevalence : float, default None
-        Share of positives, between 0 and 1, for the expected cost. If only `costs` is given, the
-        prevalence is the one that was passed to `curve`, or the prevalence of each curve if none
-        was passed.
     mark : float, DataFrame or mapping, default None
         Operating points to mark:
 
@@ -229,6 +230,11 @@ def chart(
           confidence limits of these metrics. On an axis of thresholds, points have no bars.
         - A mapping from names to thresholds or tables, with at most six names. Each name has a
           shape.
+    text : str, default None
+        Column whose values are printed beside points, such as `"threshold"`. Only for tables of
+        points, and for curves with `mark`. For curves, the column is a group column, `threshold`, a
+        count, or a metric of an axis. With a mapping as `mark`, `"mark"` prints its names. Numbers
+        have three digits.
     areas : DataFrame, default None
         Table of areas and their confidence limits. The legend shows these limits in brackets. In
         charts without colors, the subtitle shows the limits. The areas of the table must be equal
@@ -308,7 +314,7 @@ def chart(
 
     If a false negative costs five times as much as a false positive:
 
-    >>> rf.chart(curves, hull=True, costs={"fp": 1, "fn": 5}, mark=0.5, ties=True).description
+    >>> rf.chart(curves, mark=0.5, ties=True).description
     'ROC chart, 1 curve: true positive rate against false positive rate. The dashed line shows \
 chance. AUC 0.750. ROC areas over all orders of tied rows: 0.500 to 1.000. Thin dashed lines are \
 convex hulls. A thin line of equal expected cost touches each curve. Points are marked.'
@@ -323,15 +329,16 @@ convex hulls. A thin line of equal expected cost touches each curve. Points are 
         x=x,
         y=y,
         color=color,
+        colors=colors,
+        dash=dash,
+        highlight=highlight,
         facet=facet,
         detail=detail,
         scale=scale,
         x_domain=x_domain,
         y_domain=y_domain,
-        hull=hull,
-        costs=costs,
-        prevalence=prevalence,
         mark=mark,
+        text=text,
         areas=areas,
         ties=ties,
         lines=lines,
@@ -343,6 +350,7 @@ convex hulls. A thin line of equal expected cost touches each curve. Points are 
     )
     check_flag("diagonal", diagonal)
     check_flag("legend", legend)
+    check_flag("dash", dash)
     check_flag("lines", lines)
     table_type = layout.type
     if table_type.chart_hint is not None:
@@ -358,10 +366,17 @@ convex hulls. A thin line of equal expected cost touches each curve. Points are 
         if name not in layout.by and not (dtype.is_numeric() or dtype == pl.Null):
             hint = "This column must be numeric."
             raise ColumnTypeError.of_table("table", name, dtype, hint)
-    options.check(table_type.chart_options, table_type.name)
+    supported = table_type.chart_options
+    supported += ("colors", "dash", "highlight") if "color" in supported else ()
+    options.check(supported, table_type.name)
     module, name = str(table_type.drawing).split(":")
     draw = getattr(import_module(module), name)
-    return draw(table, layout, options)  # type: ignore[no-any-return]
+    drawn: alt.LayerChart | alt.FacetChart = draw(table, layout, options)
+    if colors is not None:
+        set_colors(drawn, parse_colors(colors))
+    if dash:
+        add_dashes(drawn)
+    return drawn
 
 
 def _check_curve(columns: Sequence[str]) -> None:
@@ -386,15 +401,16 @@ class ChartOptions:
     x: str | None = None
     y: str | Sequence[str] | None = None
     color: str | NotGiven | None = NOT_GIVEN
+    colors: Sequence[str] | Mapping[str, str] | None = None
+    dash: bool = False
+    highlight: str | Sequence[str] | None = None
     facet: str | None = None
     detail: str | Sequence[str] = ()
     scale: Scale | None = None
     x_domain: Sequence[float] | None = None
     y_domain: Sequence[float] | None = None
-    hull: bool = False
-    costs: Mapping[str, float] | None = None
-    prevalence: float | None = None
     mark: Mark = None
+    text: str | None = None
     areas: pl.DataFrame | None = None
     ties: bool = False
     lines: bool = False

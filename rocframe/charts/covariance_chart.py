@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from rocframe.charts.dot_plot import LINE, documented_columns, read_rows, row_records
+from rocframe.charts.dot_plot import (
+    documented_columns,
+    read_rows,
+    row_records,
+    title_with_counts,
+)
 from rocframe.charts.groups import JOINT
 from rocframe.charts.interval_chart import model_texts
 from rocframe.charts.labels import inline_data, number_text, sentences, tooltip
-from rocframe.charts.layer_chart import LayerChart
-from rocframe.charts.style import BACKGROUND, FOREGROUND
+from rocframe.charts.layer_chart import layered
+from rocframe.charts.style import BACKGROUND, REFERENCE_COLOR
 from rocframe.text import join_first
 
 if TYPE_CHECKING:
@@ -27,7 +32,7 @@ if TYPE_CHECKING:
 CELL_SIDE, MIN_CELL_SIDE, MAX_MATRIX_SIDE = 52, 12, 560  # pixels
 MIN_SIDE_WITH_TEXT = 26  # smaller cells have no room for numbers
 MIN_DARK = 0.85  # cells with a larger absolute correlation are dark and have light text
-UNDEFINED_COLOR, UNDEFINED_TEXT = "#e0e0e0", "null"
+UNDEFINED_TEXT = "null"
 # Colors of the correlations -1 to 1, distinct also for readers with red-green color blindness.
 SCALE_COLORS = ("#B35806", "#FDB863", "#F7F7F7", "#92C5DE", "#0072B2")
 MAX_DESCRIBED_PAIRS = 6
@@ -38,27 +43,32 @@ def covariance_chart(
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw the correlations of the areas of each group as a matrix."""
     models = model_texts(table)
-    groups, _ = read_rows(table, layout.by, color=None, facet=None)
-    shown = documented_columns(table, layout.by)
-    columns = [name for name in shown if name not in {"model_a", "model_b"}]
+    columns = documented_columns(table, layout.by)
+    rows = read_rows(table, layout.by, color=None, facet=None, taken=columns)
+    groups = rows.groups
     records = row_records(table, groups, columns)
     texts = models.texts
-    for record, a, b in zip(records, texts[: table.height], texts[table.height :], strict=True):
-        value = record["correlation"]
-        record |= {"a": a, "b": b, "text": UNDEFINED_TEXT if value is None else f"{value:.2f}"}
+    for record, *names in zip(records, texts[: table.height], texts[table.height :], strict=True):
+        record |= dict(zip(("model_a", "model_b"), names, strict=True))
     if layout.by and records:
-        groups = replace(groups, panel=LINE)
+        groups = replace(groups, panel=rows.line)
     n_models = len(models.values)
     cell = max(MIN_CELL_SIDE, min(CELL_SIDE, MAX_MATRIX_SIDE // max(1, n_models)))
     side = cell * max(1, n_models)
-    layers = [_cells(models, groups, columns), _undefined_cells()]
+    layers = [_cells(), _undefined_cells()]
     if cell >= MIN_SIDE_WITH_TEXT:
-        layers.append(_numbers())
-    n_groups = f", {len(groups.columns[LINE].values)} groups" if groups.table_columns else ""
+        layers += _numbers()
+    n_groups = f", {len(rows.lines.values)} groups" if groups.table_columns else ""
     return groups.with_titles(
-        LayerChart(layer=layers, data=inline_data(records), width=side, height=side),
-        title="Correlation of areas",
-        subtitle="each pair of models, estimated from the same rows",
+        layered(
+            layers,
+            data=inline_data(records),
+            encoding=_channels(models, groups, columns),
+            width=side,
+            height=side,
+        ),
+        title=title_with_counts("Correlation of areas", table),
+        subtitle="Each pair of models, estimated from the same rows",
         description=sentences(
             f"Correlation of areas, {n_models} models{n_groups}",
             _pairs_text(groups, records, models),
@@ -66,40 +76,41 @@ def covariance_chart(
     )
 
 
-def _cells(models: GroupColumn, groups: Groups, columns: Sequence[str]) -> alt.Chart:
+def _channels(models: GroupColumn, groups: Groups, columns: Sequence[str]) -> dict[str, Any]:
     scale = alt.Scale(domain=list(models.values), type="band")
     axes: dict[str, Any] = {"labelLimit": 0, "labelOverlap": False, "ticks": False, "domain": False}
+    return {
+        "x": alt.X("model_b:N", scale=scale, axis=alt.Axis(labelAngle=-45, **axes)),
+        "y": alt.Y("model_a:N", scale=scale, axis=alt.Axis(**axes)),
+        "tooltip": [*groups.tooltips(), *map(tooltip, columns)],
+    }
+
+
+def _cells() -> alt.Chart:
     colors = alt.Scale(domain=[-1, -0.5, 0, 0.5, 1], range=list(SCALE_COLORS))
-    legend = alt.Legend(title="correlation")
-    rows = [tooltip("a", "model_a"), tooltip("b", "model_b"), *map(tooltip, columns)]
-    layer: alt.Chart = (
-        alt.Chart()
-        .mark_rect(stroke=BACKGROUND)
-        .encode(
-            x=alt.X("b:N", title="model_b", scale=scale, axis=alt.Axis(labelAngle=-45, **axes)),
-            y=alt.Y("a:N", title="model_a", scale=scale, axis=alt.Axis(**axes)),
-            color=alt.Color("correlation:Q", scale=colors, legend=legend),
-            tooltip=[*groups.tooltips(), *rows],
-        )
-    )
-    return layer
+    cells: Any = alt.Chart().mark_rect(stroke=BACKGROUND)
+    return cells.encode(color=alt.Color("correlation:Q", scale=colors))  # type: ignore[no-any-return]
 
 
 def _undefined_cells() -> alt.Chart:
-    cells = alt.Chart().mark_rect(stroke=BACKGROUND, color=UNDEFINED_COLOR)
-    cells = cells.transform_filter("!isValid(datum.correlation)")
-    layer: alt.Chart = cells.encode(x=alt.X("b:N"), y=alt.Y("a:N"))
-    return layer
+    cells: Any = alt.Chart().transform_filter("!isValid(datum.correlation)")
+    cells = cells.mark_rect(stroke=BACKGROUND, opacity=0.3)
+    return cells.encode(color=alt.value(REFERENCE_COLOR))  # type: ignore[no-any-return]
 
 
-def _numbers() -> alt.Chart:
-    dark = f"abs(datum.correlation) > {MIN_DARK}"
-    color = alt.ColorValue(FOREGROUND, condition=[{"test": dark, "value": BACKGROUND}])
-    numbers = alt.Chart().mark_text(fontSize=11)
-    layer: alt.Chart = numbers.encode(
-        x=alt.X("b:N"), y=alt.Y("a:N"), text=alt.Text("text:N"), color=color
-    )
-    return layer
+def _numbers() -> list[alt.Chart]:
+    """Write the correlations in black or white, according to the colors of the cells."""
+    numbers: Any = alt.Chart().mark_text(fontSize=11)
+    dark = {"test": f"abs(datum.correlation) > {MIN_DARK}", "value": "white"}
+    undefined: Any = numbers.transform_filter("!isValid(datum.correlation)")
+    numbers = numbers.transform_filter("isValid(datum.correlation)")
+    return [
+        numbers.encode(
+            text=alt.Text("correlation:Q", format=".2f"),
+            color=alt.ColorValue("black", condition=[dark]),
+        ),
+        undefined.encode(text=alt.value(UNDEFINED_TEXT)),
+    ]
 
 
 def _pairs_text(groups: Groups, records: list[dict[str, Any]], models: GroupColumn) -> str:
@@ -107,7 +118,7 @@ def _pairs_text(groups: Groups, records: list[dict[str, Any]], models: GroupColu
     names = groups.names(len(records)) if groups.table_columns else [""] * len(records)
     codes = zip(models.codes[: len(records)], models.codes[len(records) :], strict=True)
     pairs = [
-        f"{f'{name}{JOINT}' if name else ''}{record['a']} and {record['b']}: "
+        f"{f'{name}{JOINT}' if name else ''}{record['model_a']} and {record['model_b']}: "
         f"{number_text(record['correlation'])}"
         for name, record, (a, b) in zip(names, records, codes, strict=True)
         if a < b

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from math import isnan
-from typing import TYPE_CHECKING, Any
+from statistics import fmean
+from typing import TYPE_CHECKING, Any, Literal
 
 import altair as alt
 
@@ -42,6 +44,7 @@ from rocframe.charts.curve_layers import (
 from rocframe.charts.groups import (
     CURVE,
     JOINT,
+    MAX_AREAS_IN_PANEL,
     area_captions,
     area_name,
     area_text,
@@ -50,10 +53,10 @@ from rocframe.charts.groups import (
     total_area,
 )
 from rocframe.charts.labels import EMPTY_REASON, RATE_FORMAT, json_number, sentences, tooltip
+from rocframe.charts.layer_chart import CURVE_LINE
 from rocframe.charts.marks import MARK_FIELDS, unmarked_text
 from rocframe.charts.overlays import (
     BOX,
-    overlay_key,
     overlay_layers,
     overlay_records,
     overlay_texts,
@@ -75,7 +78,9 @@ if TYPE_CHECKING:
 
     from rocframe.charts.axes import Plane
     from rocframe.charts.chart import ChartOptions
+    from rocframe.charts.groups import GroupColumn, Groups
     from rocframe.curves.table import Curves
+    from rocframe.kinds import Kind
     from rocframe.schemas.table_type import Table
 
 NOTE = "_note"  # the field of the text in an empty panel
@@ -100,6 +105,8 @@ def curve_chart(
     areas = areas_of(curves, kind)
     # The area between given thresholds is unknown, and not shown.
     shown = None if curves.has_gaps.any() else areas
+    if groups.one_color is not None:
+        groups = groups.with_highlight(_largest_areas(groups.columns[groups.one_color], areas))
     limits = read_area_limits(options.areas, curves.keys, groups.captioned_column, areas, kind)
     groups = replace(
         groups, captions=area_captions(groups.captioned_column, shown, kind, limits.texts)
@@ -116,7 +123,8 @@ def curve_chart(
     groups.name(records)
     groups.name(overlays)
     notes = _notes(records, groups.panel, areas, plane)
-    overlays += [*notes, *chance_records(plane, records, groups.panel)]
+    cells = [] if shown is None else _panel_areas(records, groups, shown, plane)
+    overlays += [*notes, *cells, *chance_records(plane, records, groups.panel)]
     tooltips = []
     for record in records:
         record.pop(PREVALENCE)
@@ -129,21 +137,22 @@ def curve_chart(
     plot = CurvePlot(plane=plane, records=records, groups=groups, overlays=overlays, fields=fields)
     layers = [
         *chance_layers(plane, overlays),
-        line_layer(plot, **curve_stroke(plot)),
+        line_layer(plot, **curve_stroke(plot), style=CURVE_LINE),
         row_layer(plot),
         *overlay_layers(plot, options),
         *([_note_layer(groups.side)] if notes else []),
+        *([_area_layer(groups.side, kind)] if cells else []),
     ]
     # The subtitle shows the area if no legend, panel header or tooltip shows it.
     area = "" if groups.captioned_column else total_area(shown, kind, groups)
     area = " ".join(filter(None, (area, limits.texts.get(""))))
     prevalence = prevalence_text(curves.prevalence, (kind.x, kind.y))
     unmarked = unmarked_text(options, overlays)
-    keys = (chance_key(plane), overlay_key(overlays)) if options.legend else ()
+    key = chance_key(plane) if options.legend else ""
     return groups.with_titles(
         plot.layered(layers, [*row_tooltips(plot), *tooltips], calculated=row_counts(plot)),
         title=kind.title,
-        subtitle=JOINT.join(filter(None, (area, limits.caption, prevalence, *keys, unmarked))),
+        subtitle=JOINT.join(filter(None, (area, limits.caption, prevalence, key, unmarked))),
         description=sentences(
             f"{plane.name}, {format_count(len(records), 'curve')}: {plane.axis_names}",
             chance_text(plane, of_curves=True),
@@ -155,6 +164,59 @@ def curve_chart(
             f"Nothing is drawn: {OUTSIDE}" if notes and groups.panel is None else "",
         ),
     )
+
+
+MAX_HIGHLIGHTED = 5  # of many values, if the user highlights none
+AREA_LINE = 13  # height of a line of text in pixels
+# Corners of panels that curves do not reach, by kind; else the lower right one.
+AREA_CORNERS = {"precision_recall": "lower left", "det": "upper right", "lift": "upper right"}
+PANEL_AREA = "panel area"
+
+
+def _largest_areas(column: GroupColumn, areas: Sequence[float]) -> list[str]:
+    """Return the values of a column with the largest mean areas, in this order."""
+    known: dict[str, list[float]] = {}
+    for value, area in zip(column.texts, areas, strict=True):
+        if not isnan(area):
+            known.setdefault(value, []).append(area)
+    return sorted(known, key=lambda value: -fmean(known[value]))[:MAX_HIGHLIGHTED]
+
+
+def _panel_areas(
+    records: Sequence[dict[str, Any]], groups: Groups, areas: Sequence[float], plane: Plane
+) -> list[dict[str, Any]]:
+    """Return records of the areas to write into panels, if no legend or header shows them."""
+    panel, color = groups.panel, groups.color
+    if groups.captioned_column is not None or panel is None or color is None:
+        return []
+    by_cell: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for record in records:
+        by_cell.setdefault((record[panel], record[color]), []).append(record)
+    n_lines = Counter(name for name, _ in by_cell)
+    if max(n_lines.values(), default=0) > MAX_AREAS_IN_PANEL:
+        return []
+    cells = []
+    for (name, value), part in by_cell.items():
+        text = area_text([areas[record[CURVE]] for record in part], plane.kind)
+        nothing: dict[str, Any] = {field: [None] for field in point_fields(plane)}
+        line = {LAYER: PANEL_AREA, "_text": text, "_line": n_lines[name]}
+        n_lines[name] -= 1
+        cells.append({panel: name, color: value} | nothing | line)
+    return cells
+
+
+def _area_layer(side: int, kind: Kind) -> alt.Chart:
+    """Write the areas of a panel into one of its corners, in the colors of the curves."""
+    corner = AREA_CORNERS.get(kind.name, "lower right")
+    is_left = corner.endswith("left")
+    align: Literal["left", "right"] = "left" if is_left else "right"
+    start = 16 if corner.startswith("upper") else side - 6
+    step = AREA_LINE if corner.startswith("upper") else -AREA_LINE
+    y = alt.value(alt.expr(f"{start} + {step} * (datum._line - 1)"))
+    text = overlay(PANEL_AREA).mark_text(align=align, baseline="bottom", fontSize=11)
+    x = alt.value(4 if is_left else side - 4)
+    layer: alt.Chart = text.encode(x=x, y=y, text="_text:N", tooltip=NO_TOOLTIP)
+    return layer
 
 
 def _check_last_rows(curves: Curves) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
@@ -28,7 +29,14 @@ from rocframe.charts.curve_layers import (
     overlay,
     reference_line,
 )
-from rocframe.charts.dot_plot import REASON, DotPlot, documented_columns, read_rows, row_records
+from rocframe.charts.dot_plot import (
+    DotPlot,
+    add_reason,
+    documented_columns,
+    read_rows,
+    row_records,
+    span,
+)
 from rocframe.charts.groups import CURVE, GroupColumn, free_name, nominal
 from rocframe.charts.labels import (
     RATE_FORMAT,
@@ -57,10 +65,12 @@ if TYPE_CHECKING:
 
 MAX_TRIVIAL_COST = 0.5
 SECTION_WIDTH = 3
+END_MARGIN, MAX_SHARE = 1.1, 0.8  # of the axis of thresholds of decision curves
 MARGIN = 0.1  # the axis of net benefit extends below 0 by this share of its upper end
 LINES = "lines"  # the field `part` of the records of single thresholds
 SUPERIORITY_AXIS = "Relative cost of a false positive"
 BAR_HEIGHT, SHARED_OPACITY = 0.6, 0.35
+COMPETITORS = "_best"  # the field of the number of models with the lowest cost, in words
 MAX_DESCRIBED_RANGES = 8
 TRIVIAL = "The dashed lines show the trivial classifiers"
 
@@ -172,38 +182,45 @@ def superiority_chart(
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw a bar for each range of costs in which a model has the lowest cost."""
     low, high = "relative_cost_low", "relative_cost_high"
-    groups, dodged = read_rows(table, layout.by, color=options.color, facet=options.facet)
     shown = documented_columns(table, layout.by)
+    rows = read_rows(
+        table,
+        layout.by,
+        color=options.color,
+        facet=options.facet,
+        highlight=options.highlight,
+        taken=shown,
+    )
+    groups = rows.groups
     records = row_records(table, groups, shown)
     for record in records:
-        defined = record["n_best"] > 0
-        record |= {"tie": record["n_best"] > 1}
-        record[REASON] = None if defined else note_text(record["note"])
+        add_reason(record, None if record["n_best"] > 0 else note_text(record["note"]), rows)
     plot = DotPlot(
-        groups=groups,
-        dodged=dodged,
+        rows=rows,
         records=records,
         axis=SUPERIORITY_AXIS,
         marks=(low,),
+        limits=(low, high),
         shown=tuple(shown),
     )
-    bars: Any = alt.Chart().mark_bar(height={"band": BAR_HEIGHT})
-    opacity = alt.Opacity(
-        "tie:N",
-        title="lowest cost",
-        scale=alt.Scale(domain=[False, True], range=[1.0, SHARED_OPACITY]),
-        legend=alt.Legend(labelExpr="datum.value ? 'several models' : 'one model'")
-        if any(record["tie"] for record in records)
-        else None,
-    )
-    x = alt.X(f"{low}:Q", title=plot.axis, scale=alt.Scale(domain=[0, 1]), axis=linear_axis())
-    layer = bars.encode(
-        x=x,
-        x2=alt.X2(f"{high}:Q"),
-        color=plot.color_channel(),
-        opacity=opacity,
-        tooltip=plot.tooltips(),
-        **plot.line_channels(),
+    is_shared = "datum.n_best > 1"
+    bars: Any = alt.Chart().mark_bar(height={"band": BAR_HEIGHT}).encode(**span(low, high))
+    if any(record["n_best"] > 1 for record in records):
+        opacity = alt.Opacity(
+            f"{COMPETITORS}:N",
+            title="lowest cost",
+            scale=alt.Scale(domain=["one model", "several models"], range=[1, SHARED_OPACITY]),
+            legend=alt.Legend(symbolFillColor=REFERENCE_COLOR, symbolStrokeColor="transparent"),
+        )
+        bars = bars.transform_calculate(
+            **{COMPETITORS: f"{is_shared} ? 'several models' : 'one model'"}
+        ).encode(opacity=opacity)
+    x = alt.X(
+        field=low,
+        type="quantitative",
+        title=plot.axis,
+        scale=alt.Scale(domain=[0, 1]),
+        axis=linear_axis(),
     )
     texts = [
         f"{name}: {record[low]:.3g} to {record[high]:.3g}"
@@ -211,9 +228,10 @@ def superiority_chart(
         if record["n_best"]
     ]
     return plot.layered(
-        [layer],
-        title="Relative superiority",
-        subtitle="Bars: costs for which a model has the lowest expected cost",
+        [bars],
+        x=x,
+        title="Which model has the lowest expected cost?",
+        subtitle="Bars: the costs for which a model has the lowest cost",
         description=sentences(
             f"Relative superiority, {format_count(len(records), 'row')}",
             f"Relative costs: {join_first(texts, MAX_DESCRIBED_RANGES, '; ')}" if texts else "",
@@ -226,11 +244,8 @@ def decision_curve_chart(
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw decision curves, and the net benefit of treating all and of treating none."""
     x, y = "probability_threshold", "net_benefit"
-    plane = _plane(
-        PlotAxis(name=x, title="Probability threshold"),
-        _net_benefit_axis(table, y, "treat_all"),
-        options,
-    )
+    axis, omitted = _threshold_axis(table, y, "treat_all")
+    plane = _plane(axis, _net_benefit_axis(table, y, "treat_all"), options)
     ordered = table.sort(x)
     fields = {"x": x, "y": y, REFERENCE_FIELD: "treat_all"}
     plot = plot_with_limits(ordered, layout.by, fields, options, plane=plane)
@@ -240,10 +255,13 @@ def decision_curve_chart(
         [_zero_line(plot.plane), _reference_layer(plot, "treat_all")],
         tooltips=[*plot.axis_tooltips(), tooltip("treat_all", number=RATE_FORMAT)],
         title="Decision curve",
-        subtitle="Dashed: treat all, treat none",
+        subtitle=sentences(
+            "Dashed: treat all, treat none", "" if plane.x.zoomed else omitted, end=""
+        ),
         description=[
             f"Decision chart, {curves}: {plane.axis_names}",
             "The dashed lines show the net benefit of treating all and of treating none",
+            "" if plane.x.zoomed else omitted,
         ],
     )
 
@@ -340,12 +358,12 @@ def decision_intervals_chart(
     check_choice("y", options.y, (None, y, "difference"))
     shown = _shown_differences(table, y) if options.y == "difference" else _shown_curves(table, y)
     is_cost = y == "expected_cost"
-    plane = _plane(
-        PlotAxis(name=x, title="Probability cost" if is_cost else "Probability threshold"),
-        shown.axis,
-        options,
-    )
     value, low, high = shown.columns
+    axis, omitted = PlotAxis(name=x, title="Probability cost"), ""
+    if not is_cost:
+        axis, omitted = _threshold_axis(shown.rows, y, "treat_all")
+    plane = _plane(axis, shown.axis, options)
+    omitted = "" if plane.x.zoomed else omitted
     fields = {"x": x, "y": value, "y_low": low, "y_high": high}
     if value == "net_benefit":
         fields[REFERENCE_FIELD] = "treat_all"
@@ -373,11 +391,12 @@ def decision_intervals_chart(
     return plot.with_titles(
         chart_with_limits(plot, layers, tooltips),
         title=shown.title,
-        subtitle=f"Dashed: {shown.dashed}",
+        subtitle=sentences(f"Dashed: {shown.dashed}", omitted, end=""),
         description=[
             f"{shown.title}, {format_count(len(plot.records), 'curve')}: {plane.axis_names}",
             caption,
             f"The dashed lines show: {shown.dashed}",
+            omitted,
         ],
     )
 
@@ -456,6 +475,21 @@ def _highest(table: pl.DataFrame, *names: str, least: float) -> float:
     """Return the largest value of several columns, or `least` if it is larger."""
     values = table.select(pl.max_horizontal(pl.col(names).max(), pl.lit(least)))
     return float(values.item())
+
+
+def _threshold_axis(table: pl.DataFrame, *benefits: str) -> tuple[PlotAxis, str]:
+    """Return the axis of thresholds, and a text if it ends before the highest threshold.
+
+    It ends a little above the last threshold at which one of the columns `benefits` is positive.
+    """
+    name = "probability_threshold"
+    axis = PlotAxis(name=name, title="Probability threshold")
+    used = table.filter(pl.max_horizontal(pl.col(benefits)) > 0).get_column(name)
+    end = 0.0 if used.is_empty() else float(used.max())  # type: ignore[arg-type]
+    high = ceil(END_MARGIN * end * 20) / 20
+    if not 0 < high < MAX_SHARE * _highest(table, name, least=0.0):
+        return axis, ""
+    return replace(axis, high=high), f"No net benefit is positive above {end:.3g}"
 
 
 def _net_benefit_axis(table: pl.DataFrame, *names: str) -> PlotAxis:

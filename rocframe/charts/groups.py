@@ -13,6 +13,7 @@ import altair as alt
 
 from rocframe.areas.area import auc_of, average_precision_of
 from rocframe.charts.labels import (
+    MAX_NAME_LENGTH,
     chart_text,
     distinct_labels,
     escape_field,
@@ -20,7 +21,7 @@ from rocframe.charts.labels import (
     short_name,
     tooltip,
 )
-from rocframe.charts.style import COLORS, color_scale
+from rocframe.charts.style import COLORS, OTHER_COLOR, color_scale, theme_colors
 from rocframe.errors import OptionValueError, RepeatedNameError
 from rocframe.frames import number_distinct_rows
 from rocframe.options import NOT_GIVEN, NotGiven, check_distinct, check_group_column, parse_names
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from rocframe.curves.table import Curves
     from rocframe.kinds import Kind
 
+MAX_AREAS_IN_PANEL = 8
 CURVE = "_curve"  # the index of the group of a record; not written
 JOINT = " · "  # separates the parts of a name
 ALL_ROWS = "all rows"  # the name of the only group of a table without group columns
@@ -47,9 +49,9 @@ MAX_LEGEND, SHOWN_IN_LEGEND = 30, 11  # a legend of more than 30 ordered values 
 class GroupColumn:
     """A group column as text: its title, its values in order, and the value of each row.
 
-    `codes` are the indices of the values in `values`. `ordered` is true for numbers and times, and
-    `joint` for a combination of several group columns. `domain` contains the values of the color
-    scale, if it has more values than the column.
+    `codes` are the indices of the values in `values`. `ordered` is true for times and for many
+    numbers, and `joint` for a combination of several group columns. `domain` contains the values of
+    the color scale, if it has more values than the column.
     """
 
     title: str
@@ -60,14 +62,18 @@ class GroupColumn:
     domain: tuple[str, ...] = ()
 
     @classmethod
-    def from_keys(cls, keys: pl.Series) -> GroupColumn:
-        """Return a column with its values in the sort order of polars."""
+    def from_keys(cls, keys: pl.Series, length: int = MAX_NAME_LENGTH) -> GroupColumn:
+        """Return a column with its values in the sort order of polars.
+
+        Texts have at most about `length` characters.
+        """
         distinct, codes = number_distinct_rows(keys.to_frame())
         return cls(
             title=short_name(keys.name),
-            values=tuple(distinct_labels(distinct.to_series())),
+            values=tuple(distinct_labels(distinct.to_series(), length)),
             codes=tuple(codes.to_list()),
-            ordered=keys.dtype.is_numeric() or keys.dtype.is_temporal(),
+            ordered=keys.dtype.is_temporal()
+            or (keys.dtype.is_numeric() and len(distinct) > len(COLORS)),
         )
 
     @classmethod
@@ -102,13 +108,15 @@ class Groups:
 
     `columns` maps fields of the records to group columns. `color` and `panel` are the fields whose
     values have colors and panels. If the field that should have colors has more values than there
-    are distinct colors, it is `one_color` instead of `color`. `captions` are the texts that legends
-    or panel headers show instead of values. `legend` is False if legends are hidden.
+    are distinct colors, it is `one_color` instead of `color`. If values are `highlighted`, the
+    others are gray. `captions` are the texts that legends or panel headers show instead of values.
+    `legend` is False if legends are hidden.
     """
 
     columns: Mapping[str, GroupColumn] = field(default_factory=dict)
     color: str | None = None
     one_color: str | None = None
+    highlighted: tuple[str, ...] = ()
     panel: str | None = None
     captions: Mapping[str, str] = field(default_factory=dict)
     legend: bool = True
@@ -123,16 +131,27 @@ class Groups:
             return replace(self, color=name)
         return self if name == self.panel else replace(self, one_color=name)
 
+    def with_highlight(self, values: Sequence[str]) -> Groups:
+        """Return groups in which only some values of the color column have colors."""
+        color = self.color or self.one_color
+        return replace(self, color=color, one_color=None, highlighted=tuple(values))
+
+    def is_highlighted(self, record: Mapping[str, Any]) -> bool:
+        """Whether a record belongs to a highlighted value."""
+        return bool(self.highlighted) and record.get(str(self.color)) in self.highlighted
+
     @property
     def _captioned_field(self) -> str | None:
         """The field whose values have captions, which state the mean of their areas.
 
-        Models have captions if they have colors or panels: a mean over the folds of a model is
-        meaningful, but a mean over models is not.
+        If colors and panels show different columns, the area of each color is written into each
+        panel, unless there are too many colors: then the panels of models have captions. A mean
+        over the folds of a model is meaningful, but a mean over models or segments is not.
         """
-        if self.color is None or (self.panel and self.columns[self.panel].title == MODEL):
-            return self.panel or self.one_color
-        return self.color
+        if self.color is None or self.panel in {None, self.color}:
+            return self.color or self.panel or self.one_color
+        many = len(self.columns[self.color].values) > MAX_AREAS_IN_PANEL
+        return self.panel if many and self.columns[self.panel].title == MODEL else None
 
     @property
     def captioned_column(self) -> GroupColumn | None:
@@ -142,7 +161,7 @@ class Groups:
 
     @property
     def _in_legend(self) -> bool:
-        return self._captioned_field == self.color
+        return self._captioned_field is not None and self._captioned_field == self.color
 
     @property
     def side(self) -> int:
@@ -210,6 +229,14 @@ class Groups:
             "symbolOpacity": 1,
         }
         scale = color_scale(column.domain or column.values, ordered=column.ordered)
+        if self.highlighted:
+            others = [value for value in column.values if value not in self.highlighted]
+            colors = list(theme_colors() or COLORS)[: len(self.highlighted)]
+            scale = alt.Scale(
+                domain=[*self.highlighted, *others],
+                range=[*colors, *[OTHER_COLOR] * len(others)],
+            )
+            legend = {**legend, "values": list(self.highlighted)}
         shown = alt.Legend(**options | legend) if has_legend else None
         return nominal(alt.Color, self.color, title=column.title, scale=scale, legend=shown)
 
@@ -251,11 +278,13 @@ class Groups:
         `offset` is the distance in pixels between the title and a chart without panels. Data of the
         chart are split into panels. Layers with their own data are repeated in each panel.
         """
-        if self.one_color is not None:
-            column = self.columns[self.one_color]
+        name = self.one_color or (self.color if self.highlighted else None)
+        if name is not None:
+            column = self.columns[name]
+            n_others = len(column.values) - len(self.highlighted)
             text = (
-                f"{len(column.values)} values of {column.title} have the same color; "
-                "tooltips show the value"
+                f"{n_others} {'other ' if self.highlighted else ''}values of {column.title} have "
+                "the same color; tooltips show the value"
             )
             subtitle = JOINT.join(filter(None, (subtitle, text)))
             description = f"{description} {text}."
@@ -281,12 +310,14 @@ class Groups:
             title=column.title, labelLimit=0, labelExpr=caption_expression(captions)
         )
         facet = nominal(alt.Facet, self.panel, sort=list(column.values), header=header)
-        return chart.facet(facet, columns=PANELS_PER_ROW).properties(**head)
+        columns = 2 if len(column.values) == 4 else PANELS_PER_ROW
+        return chart.facet(facet, columns=columns).properties(**head)
 
 
 def _remove_legends(chart: alt.LayerChart) -> None:
     """Remove the legends of all layers."""
-    for part in [chart, *chart.layer]:
+    parts: list[Any] = [chart, *chart.layer]
+    for part in parts:
         for name in ("color", "shape", "strokeDash", "strokeWidth"):
             encoding = part._get("encoding")
             channel = alt.Undefined if encoding is alt.Undefined else encoding._get(name)
@@ -334,11 +365,31 @@ def read_groups(
         by, columns, color=options.color, facet=options.facet, detail=options.detail
     )
     fields = field_names(by, taken) if keys.height else {}
-    return Groups(
+    groups = Groups(
         columns={key: GroupColumn.from_keys(keys.get_column(name)) for name, key in fields.items()},
         panel=None if panel is None else fields.get(panel),
         legend=options.legend,
     ).with_colors(None if color is None else fields.get(color))
+    return groups if options.highlight is None else highlighted_groups(groups, options.highlight)
+
+
+def highlighted_groups(groups: Groups, highlight: object) -> Groups:
+    """Return groups with the values in the option `highlight` in color, and the others in gray."""
+    name = groups.color or groups.one_color
+    values = [highlight] if isinstance(highlight, str) else highlight
+    if name is None or not isinstance(values, list | tuple) or not values:
+        problem = "expected values of the column of the colors"
+        hint = "Use, for example, highlight='random_forest', and color= with a group column."
+        raise OptionValueError.compose("highlight", highlight, problem, hint)
+    texts = [str(value) for value in values]
+    known = groups.columns[name].values
+    for value, text in zip(values, texts, strict=True):
+        if text not in known:
+            column = groups.columns[name].title
+            raise OptionValueError.compose(
+                "highlight", value, f"{column!r} has no such value", f"Values: {join_first(known)}."
+            )
+    return groups.with_highlight(texts)
 
 
 def choose_channels(

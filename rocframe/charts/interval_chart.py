@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from rocframe.charts.dot_plot import (
-    HIGH,
-    LOW,
+    ESTIMATE,
+    LIMITS,
     REASON,
-    RIGHT_TEXT,
     DotPlot,
-    add_limits,
+    RightText,
+    add_numbers,
     add_reason,
     documented_columns,
     dot_layers,
@@ -21,19 +23,25 @@ from rocframe.charts.dot_plot import (
     mark_name,
     read_rows,
     row_records,
+    title_with_counts,
 )
 from rocframe.charts.groups import GroupColumn
 from rocframe.charts.labels import (
+    MAX_NAME_LENGTH,
     chart_text,
     distinct_number_texts,
     finite,
     json_values,
+    level_text,
     note_text,
     number_text,
     sentences,
 )
 from rocframe.charts.time_chart import date_column, time_chart
+from rocframe.frames import column, number_distinct_rows
+from rocframe.inference.p_values import simultaneous_limits
 from rocframe.options import NOT_GIVEN
+from rocframe.rates import NAMES
 from rocframe.schemas.columns import POINT_NAMES
 from rocframe.schemas.table_type import DotStyle
 from rocframe.text import format_count, format_p_value, join_first
@@ -44,8 +52,19 @@ if TYPE_CHECKING:
     import altair as alt
 
     from rocframe.charts.chart import ChartOptions
-    from rocframe.charts.groups import Groups
+    from rocframe.charts.dot_plot import DotRows
     from rocframe.schemas.table_type import Table
+
+MAX_DRAWN_PAIRS = 40  # the names of more lines would overlap
+PAIR_NAME_LENGTH = 28  # of each of the two names
+MAX_TITLE_LENGTH = 28  # of the title of the numbers
+SIMULTANEOUS = ("_lower", "_upper")  # the fields of simultaneous limits
+STATISTIC, VALUE = "_statistic", "_value"  # the fields of charts with a panel for each statistic
+# Statistics that are better if they are lower. The other direction is that of `NAMES`, or higher.
+LOSSES = {
+    *("brier", "log_loss", "eer", "ece", "mce", "ici", "e50", "e90", "e_max", "miscalibration"),
+    *("cllr", "cllr_min", "expected_loss", "uncertainty"),
+}
 
 
 def interval_chart(
@@ -54,16 +73,68 @@ def interval_chart(
     """Draw a dot and an interval for each row of a table of areas or tests."""
     style = layout.type.dots
     assert style is not None
+    single = len(style.marks) == 1 and not (style.part or style.p_values)
     time = date_column(table, layout.by, options)
-    if time is not None and len(style.marks) == 1 and not (style.part or style.has_p_values):
+    if time is not None and single:
         return time_chart(table, layout.by, time, options, style)
+    title = title_with_counts(style.title, table)
+    if style.in_panels:
+        return _statistics_chart(table, layout, options, replace(style, title=title))
     parts = {style.part: table.get_column(style.part).to_list()} if style.part else {}
-    rows = read_rows(table, layout.by, color=options.color, facet=options.facet, parts=parts)
     shown = [name for name in documented_columns(table, layout.by) if name != style.part]
-    return _draw(table, rows, style, shown)
+    rows = read_rows(
+        table,
+        layout.by,
+        color=options.color,
+        facet=options.facet,
+        highlight=options.highlight,
+        taken=shown,
+        parts=parts,
+        ranking=None if style.part else _ranking(table, style.marks[0]),
+    )
+    return _draw(table, rows, replace(style, title=title), shown)
 
 
-MAX_DRAWN_PAIRS = 40  # the names of more lines would overlap
+def _ranking(table: pl.DataFrame, name: str) -> list[float | None]:
+    """Return the values of a column as numbers that are larger for better values."""
+    values = json_values(table.get_column(name))
+    sign = -1 if _better(name) == "lower" else 1
+    return [sign * value if finite([value]) else None for value in values]
+
+
+def _better(name: str) -> str:
+    """Return whether "higher" or "lower" values of a statistic are better; empty if neither is."""
+    if name in LOSSES:
+        return "lower"
+    better = NAMES[name].better if name in NAMES else "higher"
+    return "" if better == "neither" else better
+
+
+def _statistics_chart(
+    table: pl.DataFrame, layout: Table, options: ChartOptions, style: DotStyle
+) -> alt.LayerChart | alt.FacetChart:
+    """Draw statistics of different scales in panels with separate axes."""
+    shown = documented_columns(table, layout.by)
+    n_parts, ranking = len(style.marks), _ranking(table, style.marks[0])
+    cells = [(row, part) for row in range(table.height) for part in range(n_parts)]
+    values = pl.concat([table.get_column(name).cast(pl.Float64) for name in style.marks])
+    better = {"higher": " (better →)", "lower": " (← better)", "": ""}
+    titles = [f"{mark_name(name)}{better[_better(name)]}" for name in style.marks]
+    long = table[[row for row, _ in cells]]
+    rows = read_rows(
+        long,
+        layout.by,
+        color=options.color,
+        facet=options.facet,
+        highlight=options.highlight,
+        taken=[*shown, VALUE],
+        parts={STATISTIC: [titles[part] for _, part in cells]},
+        in_panels=True,
+        ranking=[None if part else ranking[row] for row, part in cells],
+    )
+    drawn = values[[part * table.height + row for row, part in cells]].alias(VALUE)
+    style = replace(style, marks=(VALUE,), axis="")
+    return _draw(long.with_columns(drawn), rows, style, shown, free_axes=True)
 
 
 def _smallest_p_values(table: pl.DataFrame) -> tuple[pl.DataFrame, str]:
@@ -87,34 +158,56 @@ def _smallest_p_values(table: pl.DataFrame) -> tuple[pl.DataFrame, str]:
 def comparison_chart(
     table: pl.DataFrame, layout: Table, options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:
-    """Draw the difference of each pair of models, its interval and its p-value."""
-    table, rule = _smallest_p_values(table)
+    """Draw the difference of each pair of models, its intervals and its p-values."""
     columns = documented_columns(table, layout.by)
+    table, rule = _smallest_p_values(_with_simultaneous_limits(table, layout.by))
     statistic = next((name for name in columns[2:] if name.endswith("_a")), "area")
     name = mark_name(statistic.removesuffix("_a"))
-    models = model_texts(table).texts
+    models = model_texts(table, PAIR_NAME_LENGTH).texts
     pairs = zip(models[: table.height], models[table.height :], strict=True)
     rows = read_rows(
         table,
         layout.by,
         color=None if options.color is NOT_GIVEN else options.color,
         facet=options.facet,
-        parts={"models": [f"{a} − {b}" for a, b in pairs]},
+        highlight=options.highlight,
+        taken=columns,
+        parts={"model_a − model_b": [f"{a} − {b}" for a, b in pairs]},
+        ranking=_ranking(table, "difference"),
     )
     style = DotStyle(
-        title=f"Differences of {name}",
+        title=title_with_counts(f"Differences of {name}", table),
         axis=f"Difference of {name}",
         marks=("difference",),
         references=(0.0,),
-        has_p_values=True,
+        p_values=("p_value", "p_adjusted"),
     )
-    return _draw(table, rows, style, columns[2:], rule=rule)
+    return _draw(table, rows, style, columns, rule=rule)
 
 
-def model_texts(table: pl.DataFrame) -> GroupColumn:
-    """Return `model_a` of all rows, followed by `model_b` of all rows, as one column."""
+def _with_simultaneous_limits(table: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
+    """Return a table of differences with simultaneous limits, if they can be computed."""
+    levels = table.get_column("ci_level").drop_nulls().unique().to_list()
+    if len(levels) != 1:
+        return table
+    keys = table.select(map(column, by))
+    groups = number_distinct_rows(keys)[1].to_numpy() if by else np.zeros(table.height, np.int64)
+    limits = simultaneous_limits(table, groups, levels[0])
+    if limits is None:
+        return table
+    return table.with_columns(
+        pl.Series(name, part, nan_to_null=True)
+        for name, part in zip(SIMULTANEOUS, limits, strict=True)
+    )
+
+
+def model_texts(table: pl.DataFrame, length: int = MAX_NAME_LENGTH) -> GroupColumn:
+    """Return `model_a` of all rows, followed by `model_b` of all rows, as one column.
+
+    Each name has at most about `length` characters.
+    """
     names = (table.get_column(name).alias("model") for name in ("model_a", "model_b"))
-    return GroupColumn.from_keys(pl.concat(names))
+    return GroupColumn.from_keys(pl.concat(names), length)
 
 
 def metric_chart(
@@ -124,24 +217,36 @@ def metric_chart(
     names = _point_names(table)
     values = [json_values(table.get_column(name)) for name in ("estimate", "lower", "upper")]
     outside = any(not 0 <= value <= 1 for part in values for value in finite(part))
-    in_panels = len(set(names)) > 1 and outside
+    several = len(set(names)) > 1
+    in_panels = several and outside
+    metrics, estimates = table.get_column("metric").to_list(), values[0]
+    ranking = [
+        (-1 if _better(metric) == "lower" else 1) * value
+        if finite([value]) and name == names[0]
+        else None
+        for metric, name, value in zip(metrics, names, estimates, strict=True)
+    ]
+    shown = [name for name in documented_columns(table, layout.by) if name != "metric"]
     rows = read_rows(
         table,
         layout.by,
         color=options.color,
         facet=options.facet,
-        parts={"metric": names},
+        highlight=options.highlight,
+        taken=shown,
+        parts={"metric": names} if several else {},
         in_panels=in_panels,
+        ranking=ranking if in_panels or not several else None,
     )
-    axis = chart_text(names[0]) if len(set(names)) == 1 else "Estimate"
-    style = DotStyle(title="Metrics", axis=axis, marks=("estimate",))
-    shown = [name for name in documented_columns(table, layout.by) if name != "metric"]
+    axis = "Estimate" if several or not names else chart_text(names[0])
+    title = "Metrics" if several or not names else axis
+    style = DotStyle(title=title_with_counts(title, table), axis=axis, marks=("estimate",))
     return _draw(table, rows, style, shown, free_axes=in_panels)
 
 
 def _draw(
     table: pl.DataFrame,
-    rows: tuple[Groups, bool],
+    rows: DotRows,
     style: DotStyle,
     shown: Sequence[str],
     *,
@@ -150,47 +255,63 @@ def _draw(
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw a dot plot of a table.
 
-    `rows` is the result of `read_rows`, and `shown` are the columns in tooltips. If only some rows
-    of a long table are drawn, `rule` states which rows.
+    `shown` are the columns in tooltips. If only some rows of a long table are drawn, `rule` states
+    which rows.
     """
-    groups, dodged = rows
-    records = row_records(table, groups, shown)
+    groups, mark = rows.groups, style.marks[0]
+    private = [name for name in (*SIMULTANEOUS, VALUE) if name in table.columns]
+    records = row_records(table, groups, [*shown, *private])
+    limits = LIMITS if set(LIMITS) <= set(shown) and VALUE not in private else None
     for record in records:
-        add_limits(record)
-        value = record[style.marks[0]]
+        value = record[mark]
         reason = None if finite([value]) else note_text(value or record.get("note"))
-        add_reason(record, reason, groups, dodged=dodged)
-        if style.has_p_values:
-            record[RIGHT_TEXT] = format_p_value(record["p_adjusted"], 3) or ""
+        add_reason(record, reason, rows)
+    add_numbers(records, mark, limits or (), groups.panel if free_axes else None)
+    levels = level_text(table.get_column("ci_level")) if "ci_level" in shown else ""
+    has_limits = any(finite(record.get("lower") for record in records))
+    estimate = style.axis or "Value"
+    estimate = estimate if len(estimate) <= MAX_TITLE_LENGTH else mark_name(mark)
+    title = f"{estimate} ({levels} interval)" if limits and has_limits and levels else estimate
+    right = [RightText(field=ESTIMATE, title=title), *_p_values(records, style)]
+    alpha = _alpha(table, style)
+    significant = f"isValid(datum.p_adjusted) && datum.p_adjusted < {alpha}"
     inner = style.box
     if inner and not any(record[inner[0]] != record[inner[1]] for record in records):
         inner = None
     references = style.references
-    if style.chance is not None and is_near(style.chance, records, (*style.marks, *(inner or ()))):
+    drawn = (*style.marks, *(inner or ()))
+    # The interval of a single row would otherwise be as wide as the chart.
+    if style.chance is not None and (len(records) == 1 or is_near(style.chance, records, drawn)):
         references += (style.chance,)
+    simultaneous = SIMULTANEOUS if SIMULTANEOUS[0] in private else None
     plot = DotPlot(
-        groups=groups,
-        dodged=dodged,
+        rows=rows,
         records=records,
         axis=style.axis,
         marks=style.marks,
+        limits=limits,
+        simultaneous=simultaneous,
+        keys=(f"simultaneous {levels} intervals (Bonferroni)", f"{levels} intervals"),
         inner=inner,
         references=references,
         reference=style.reference_column,
-        right_title="adjusted p" if style.has_p_values else None,
+        right=tuple(right),
+        gray=f"!({significant})" if alpha is not None else None,
         shown=tuple(shown),
         free_axes=free_axes,
     )
     names = groups.names(len(records))
     texts = [
-        f"{name}: {_row_text(record, style)}" for name, record in zip(names, records, strict=True)
+        f"{name}: {_row_text(record, style, limits)}"
+        for name, record in zip(names, records, strict=True)
     ]
     dashed = [f"at {value:.4g}" for value in references]
     dashed += ["at the null hypothesis"] if style.reference_column else []
+    gray = "" if alpha is None else f"Gray: adjusted p ≥ {alpha:.4g}"
     return plot.layered(
         dot_layers(plot),
         title=style.title,
-        subtitle=sentences(interval_text(table), rule, end=""),
+        subtitle=sentences(interval_text(table), gray, rule, end=""),
         description=sentences(
             f"{style.title}, {format_count(len(records), 'row')}",
             rule,
@@ -200,18 +321,45 @@ def _draw(
     )
 
 
-def _row_text(record: dict[str, Any], style: DotStyle) -> str:
+def _alpha(table: pl.DataFrame, style: DotStyle) -> float | None:
+    """Return the significance level of the adjusted p-values of a table with limits, or None."""
+    if not style.p_values or style.p_values[1] != "p_adjusted" or "ci_level" not in table.columns:
+        return None
+    levels = table.get_column("ci_level").drop_nulls().unique().to_list()
+    return round(1 - levels[0], 10) if len(levels) == 1 else None
+
+
+def _p_values(records: Sequence[dict[str, Any]], style: DotStyle) -> list[RightText]:
+    """Add the p-values to the records as text, and return the columns of the texts.
+
+    There is no column of unadjusted p-values if they are equal to the adjusted ones.
+    """
+    titles = ("p", "adjusted p")
+    for name in style.p_values:
+        for record in records:
+            record[f"_{name}"] = format_p_value(record[name], 3) or ""
+    columns = [
+        RightText(field=f"_{name}", title=title)
+        for name, title in zip(style.p_values, titles, strict=False)
+    ]
+    equal = all(len({record[name] for name in style.p_values}) < 2 for record in records)
+    return columns[-1:] if equal else columns
+
+
+def _row_text(record: dict[str, Any], style: DotStyle, limits: Sequence[str] | None) -> str:
     """Describe one row: its numbers, or the reason why they are undefined."""
-    if record[REASON] is not None:
+    if record.get(REASON) is not None:
         return str(record[REASON])
     text = number_text(record[style.marks[0]])
-    if record[LOW] is not None and record[HIGH] is not None:
-        text += f" ({number_text(record[LOW])} to {number_text(record[HIGH])})"
+    ends = finite(record[name] for name in limits or ())
+    if len(ends) == 2:
+        text += f" ({number_text(ends[0])} to {number_text(ends[1])})"
     for mark in style.marks[1:]:
         text += f", {mark_name(mark)} {number_text(record[mark])}"
-    p_value = record.get(RIGHT_TEXT)
-    if p_value:
-        text += f", adjusted p {p_value}" if p_value[0] == "<" else f", adjusted p = {p_value}"
+    for name, title in zip(style.p_values, ("p", "adjusted p"), strict=False):
+        p_value = record[f"_{name}"]
+        if p_value:
+            text += f", {title} {p_value}" if p_value[0] == "<" else f", {title} = {p_value}"
     return text
 
 

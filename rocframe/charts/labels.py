@@ -93,9 +93,9 @@ def datum(field: str) -> str:
     return f"datum[{dumps(field, ensure_ascii=False)}]"
 
 
-def distinct_labels(values: pl.Series) -> list[str]:
-    """Return a different text, of limited length, for each of the distinct `values`."""
-    return distinct_texts([shorten(text, MAX_NAME_LENGTH) for text in format_values(values)])
+def distinct_labels(values: pl.Series, length: int = MAX_NAME_LENGTH) -> list[str]:
+    """Return a different text, of about `length` characters, for each of the distinct `values`."""
+    return distinct_texts([shorten(text, length) for text in format_values(values)])
 
 
 def distinct_texts(texts: Sequence[str]) -> list[str]:

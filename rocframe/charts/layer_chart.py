@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from rocframe.charts.style import COLORS
+from rocframe.charts.labels import inline_data
+from rocframe.charts.style import COLORS, REFERENCE_COLOR, category, theme_colors
 from rocframe.errors import OptionValueError
 
 if TYPE_CHECKING:
@@ -17,6 +19,10 @@ if TYPE_CHECKING:
 MOVED = ("params", "width", "height", "view")
 # Properties of a whole chart. In a sum of two charts, the sum has those of the first chart.
 WHOLE = ("title", "description", "width", "height", "background", "padding", "autosize", "config")
+# Mark styles: the lines of curves, lines of other tables that show the same curves, and lines of
+# averages. In a sum, the same curves are drawn once, and an average without colors is gray.
+CURVE_LINE, ESTIMATE, MEAN_LINE = "curve", "estimate", "mean"
+SOURCE = "_source"  # the field of the chart of a row, in a sum of two charts with panels
 FALLBACK = "rocframe colors"  # in the context of `to_dict`: an outer chart adds the colors
 
 
@@ -33,7 +39,7 @@ class Colored(alt.TopLevelMixin):
         """Return the specification of the chart."""
         context = dict(context or {})
         is_inside = context.get(FALLBACK, False)
-        is_set = is_inside or _has_colors(self) or _theme_has_colors()
+        is_set = is_inside or _has_colors(self) or theme_colors() is not None
         whole = context.get("top_level", True)
         spec = super().to_dict(*args, context=context | {FALLBACK: is_set or whole}, **kwargs)
         if is_set or kwargs.get("format") == "vega":
@@ -41,7 +47,8 @@ class Colored(alt.TopLevelMixin):
         if whole:
             config = spec.setdefault("config", {})
             config["range"] = {"category": list(COLORS)} | config.get("range", {})
-            config["mark"] = {"color": COLORS[0]} | config.get("mark", {})
+            for name in ("mark", "rule"):  # by default, Vega-Lite draws rules in black
+                config[name] = {"color": COLORS[0]} | config.get(name, {})
         else:
             _add_colors(spec)
         return spec
@@ -64,7 +71,38 @@ class VConcatChart(Colored, alt.VConcatChart):
 
 
 class FacetChart(Colored, alt.FacetChart):
-    """A chart with a panel for each value of a column."""
+    """A chart with a panel for each value of a column.
+
+    The operator `+` draws two charts with the same panels over each other.
+    """
+
+    def __add__(self, other: Any) -> FacetChart:
+        """Return a chart with the layers of both charts in each panel."""
+        if not isinstance(other, FacetChart) or _field(self.facet) != _field(other.facet):
+            raise OptionValueError(
+                "chart + chart: the charts have different panels.\n"
+                "Draw both with the same facet=, or add layers before facet()."
+            )
+        result: FacetChart = self.copy(deep=False)
+        rows = []
+        parts = []
+        charts: tuple[Any, Any] = (self, other)
+        for i, chart in enumerate(charts):
+            rows += [row | {SOURCE: i} for row in json.loads(chart.data.values)]
+            part = chart.spec.copy(deep=False)
+            own = part._get("transform")
+            own = [] if own is alt.Undefined else own
+            part.transform = [alt.FilterTransform(f"datum.{SOURCE} === {i}"), *own]
+            parts.append(part)
+        result.data = inline_data(rows)
+        # Vega-Lite would convert the arrays of one chart to numbers if the other has numbers.
+        result.data["format"] = alt.JsonDataFormat(type="json", parse=None)
+        result.spec = parts[0] + parts[1]
+        return result
+
+
+def _field(facet: Any) -> Any:
+    return facet._get("field") if isinstance(facet, alt.Facet) else None
 
 
 def _concatenated(kind: type[Any], chart: Any, part: str) -> Any:
@@ -76,16 +114,7 @@ def _concatenated(kind: type[Any], chart: Any, part: str) -> Any:
 
 def _has_colors(chart: Any) -> bool:
     config = chart._get("config")
-    return isinstance(config, alt.Config) and _category(config.to_dict(validate=False)) is not None
-
-
-def _theme_has_colors() -> bool:
-    theme = alt.theme.get()
-    return theme is not None and _category(dict(theme()).get("config", {})) is not None
-
-
-def _category(config: Any) -> Any:
-    return (config.get("range") or {}).get("category")
+    return isinstance(config, alt.Config) and category(config.to_dict(validate=False)) is not None
 
 
 def _add_colors(spec: dict[str, Any], inherited: bool = False) -> None:
@@ -124,23 +153,32 @@ class LayerChart(Colored, alt.LayerChart):
         result.columns = chart._get("columns")
         return result
 
-    def __iadd__(self, other: Any) -> Self:
+    def __iadd__(self, other: Any) -> Self:  # type: ignore[misc]
         # Altair's `+` and `add_layers` call this method.
         result = type(self)()
         for name in WHOLE:
-            if self._get(name) is not alt.Undefined:
-                setattr(result, name, self._get(name))
+            value: Any = self._kwds.get(name, alt.Undefined)
+            if value is not alt.Undefined:
+                setattr(result, name, value)
         parts = [self, other]
         if isinstance(other, LayerChart):
             parts[1] = _without_layers(other, _layers_with_data(self))
+            if _show_equal_groups(self, other) and _layers_of_style(self, CURVE_LINE):
+                parts[1] = _without_layers(parts[1], _layers_of_style(other, ESTIMATE))
             _check_axes(_axis_titles(self), _axis_titles(other))
+            parts[0], parts[1] = _with_common_axes(self, parts[1])
             heights = [chart._get("height") for chart in parts]
             if alt.Undefined not in heights:  # charts of calibration with bars are taller
                 result.height = max(heights)
-            shared = _equal_encodings(self, other)
+            shared = _equal_encodings(*parts)
             if shared:
                 result.encoding = alt.FacetedEncoding(**shared)
+            texts = [part._get("description") for part in parts]
+            result.description = " ".join(text for text in texts if isinstance(text, str))
             parts = [_as_layer(part, shared) for part in parts]
+            if _layers_of_style(other, MEAN_LINE) and "color" not in _channels(other):
+                own = _channels(parts[1]) | {"color": alt.value(REFERENCE_COLOR)}
+                parts[1].encoding = alt.FacetedEncoding(**own)
         else:
             parts[0] = _as_layer(self, {})
         result.layer = parts
@@ -171,6 +209,32 @@ def layered(
     )
 
 
+def _with_common_axes(*charts: Any) -> list[Any]:
+    """Return the charts with the union of their domains, and with the ticks of the longer one."""
+    charts = tuple(chart.copy(deep=False) for chart in charts)
+    for side in ("x", "y"):
+        domains = [_domain(chart, side) for chart in charts]
+        if None in domains or domains[0] == domains[1]:
+            continue
+        low, high = min(one[0] for one in domains), max(one[1] for one in domains)
+        longer = max(charts, key=lambda chart: _domain(chart, side)[1] - _domain(chart, side)[0])
+        axis = _channels(longer)[side]._get("axis")
+        for chart in charts:
+            channel = _channels(chart)[side].copy()
+            channel["scale"]["domain"], channel["axis"] = [low, high], axis
+            chart.encoding = chart.encoding.copy(deep=False)
+            setattr(chart.encoding, side, channel)
+    return [*charts]
+
+
+def _domain(chart: Any, side: str) -> Any:
+    """Return the ends of the domain of an axis; None if they are not numbers."""
+    scale = _channels(chart)[side]._get("scale") if side in _channels(chart) else None
+    domain = scale._get("domain") if isinstance(scale, alt.Scale) else None
+    is_range = isinstance(domain, list) and len(domain) == 2
+    return domain if is_range and all(isinstance(end, int | float) for end in domain) else None
+
+
 def _as_layer(chart: Any, shared: Mapping[str, Any]) -> Any:
     """Return a chart as a layer of a sum, which has its titles and the channels `shared`."""
     layer = alt.LayerChart()
@@ -189,6 +253,22 @@ def _without_layers(chart: Any, others: Sequence[Any]) -> Any:
     result = chart.copy(deep=False)
     result.layer = [_without_layers(part, others) for part in chart.layer if part not in others]
     return result
+
+
+def _layers_of_style(chart: LayerChart, style: str) -> list[Any]:
+    layers: Any = chart._get("layer")
+    marks = ((layer, layer._get("mark")) for layer in layers)
+    return [layer for layer, mark in marks if isinstance(mark, alt.MarkDef) and mark.style == style]
+
+
+def _show_equal_groups(first: Any, second: Any) -> bool:
+    """Return whether the colors of two charts show the same values of the same column."""
+    colors: list[Any] = [_channels(chart).get("color") for chart in (first, second)]
+    if not all(isinstance(color, alt.Color) for color in colors):
+        return bool(colors[0] == colors[1])
+    shown: Any = [(color._get("field"), color._get("scale").domain) for color in colors]
+    one, other = shown
+    return bool(one == other)
 
 
 def _layers_with_data(chart: Any) -> list[Any]:

@@ -46,7 +46,7 @@ LIMIT_COLUMNS = ("estimate", "lower", "upper")
 # The values of the field `part` in the records of points and of bars between their limits.
 MARK, LIMITS = "mark", "limits"
 MARK_NAME = "mark"  # the field of the name of a point
-MARK_FIELDS = (MARK_NAME, "expected_cost")  # fields of records of overlays
+MARK_FIELDS = (MARK_NAME,)  # fields of records of overlays
 MARK_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "triangle-down")
 
 

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import altair as alt
 import numpy as np
 import polars as pl
 
 from rocframe.charts.axes import chart_kind, choose_plane, given_titles, zoom_plane
-from rocframe.charts.curve_layers import CurvePlot, chance_layers, chance_text
-from rocframe.charts.groups import GroupColumn, read_groups
+from rocframe.charts.curve_layers import (
+    NO_TOOLTIP,
+    CurvePlot,
+    chance_layers,
+    chance_text,
+    text_layer,
+)
+from rocframe.charts.groups import GroupColumn, field_names, nominal, read_groups
 from rocframe.charts.labels import (
+    RATE_FORMAT,
+    datum,
     distinct_number_texts,
+    field_name,
     json_rows,
     json_values,
     number_text,
@@ -24,13 +33,13 @@ from rocframe.charts.style import (
     BACKGROUND,
     MAX_SIZE_STEPS,
     MAX_SIZED_GROUPS,
-    MUTED,
+    REFERENCE_COLOR,
     SIZE_RATIO,
     SYMBOLS,
 )
 from rocframe.curves.table import read_prevalence
 from rocframe.errors import MissingColumnError
-from rocframe.frames import column, number_distinct_rows, number_keys, select_keys
+from rocframe.frames import column, number_distinct_rows, select_keys
 from rocframe.kinds import PREVALENCE, has_prevalence
 from rocframe.options import parse_names
 from rocframe.rates import CONFUSION, Settings
@@ -39,18 +48,19 @@ from rocframe.schemas.decisions import BEST_POINTS, CONFUSION_MATRICES, CONVEX_H
 from rocframe.text import format_count, join_first
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from rocframe.charts.chart import ChartOptions
+    from rocframe.charts.groups import Groups
     from rocframe.kinds import Kind
     from rocframe.schemas.table_type import Table
 
 POINT_SIZE = 110  # square pixels
-HULL_INDEX, ORDER = "hull", "order"  # fields of vertices: their hull, and their position in it
-SIZE = "size"  # the field of the area of a mark, if points of a group coincide
-CONDITION = "condition"  # the field of the condition of a point, such as "fpr 0.1"
+SIZE = "_size"  # the field of the area of a mark, if points of a group coincide
+CONDITION = "_condition"  # the field of the condition of a point, such as "fpr 0.1"
+NO_MODEL = "trivial classifier"  # the vertices (0, 0) and (1, 1) of a hull across models
 
 
 def points_chart(
@@ -67,54 +77,66 @@ def points_chart(
     is_hull, n_keys = layout.type is CONVEX_HULL, None
     if is_hull:
         table = table.sort(*map(column, by), "fp", "tp")
-        hull = number_keys(table, by)[1]
         n_keys = len(by)
         # The key of `hull(across=)` is the last column.
         by = (*by, *table.columns[table.columns.index("note") + 1 :])
-    groups = read_groups(table, by, table.columns, options)
-    left = {BEST_POINTS: tuple(RULE_COLUMNS), CONVEX_HULL: (), CONFUSION_MATRICES: ()}.get(
-        layout.type, POINT_NAMES
-    )
-    condition = GroupColumn.in_given_order(_conditions(table, left), left[0] if left else "")
-    if left:
-        groups = replace(groups, columns={**groups.columns, CONDITION: condition})
-
     kind = chart_kind(table.columns, options, layout.kind)
     x, y = (_row_values(table, kind, name) for name in (kind.x, kind.y))
     top = np.where(np.isfinite(y), y, np.nan)
     plane = choose_plane(kind, x, y, scale=options.scale, top=top)
     plane = zoom_plane(given_titles(plane, options), options)
+    axes = plane.x.name, plane.y.name
+    groups = read_groups(table, by, table.columns, options, axes)
+    if is_hull and len(by) > n_keys:
+        groups = _name_trivial_vertices(table, groups, list(groups.columns)[n_keys:])
+    left = {BEST_POINTS: tuple(RULE_COLUMNS), CONVEX_HULL: (), CONFUSION_MATRICES: ()}.get(
+        layout.type, POINT_NAMES
+    )
+    condition = GroupColumn.in_given_order(_conditions(table, left), left[0] if left else "")
+    shape = left[0] if left == tuple(RULE_COLUMNS) else CONDITION
+    if left:
+        groups = replace(groups, columns={**groups.columns, shape: condition})
+
+    others = [name for name in table.columns if name not in (*by, shape)]
+    fields = field_names(others, {*groups.columns, *axes})
+    for name, values in zip(axes, (x, y), strict=True):
+        # A column of the table with the name of an axis has the same values, unless it is a metric
+        # of the user.
+        if name in fields and np.allclose(table.get_column(name), values, equal_nan=True):
+            fields[name] = name
+    columns = {field: json_values(table.get_column(name)) for name, field in fields.items()}
     points = zip(x.tolist(), y.tolist(), strict=True)
     inside = np.array([plane.contains(*point) for point in points], bool)
-    # Fields of metrics are named c0, c1, ..., because a metric can have the name of another field.
-    metrics = [name for name in table.columns if name not in (*by, *left)]
-    titles = {f"c{i}": name for i, name in enumerate(metrics)}
-    values = {field: json_values(table.get_column(name)) for field, name in titles.items()}
-    for name, rate in (("x", x), ("y", y)):
-        values[name] = json_values(pl.Series(np.where(inside, rate, np.nan)))
-    values |= {name: group.texts for name, group in groups.columns.items()}
-    if is_hull:
-        values[HULL_INDEX] = (hull + 1).tolist()
-        values[ORDER] = list(range(table.height))
-    else:
-        values |= _mark_sizes(table, by, x, y)
-    plot = CurvePlot(plane=plane, records=json_rows(values), groups=groups)
+    for name, values in zip(axes, (x, y), strict=True):
+        columns[name] = json_values(pl.Series(np.where(inside, values, np.nan)))
+    columns |= {name: group.texts for name, group in groups.columns.items()}
+    columns |= {} if is_hull else _mark_sizes(table, by, x, y)
+    plot = CurvePlot(plane=plane, records=json_rows(columns), groups=groups)
 
-    rows = [*groups.tooltips(), *(tooltip(name, short_name(titles[name])) for name in titles)]
-    transform, deviates = alt.Chart(), plane.deviates()
-    if deviates:
-        transform = transform.transform_calculate(**deviates)
-    named = zip(groups.names(table.height), plot.records, strict=True)
-    texts = [
-        f"{name}: {kind.x} {number_text(record['x'])}, {kind.y} {number_text(record['y'])}"
-        for name, record in named
-        if record["x"] is not None
+    rows = [
+        *groups.tooltips(),
+        *(tooltip(name, number=RATE_FORMAT) for name in axes if name not in fields.values()),
+        *(
+            tooltip(field, short_name(name))
+            for name, field in fields.items()
+            if not (name in left and left == POINT_NAMES)
+        ),
     ]
-    layers = [_point_layer(plot, condition, rows), *chance_layers(plane)]
-    if is_hull and not plane.bends:
-        layers.insert(0, _hull_layer(plot))
+    texts = [
+        f"{name}: {kind.x} {number_text(record[axes[0]])}, {kind.y} {number_text(record[axes[1]])}"
+        for name, record in zip(groups.names(table.height), plot.records, strict=True)
+        if record[axes[0]] is not None
+    ]
+    undrawn = plot.undrawn(n_keys)
+    plot = replace(plot, records=[one for one in plot.records if one[axes[0]] is not None])
+    layers = [
+        *(_hull_layers(list(groups.columns)[:n_keys]) if is_hull and not plane.bends else []),
+        *chance_layers(plane),
+        *_point_layers(plot, shape, condition),
+        *_text_layers(plot, options.text, fields, table.columns),
+    ]
     return plot.with_titles(
-        plot.layered(layers, transform),
+        plot.layered(layers, rows, color=groups.color_channel()),
         title=f"{kind.title}: {'convex hulls' if is_hull else 'operating points'}",
         subtitle="",
         description=[
@@ -122,7 +144,7 @@ def points_chart(
             chance_text(plane),
             join_first(texts, separator="; "),
         ],
-        undrawn=plot.undrawn(n_keys),
+        undrawn=undrawn,
     )
 
 
@@ -167,35 +189,74 @@ def _mark_sizes(
     return {SIZE: sizes} if any(steps) else {}
 
 
-def _hull_layer(plot: CurvePlot) -> alt.Chart:
-    """Draw the lines between the vertices of each hull."""
-    x, y = plot.plane.channels()
-    layer: alt.Chart = (
-        alt.Chart()
-        .mark_line(color=MUTED, strokeWidth=1)
-        .transform_filter("isValid(datum.x) && isValid(datum.y)")
-        .encode(x=x, y=y, detail=f"{HULL_INDEX}:N", order=f"{ORDER}:Q")
+def _hull_layers(by: Sequence[str]) -> list[alt.Chart]:
+    """Draw the lines between the vertices of each hull; `by` are the fields with its group."""
+    layer: alt.Chart = alt.Chart().mark_line(strokeWidth=1, order=False)
+    color, detail = alt.value(REFERENCE_COLOR), [nominal(alt.Detail, name) for name in by]
+    return [layer.encode(color=color, detail=detail, tooltip=NO_TOOLTIP)]
+
+
+def _text_layers(
+    plot: CurvePlot, text: str | None, fields: Mapping[str, str], columns: Sequence[str]
+) -> list[alt.Chart]:
+    """Write the column `text` beside the points; `fields` maps columns to fields."""
+    if text is None:
+        return []
+    if text not in columns:
+        raise MissingColumnError.compose("text", text, columns)
+    return [text_layer(alt.Chart(), plot.plane, fields.get(text, field_name(text)))]
+
+
+def _name_trivial_vertices(table: pl.DataFrame, groups: Groups, fields: Sequence[str]) -> Groups:
+    """Return groups in which the vertices (0, 0) and (1, 1) without a model have the name NO_MODEL.
+
+    `fields` are those of the model column of `hull(across=)`. The name is not in the legend.
+    """
+    trivial = table.select(
+        (pl.col("tp") + pl.col("fp") == 0) | (pl.col("fn") + pl.col("tn") == 0)
+    ).to_series()
+    columns = dict(groups.columns)
+    for field, key in zip(fields, table.columns[-len(fields) :], strict=True):
+        keys = table.get_column(key)
+        is_unnamed = (trivial & keys.is_null()).fill_null(False)
+        if not is_unnamed.any():
+            continue
+        named = [
+            NO_MODEL if unnamed else text
+            for unnamed, text in zip(is_unnamed, columns[field].texts, strict=True)
+        ]
+        values = [value for value in columns[field].values if value in named]
+        codes = {value: code for code, value in enumerate([*values, NO_MODEL])}
+        columns[field] = replace(
+            columns[field],
+            values=tuple(codes),
+            codes=tuple(codes[text] for text in named),
+            domain=tuple(values),
+        )
+    return replace(groups, columns=columns)
+
+
+def _point_layers(plot: CurvePlot, field: str, condition: GroupColumn) -> list[alt.Chart]:
+    """Draw the points; the values of `condition` in `field` have shapes.
+
+    Vertices without a model are gray.
+    """
+    layer: alt.Chart = alt.Chart().mark_point(
+        filled=True, size=POINT_SIZE, opacity=1, stroke=BACKGROUND, strokeWidth=1
     )
-    return layer
-
-
-def _point_layer(plot: CurvePlot, condition: GroupColumn, rows: list[alt.Tooltip]) -> alt.Chart:
-    """Draw the points that are on the axes."""
-    x, y = plot.plane.channels()
-    shape: Any = alt.ShapeValue(SYMBOLS[0])
     n_shapes = len(condition.values)
     if 1 < n_shapes <= len(SYMBOLS):
         scale = alt.Scale(domain=list(condition.values), range=list(SYMBOLS[:n_shapes]))
-        shape = alt.Shape(
-            f"{CONDITION}:N", scale=scale, legend=alt.Legend(title=condition.title, labelLimit=0)
-        )
-    size: Any = alt.Undefined
+        legend = alt.Legend(labelLimit=0)
+        shape = nominal(alt.Shape, field, title=condition.title, scale=scale, legend=legend)
+        layer = layer.encode(shape=shape)
     if any(SIZE in record for record in plot.records):
-        size = alt.Size(f"{SIZE}:Q", scale=None, legend=None)
-    layer: alt.Chart = (
-        alt.Chart()
-        .mark_point(filled=True, size=POINT_SIZE, opacity=1, stroke=BACKGROUND, strokeWidth=1)
-        .transform_filter("isValid(datum.x) && isValid(datum.y)")
-        .encode(x=x, y=y, color=plot.groups.color_channel(), shape=shape, size=size, tooltip=rows)
-    )
-    return layer
+        layer = layer.encode(size=alt.Size(f"{SIZE}:Q", scale=None, legend=None))
+    color = plot.groups.color
+    if color is None or all(record[color] != NO_MODEL for record in plot.records):
+        return [layer]
+    gray = layer.transform_filter(f"{datum(color)} === '{NO_MODEL}'")
+    return [
+        gray.encode(color=alt.value(REFERENCE_COLOR)),
+        layer.transform_filter(f"{datum(color)} !== '{NO_MODEL}'"),
+    ]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from json import dumps
-from math import inf, isnan
+from math import isnan
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +13,11 @@ import altair as alt
 import numpy as np
 
 from rocframe.areas.area import areas_of_ties
-from rocframe.charts.axes import FREE, axis_rates, axis_values
+from rocframe.charts.axes import FREE, axis_rates
 from rocframe.charts.curve_data import LAYER, add_bend_points
-from rocframe.charts.curve_layers import NO_TOOLTIP, overlay, row_tooltips
+from rocframe.charts.curve_layers import NO_TOOLTIP, overlay, row_tooltips, text_layer
 from rocframe.charts.groups import CURVE
-from rocframe.charts.labels import RATE_FORMAT, escape_field, json_number, json_numbers, tooltip
+from rocframe.charts.labels import escape_field, json_numbers, tooltip
 from rocframe.charts.marks import (
     LIMITS,
     MARK,
@@ -38,44 +39,25 @@ from rocframe.charts.style import (
     TIE_KEY,
     with_key,
 )
-from rocframe.curves.convex_hull import hull_vertices
 from rocframe.curves.thinning import BETWEEN
-from rocframe.decisions.costs import EQUAL_COST_KINDS, equal_cost_steps, lowest_cost
-from rocframe.options import check_flag, check_supported
-from rocframe.rates import Settings
+from rocframe.errors import OptionValueError
+from rocframe.options import check_choice, check_flag, check_supported
+from rocframe.rates import CONFUSION
 from rocframe.schemas.columns import THRESHOLD
 from rocframe.text import format_interval, join_first
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from rocframe.charts.axes import Plane
     from rocframe.charts.chart import ChartOptions
     from rocframe.charts.curve_data import OverlayInput
     from rocframe.charts.curve_layers import CurvePlot
     from rocframe.charts.groups import GroupColumn
     from rocframe.curves.table import Curves
 
-# For each option, the kinds of curves that can have its overlay.
-OVERLAY_KINDS = {
-    "hull": ("roc", "gain", "lift_chart"),
-    "costs": EQUAL_COST_KINDS,
-    "prevalence": EQUAL_COST_KINDS,
-    "ties": ("roc", "gain", "lift_chart"),
-}
-# The values of the field `part` in the records of overlays.
-TIE, HULL, EQUAL_COST, LOWEST_COST = "tie", "hull", "equal cost", "lowest cost"
-EXPECTED_COST = "expected_cost"
+TIE_KINDS = ("roc", "gain", "lift_chart")  # kinds of curves whose ties can be drawn
+TIE = "tie"  # the value of the field LAYER in the records of ties
 BOX = "_box"  # the field of the number of an outline of a tie
-LINE_KEYS = {
-    HULL: "thin dashed: convex hull",
-    EQUAL_COST: "thin: equal expected cost",
-    LOWEST_COST: "ring: lowest cost",
-}
-LINE_TEXTS = {
-    HULL: "Thin dashed lines are convex hulls",
-    EQUAL_COST: "A thin line of equal expected cost touches each curve",
-}
 LIMIT_WIDTH = 1.5
 MARK_SIZE = 90  # square pixels
 TIE_OPACITY = 0.1
@@ -88,36 +70,19 @@ TIE_CORNERS = ((0, 0), (1, 0), (1, 1), (0, 1), (0, 0))
 
 def overlay_records(inputs: OverlayInput, options: ChartOptions) -> list[dict[str, Any]]:
     """Return the records of all overlays that the options select."""
-    for option in OVERLAY_KINDS:
-        _check_overlay(option, getattr(options, option), inputs)
-    records = []
-    if options.ties:
-        records += _tie_outlines(inputs)
-    if options.hull:
-        records += _hull_points(inputs)
-    if options.costs is not None or options.prevalence is not None:
-        settings = Settings(costs=options.costs, prevalence=options.prevalence)
-        records += _equal_costs(inputs, settings)
-    return [*records, *mark_records(inputs, options)]
-
-
-def _check_overlay(option: str, value: object, inputs: OverlayInput) -> None:
-    """Raise an error if the kind of curve does not support an option that is given.
-
-    Also raise an error if `hull` or `ties` is not a Boolean.
-    """
-    if option in {"hull", "ties"}:
-        check_flag(option, value)
-    kind, kinds = inputs.plane.kind, OVERLAY_KINDS[option]
+    check_flag("ties", options.ties)
+    kind = inputs.plane.kind
     check_supported(
-        option,
-        None if value is False else value,
+        "ties",
+        options.ties or None,
         f"kind={kind.name!r}"
         if kind.name != FREE
         else f"a chart with x={kind.x!r} and y={kind.y!r}",
-        supported=kind.name in kinds,
-        hint=f"Use kind={' or '.join(map(repr, kinds))}, or leave the option out.",
+        supported=kind.name in TIE_KINDS,
+        hint=f"Use kind={' or '.join(map(repr, TIE_KINDS))}, or leave the option out.",
     )
+    ties = _tie_outlines(inputs) if options.ties else []
+    return [*ties, *mark_records(inputs, options)]
 
 
 def overlay_texts(
@@ -128,7 +93,6 @@ def overlay_texts(
 ) -> list[str]:
     """Describe the overlays in sentences, for readers who cannot see the chart."""
     texts = [_tie_text(curves, captioned)] if options.ties else []
-    texts += _texts_of_drawn(LINE_TEXTS, records)
     marked = marked_names(options, records)
     if marked:
         names = [name for name in marked if name is not None]
@@ -138,17 +102,6 @@ def overlay_texts(
             texts.append(f"Bars are {level} confidence limits")
     unmarked = unmarked_text(options, records)
     return [*texts, unmarked[:1].upper() + unmarked[1:]]
-
-
-def overlay_key(records: Sequence[Mapping[str, Any]]) -> str:
-    """Return a text for the subtitle with the meaning of the lines and rings that are drawn."""
-    return ", ".join(_texts_of_drawn(LINE_KEYS, records))
-
-
-def _texts_of_drawn(texts: Mapping[str, str], records: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the texts of the overlays that have records."""
-    drawn = {record[LAYER] for record in records}
-    return [text for part, text in texts.items() if part in drawn]
 
 
 def _tie_text(curves: Curves, captioned: GroupColumn | None) -> str:
@@ -168,16 +121,6 @@ def _tie_text(curves: Curves, captioned: GroupColumn | None) -> str:
     one_curve_each = captioned is None or len(set(captioned.codes)) == len(captioned.codes)
     areas = "areas" if one_curve_each else "mean areas"
     return f"ROC {areas} over all orders of tied rows: {join_first(items)}"
-
-
-def _hull_points(inputs: OverlayInput) -> list[dict[str, Any]]:
-    """Return the upper convex hull of each curve that is drawn."""
-    columns = inputs.curves.columns
-    row = np.flatnonzero(hull_vertices(columns["tp"], columns["fp"], inputs.curves.starts))
-    row = row[inputs.drawn[inputs.curve[row]]]
-    tp, fp = (columns[name][row].astype(np.float64) for name in ("tp", "fp"))
-    points = replace(inputs.line_points, curve=inputs.curve[row], row=row, tp=tp, fp=fp)
-    return inputs.line_records(HULL, points)
 
 
 def _tie_outlines(inputs: OverlayInput) -> list[dict[str, Any]]:
@@ -232,90 +175,13 @@ def _tie_outlines(inputs: OverlayInput) -> list[dict[str, Any]]:
     ]
 
 
-def _equal_costs(inputs: OverlayInput, settings: Settings) -> list[dict[str, Any]]:
-    """Return records of the lines of equal cost, and of the row of lowest cost of each curve.
-
-    The line of a curve passes through its row of lowest cost.
-    """
-    best = lowest_cost(inputs.curves, settings)
-    columns, plane = inputs.curves.columns, inputs.plane
-    pos, neg = inputs.line_points.pos, inputs.line_points.neg
-    index = np.flatnonzero(inputs.drawn & (best.row >= 0))
-    rows = best.row[index]
-    touching = replace(
-        inputs.line_points,
-        curve=index,
-        row=rows,
-        tp=columns["tp"][rows].astype(np.float64),
-        fp=columns["fp"][rows].astype(np.float64),
-    )
-    x, y = (axis_values(touching, plane.kind, name) for name in (plane.kind.x, plane.kind.y))
-    x_step, y_step = equal_cost_steps(best, inputs.curves, plane.kind)
-    curves: list[int] = []
-    ends: list[tuple[float, float]] = []
-    lowest_cost_points = []
-    for i, row, *point in zip(index.tolist(), rows.tolist(), x.tolist(), y.tolist(), strict=True):
-        tp, fp = columns["tp"][row].item(), columns["fp"][row].item()
-        for end in _clipped_line(plane, point, (x_step[i].item(), y_step[i].item())):
-            curves.append(i)
-            ends.append(end)
-        if plane.contains(*point):
-            threshold = inputs.curves.shown_thresholds(np.array([row])).item()
-            values = (*point, threshold, tp, fp)
-            names = (plane.x.name, plane.y.name, THRESHOLD, "tp", "fp")
-            points = {name: [value] for name, value in zip(names, values, strict=True)}
-            record = inputs.point_record(LOWEST_COST, i, points)
-            lowest_cost_points.append(record | {EXPECTED_COST: json_number(best.cost[i].item())})
-    curve, (x, y) = np.array(curves, np.int64), np.array(ends, float).reshape(-1, 2).T
-    pos, neg = pos[curve], neg[curve]
-    tpr = y / pos if plane.kind.y == "tp" else y
-    share = pos / (pos + neg) if inputs.curves.prevalence is None else inputs.curves.prevalence
-    fpr = x if plane.kind.x == "fpr" else (x - share * tpr) / (1 - share)
-    line = replace(
-        inputs.line_points,
-        curve=curve,
-        row=np.full(len(curve), BETWEEN),
-        tp=tpr * pos,
-        fp=fpr * neg,
-    )
-    return [*inputs.line_records(EQUAL_COST, line), *lowest_cost_points]
-
-
-def _clipped_line(
-    plane: Plane, point: Sequence[float], step: Sequence[float]
-) -> list[tuple[float, float]]:
-    """Return the two ends of the part of a line that is inside the axes; empty if there is none.
-
-    The line passes through `point` in the direction `step`, whose elements are not negative.
-    """
-    enter, leave = -inf, inf
-    for axis, value, slope in zip((plane.x, plane.y), point, step, strict=True):
-        if slope > 0:
-            enter = max(enter, (axis.low - value) / slope)
-            leave = min(leave, (axis.high - value) / slope)
-        elif not axis.low <= value <= axis.high:
-            return []
-    if leave <= enter:
-        return []
-    x, y = (
-        [min(max(round(value + t * slope, 15), axis.low), axis.high) for t in (enter, leave)]
-        for axis, value, slope in zip((plane.x, plane.y), point, step, strict=True)
-    )
-    return list(zip(x, y, strict=True))
-
-
 def overlay_layers(plot: CurvePlot, options: ChartOptions) -> list[alt.Chart]:
     """Return the layers of the overlays in the records, with areas below lines and points."""
+    texts = _text_layers(plot, options)
     if not plot.overlays:
         return []
     names = [name for name in named_marks(options.mark) if name is not None]
-    cost = tooltip(EXPECTED_COST, number=RATE_FORMAT)
     layers = {
-        HULL: _line_overlay(HULL).encode(strokeDash=alt.value([3, 2])),
-        EQUAL_COST: _line_overlay(EQUAL_COST, opacity=0.7),
-        LOWEST_COST: _point_overlay(LOWEST_COST, size=50, strokeWidth=2, fill=BACKGROUND).encode(
-            tooltip=[*row_tooltips(plot), cost]
-        ),
         LIMITS: _limit_layer(plot, limit_level(options)),
         MARK: _point_overlay(MARK, size=MARK_SIZE, stroke=BACKGROUND, strokeWidth=1.5, filled=True),
     }
@@ -340,7 +206,21 @@ def overlay_layers(plot: CurvePlot, options: ChartOptions) -> list[alt.Chart]:
         layers[MARK] = layers[MARK].encode(tooltip=rows)
     present = {record[LAYER] for record in plot.overlays}
     ties = _tie_layers(plot) if TIE in present else []
-    return [*ties, *(layer for part, layer in layers.items() if part in present)]
+    return [*ties, *(layer for part, layer in layers.items() if part in present), *texts]
+
+
+def _text_layers(plot: CurvePlot, options: ChartOptions) -> list[Any]:
+    """Write the value of the option `text` beside the marked points."""
+    if options.text is None:
+        return []
+    if options.mark is None:
+        hint = 'Use, for example, mark=0.5, text="threshold".'
+        raise OptionValueError.compose("text", options.text, "text= requires mark=", hint)
+    names = [MARK_NAME] if isinstance(options.mark, Mapping) else []
+    axes = plot.plane.x.name, plot.plane.y.name
+    names += [THRESHOLD, *axes, *CONFUSION, *plot.groups.table_columns]
+    check_choice("text", options.text, dict.fromkeys(names))
+    return [text_layer(overlay(MARK), plot.plane, options.text)]
 
 
 def _has_nested_marks(plot: CurvePlot) -> bool:
@@ -393,11 +273,6 @@ def _tie_layers(plot: CurvePlot) -> list[Any]:
     outline = with_key(overlay(TIE).mark_line(strokeWidth=1, **closed), TIE_KEY, "tie")
     detail = [*plot.groups.details(), alt.Detail(f"{BOX}:N")]
     return [layer.encode(detail=detail, tooltip=NO_TOOLTIP) for layer in (area, outline)]
-
-
-def _line_overlay(part: str, **stroke: Any) -> Any:
-    line = overlay(part).mark_line(strokeWidth=1, order=False, **stroke)
-    return line.encode(tooltip=NO_TOOLTIP)
 
 
 def _point_overlay(part: str, *, filled: bool = False, **style: Any) -> Any:

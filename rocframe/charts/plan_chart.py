@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 
 from rocframe.charts.axes import count_ticks, inside_sentence, linear_axis
+from rocframe.charts.curve_layers import NO_TOOLTIP
+from rocframe.charts.dot_plot import reference_rule
 from rocframe.charts.groups import CHART_SIDE, JOINT, GroupColumn, Groups
 from rocframe.charts.labels import (
     MAX_IN_SUBTITLE,
     distinct_number_texts,
     domain_of,
+    field_name,
     finite,
     inline_data,
     json_rows,
@@ -21,8 +24,7 @@ from rocframe.charts.labels import (
     sentences,
     tooltip,
 )
-from rocframe.charts.layer_chart import LayerChart
-from rocframe.charts.style import dashed_rule
+from rocframe.charts.layer_chart import layered
 from rocframe.schemas.areas import PLAN
 from rocframe.text import format_count, format_values, join_first
 
@@ -46,7 +48,7 @@ TITLES = {
     "difference": "Difference of AUC",
     "power": "Power",
 }
-PLAN_LINE = "line"
+LINE = "_plan"  # the field of the line of plans without line columns
 
 
 def plan_chart(table: pl.DataFrame, _layout: Table, _options: ChartOptions) -> alt.LayerChart:
@@ -56,33 +58,41 @@ def plan_chart(table: pl.DataFrame, _layout: Table, _options: ChartOptions) -> a
     labels = json_rows({name: _texts(table.get_column(name)) for name in PLAN.columns()})
     x, y, varied_columns, line_columns = _roles(values)
     lines = [JOINT.join(label[name] for name in line_columns) for label in labels]
-    groups = Groups(
-        columns={PLAN_LINE: GroupColumn.in_given_order(lines, JOINT.join(line_columns))}
-    )
-    if len(groups.columns[PLAN_LINE].values) > 1:
-        groups = groups.with_colors(PLAN_LINE)
-    for record, line in zip(records, lines, strict=True):
-        record[PLAN_LINE] = line
-
-    channels: dict[str, Any] = {**_axis_channels(records, x, y), "color": groups.color_channel()}
-    plans = alt.Chart().transform_filter(f"isValid(datum.{x}) && isValid(datum.{y})")
-    line = plans.mark_line(strokeWidth=2).encode(
-        **channels, detail=alt.Detail(f"{PLAN_LINE}:N"), order=alt.Order(f"{x}:Q")
-    )
-    dots = plans.mark_point(filled=True, size=60, opacity=1)
+    name = field_name(JOINT.join(line_columns) or LINE, [] if len(line_columns) == 1 else [*values])
+    groups = Groups(columns={name: GroupColumn.in_given_order(lines, JOINT.join(line_columns))})
+    if len(groups.columns[name].values) > 1:
+        groups = groups.with_colors(name)
     targets = sorted({record["target"] for record in records} - {None})
-    layers = [line, dots.encode(**channels, tooltip=list(map(tooltip, PLAN.columns())))]
+    for record, line in zip(records, lines, strict=True):
+        record[name] = line
+
+    plans: Any = alt.Chart().transform_filter(f"isValid(datum.{x}) && isValid(datum.{y})")
+    # Lines of plans are sorted by x, which is the default.
+    layers = [
+        plans.mark_line(strokeWidth=2).encode(tooltip=NO_TOOLTIP),
+        plans.mark_point(filled=True, size=60, opacity=1),
+    ]
     if y == "power":
-        layers += [dashed_rule(y=target) for target in targets]
-    chart = LayerChart(layer=layers, data=inline_data(records), width=CHART_SIDE, height=CHART_SIDE)
+        layers.append(reference_rule("y", y, targets))
+    chart = layered(
+        layers,
+        data=inline_data(records),
+        encoding={
+            **_axis_channels(records, x, y),
+            **groups.channels(),
+            "tooltip": [tooltip(column) for column in PLAN.columns()],
+        },
+        width=CHART_SIDE,
+        height=CHART_SIDE,
+    )
     missing, texts = [], []
     for record, label in zip(records, labels, strict=True):
         if record[x] is None or record[y] is None:
             names = varied_columns or ("auc", "n_pos")
-            missing.append(JOINT.join(f"{name} {label[name]}" for name in names))
+            missing.append(JOINT.join(f"{one} {label[one]}" for one in names))
             continue
-        name = f"{groups.columns[PLAN_LINE].title} {record[PLAN_LINE]}: " if line_columns else ""
-        texts.append(f"{name}{x} {label[x]}, {y} {number_text(record[y])}")
+        line = f"{groups.columns[name].title} {record[name]}: " if line_columns else ""
+        texts.append(f"{line}{x} {label[x]}, {y} {number_text(record[y])}")
     power = f"Target power {' and '.join(f'{target:.4g}' for target in targets)}" if targets else ""
     result = groups.with_titles(
         chart,

@@ -9,13 +9,16 @@ import altair as alt
 from rocframe.charts.dot_plot import (
     REASON,
     DotPlot,
+    add_reason,
     documented_columns,
-    mark_legend,
+    mark_layer,
     read_rows,
     row_records,
+    span,
+    title_with_counts,
 )
-from rocframe.charts.labels import note_text, number_text, sentences
-from rocframe.charts.style import COLORS, FOREGROUND
+from rocframe.charts.labels import json_values, note_text, number_text, sentences
+from rocframe.charts.style import REFERENCE_COLOR
 from rocframe.text import format_count, join_first
 
 if TYPE_CHECKING:
@@ -26,84 +29,68 @@ if TYPE_CHECKING:
     from rocframe.charts.chart import ChartOptions
     from rocframe.schemas.table_type import Table
 
-# Start, end, color and width of both parts of the gap. The parts can overlap, so one part is wide
-# and light, and the other is thin and dark.
+# Start, end and width of both parts of the gap. The parts can overlap, so one part is wide.
 GAP_PARTS = {
-    "within folds": ("mean_auc", "within_auc", COLORS[5], 8),
-    "between folds": ("within_auc", "pooled_auc", COLORS[1], 2.5),
+    "within folds": ("mean_auc", "within_auc", 8),
+    "between folds": ("within_auc", "pooled_auc", 2.5),
 }
-END_SYMBOLS = {"mean_auc": "circle", "pooled_auc": "diamond"}
+PART = "_gap"
+ENDS = ("mean_auc", "pooled_auc")
 
 
 def pooling_chart(
     table: pl.DataFrame, layout: Table, options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw the gap of each row as two lines between the mean and the pooled AUC."""
-    groups, dodged = read_rows(table, layout.by, color=None, facet=options.facet)
     shown = documented_columns(table, layout.by)
-    records = row_records(table, groups, shown)
+    rows = read_rows(
+        table,
+        layout.by,
+        color=None,
+        facet=options.facet,
+        taken=shown,
+        ranking=json_values(table.get_column("mean_auc")),
+    )
+    records = row_records(table, rows.groups, shown)
     for record in records:
-        record[REASON] = note_text(record["note"]) if record["mean_auc"] is None else None
+        add_reason(record, note_text(record["note"]) if record["mean_auc"] is None else None, rows)
     plot = DotPlot(
-        groups=groups,
-        dodged=dodged,
+        rows=rows,
         records=records,
         axis="AUC",
-        marks=("mean_auc", "pooled_auc", "within_auc"),
+        marks=(*ENDS, "within_auc"),
+        limits=None,
         shown=tuple(shown),
     )
-    names = groups.names(len(records))
+    names = rows.groups.names(len(records))
     texts = [f"{name}: {_gap_text(record)}" for name, record in zip(names, records, strict=True)]
+    scale = alt.Scale(domain=list(GAP_PARTS))
+    legend = alt.Legend(title="gap", symbolType="stroke", symbolStrokeWidth=4, labelLimit=0)
+    ends = (mark_layer(plot, name, filled=True, size=plot.dot_size) for name in ENDS)
     return plot.layered(
-        [*(_gap_part(plot, name) for name in GAP_PARTS), *(_end(plot, n) for n in END_SYMBOLS)],
-        title="Pooling gap",
+        [
+            *(_gap_part(plot, name) for name in GAP_PARTS),
+            *(end.encode(color=alt.value(REFERENCE_COLOR)) for end in ends),
+        ],
+        title=title_with_counts("Pooling gap", table),
         subtitle="AUC of all rows minus mean AUC of the folds",
         description=sentences(
             f"Pooling gap, {format_count(len(records), 'row')}", join_first(texts, separator="; ")
         ),
+        color=alt.Color(f"{PART}:N", scale=scale, legend=legend),
     )
 
 
 def _gap_part(plot: DotPlot, name: str) -> alt.Chart:
     """Draw the part `name` of the gap of each row as a line."""
-    start, end, _, width = GAP_PARTS[name]
-    scale = alt.Scale(domain=list(GAP_PARTS), range=[color for *_, color, _ in GAP_PARTS.values()])
-    legend = alt.Legend(title="gap", symbolType="stroke", symbolStrokeWidth=4, labelLimit=0)
-    layer: alt.Chart = (
-        alt.Chart()
-        .mark_rule(strokeWidth=min(width, plot.slot_height))
-        .transform_calculate(step=f"'{name}'")
-        .encode(
-            x=plot.x_channel(start),
-            x2=alt.X2(f"{end}:Q"),
-            color=alt.Color("step:N", scale=scale, legend=legend),
-            tooltip=plot.tooltips(),
-            **plot.line_channels(),
-        )
-    )
-    return layer
-
-
-def _end(plot: DotPlot, name: str) -> alt.Chart:
-    """Draw a mark at one end of the gap of each row; `name` is the column of this end."""
-    scale = alt.Scale(domain=list(END_SYMBOLS), range=list(END_SYMBOLS.values()))
-    layer: alt.Chart = (
-        alt.Chart()
-        .mark_point(size=plot.dot_size, filled=True, opacity=1, color=FOREGROUND)
-        .transform_calculate(mark=f"'{name}'")
-        .encode(
-            x=plot.x_channel(name),
-            shape=alt.Shape("mark:N", scale=scale, legend=mark_legend(END_SYMBOLS)),
-            tooltip=plot.tooltips(),
-            **plot.line_channels(),
-        )
-    )
-    return layer
+    start, end, width = GAP_PARTS[name]
+    layer: alt.Chart = alt.Chart().mark_rule(strokeWidth=min(width, plot.slot_height))
+    return layer.transform_calculate(**{PART: f"'{name}'"}).encode(**span(start, end))
 
 
 def _gap_text(record: Mapping[str, float | str | None]) -> str:
     """Describe one row: its numbers, or the reason why they are undefined."""
-    if record[REASON] is not None:
+    if record.get(REASON) is not None:
         return str(record[REASON])
     mean, pooled, gap, between, within = (
         number_text(record[name])

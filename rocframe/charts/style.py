@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from json import dumps
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import altair as alt
 
 from rocframe.charts.labels import one_row
+from rocframe.errors import OptionValueError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,12 +92,15 @@ ORDERED_COLORS = (
 FOREGROUND, MUTED, GRID = LIGHT.foreground, LIGHT.muted, LIGHT.grid
 # The gray of reference lines, which is visible on white and on dark backgrounds.
 REFERENCE_COLOR = "#80868b"
+OTHER_COLOR = "#b4b9be"  # of groups that are not highlighted
 # The color of the background of the active theme, around marks that overlap lines.
 BACKGROUND = alt.ExprRef("background")
 BAND_OPACITY = 0.2
 TIE_DASH = [2, 2]
 TIE_KEY = "worst to best order of ties"
 CHANCE_DASH, PERFECT_DASH = [4, 4], [1, 3]
+# Dashes that can be distinguished from each other and from the line of chance.
+DASHES = ([1, 0], [7, 2], [2, 1], [8, 2, 2, 2], [12, 3], [5, 1, 1, 1, 1, 1])
 CHANCE_STROKE: dict[str, Any] = {
     "color": REFERENCE_COLOR,
     "strokeDash": CHANCE_DASH,
@@ -134,8 +139,72 @@ def _sequential(n_colors: int) -> list[str]:
     return colors
 
 
+def theme_colors() -> list[str] | None:
+    """Return the colors of the active Altair theme; None if it has no colors."""
+    theme = alt.theme.get()
+    return None if theme is None else category(cast("Any", theme()).get("config", {}))
+
+
+def category(config: Mapping[str, Any]) -> list[str] | None:
+    """Return the colors in a config of Vega-Lite; None if it has none."""
+    colors: list[str] | None = (config.get("range") or {}).get("category")
+    return colors
+
+
+def parse_colors(colors: object) -> list[str] | dict[str, str]:
+    """Return the option `colors` as a list, or as a mapping from values to colors."""
+    values = [*colors.values()] if isinstance(colors, Mapping) else colors
+    if (
+        isinstance(values, list | tuple)
+        and values
+        and all(isinstance(color, str) and color.strip() for color in values)
+    ):
+        if isinstance(colors, Mapping):
+            return {str(name): color for name, color in colors.items()}
+        return [*values]
+    problem = "expected CSS colors, or a mapping from values to CSS colors"
+    hint = 'Use, for example, colors=["#d62728", "black"].'
+    raise OptionValueError.compose("colors", colors, problem, hint)
+
+
+def set_colors(chart: Any, colors: list[str] | dict[str, str]) -> None:
+    """Set the colors of a chart: one color for each value, or the first color for all marks."""
+    encoding = _shared(chart)
+    color = encoding._get("color")
+    if not isinstance(color, alt.Color):
+        first = next(iter(colors.values())) if isinstance(colors, dict) else colors[0]
+        condition = color._get("condition") if isinstance(color, alt.ColorDatum) else alt.Undefined
+        encoding.color = alt.ColorValue(first, condition=condition)
+        return
+    values = color._get("scale").domain
+    if isinstance(colors, dict):
+        others = [*COLORS, *COLORS][: len(values)]
+        colors = [colors.get(name, other) for name, other in zip(values, others, strict=True)]
+    color["scale"] = alt.Scale(domain=values, range=colors)
+
+
+def add_dashes(chart: Any) -> None:
+    """Distinguish the values of the colors of a chart by dashes as well."""
+    encoding = _shared(chart)
+    color = encoding._get("color")
+    if isinstance(color, alt.Color):
+        options: Any = color.to_dict(validate=False)
+        values = options.pop("scale")["domain"]
+        dashes = [DASHES[i % len(DASHES)] for i in range(len(values))]
+        encoding.strokeDash = alt.StrokeDash(
+            **options, scale=alt.Scale(domain=values, range=dashes)
+        )
+
+
+def _shared(chart: Any) -> Any:
+    return (chart.spec if isinstance(chart, alt.FacetChart) else chart).encoding
+
+
 def with_key(
-    layer: alt.Chart, text: str, symbol: Literal["band", "limits", "bar", "tie"], width: float = 1
+    layer: alt.Chart,
+    text: str,
+    symbol: Literal["band", "limits", "bar", "line", "tie"],
+    width: float = 1,
 ) -> alt.Chart:
     """Return the layer with a legend below the chart; `text` states the meaning of its marks.
 
@@ -143,7 +212,7 @@ def with_key(
     sum of two charts shows the legends of both charts, but only the title of the first.
     """
     options: dict[str, Any] = {"symbolType": "square", "symbolStrokeColor": REFERENCE_COLOR}
-    channel: type[alt.StrokeDash | alt.StrokeWidth] = alt.StrokeWidth
+    channel: type[alt.Opacity | alt.StrokeWidth] = alt.StrokeWidth
     value: Any = width
     if symbol == "band":
         options = {
@@ -154,10 +223,20 @@ def with_key(
     elif symbol == "limits":
         options |= {"symbolFillColor": "transparent", "symbolStrokeWidth": 1, "symbolOpacity": 1}
     elif symbol == "tie":
-        channel, value = alt.StrokeDash, TIE_DASH
-        options |= {"symbolFillColor": "transparent", "symbolStrokeWidth": 1}
+        # Another channel than that of dashes, which can distinguish groups. The channel
+        # strokeOpacity has no legend in Vega-Lite.
+        channel, value = alt.Opacity, 1
+        options |= {
+            "symbolFillColor": "transparent",
+            "symbolStrokeWidth": 1,
+            "symbolDash": TIE_DASH,
+        }
+        layer = layer.encode(strokeDash=alt.value(TIE_DASH))
     else:
         options["symbolType"] = "stroke"
+        if symbol == "line":  # another channel than that of bars and bands
+            channel, value = alt.Opacity, 1
+            options["symbolStrokeWidth"] = width
     legend = alt.Legend(title=None, orient="bottom", labelLimit=0, symbolSize=200, **options)
     scale = alt.Scale(type="ordinal", domain=[text], range=[value])
     entry: alt.Chart = layer.transform_calculate(_key=dumps(text)).encode(

@@ -61,8 +61,7 @@ if TYPE_CHECKING:
 MIN_SHARE = 0.5  # if a panel has a smaller share of the range of thresholds, axes are separate
 METRIC_COLUMN, VALUE = "metric", "value"
 # Options of curve charts that need two metrics as axes.
-UNSUPPORTED = {"kind": None, "scale": None, "hull": False, "costs": None, "prevalence": None}
-UNSUPPORTED |= {"areas": None, "ties": False}
+UNSUPPORTED = {"kind": None, "scale": None, "areas": None, "ties": False}
 
 
 def has_threshold_axis(options: ChartOptions) -> bool:
@@ -105,16 +104,7 @@ def threshold_chart(
     plane = zoom_plane(plane, options)
     titles = [plane.title(name, axis_title(name)) for name in metrics]
 
-    keys = curves.keys
-    if len(metrics) > 1:
-        column = free_name(METRIC_COLUMN, [*by, *columns])
-        number = pl.DataFrame({column: metrics}, schema={column: pl.Enum(metrics)})
-        keys = number.join(keys, how="cross") if by else number
-        by, columns = (column, *by), [column, *columns]
-        options = metric_channels(options, by, len(metrics))
-    fields = point_fields(plane)
-    taken = (*fields, *CONFUSION, PREVALENCE, *MARK_FIELDS)
-    groups = read_groups(keys, by, columns, options, taken)
+    groups = _groups_of_metrics(curves.keys, by, columns, options, metrics=metrics, plane=plane)
     narrowest = None if plane.x.zoomed or is_y else _narrowest_range(groups, points, threshold)
     thinning = plane
     if narrowest is not None:
@@ -139,7 +129,9 @@ def threshold_chart(
         overlays += marks
     groups.name(records)
     groups.name(overlays)
-    plot = CurvePlot(plane=plane, records=records, groups=groups, overlays=overlays, fields=fields)
+    plot = CurvePlot(
+        plane=plane, records=records, groups=groups, overlays=overlays, fields=point_fields(plane)
+    )
     title = f"{join_names([titles[0], *map(inside_sentence, titles[1:])])} against threshold"
     if is_y:
         title = f"{plane.y.title} against {inside_sentence(titles[0])}"
@@ -163,6 +155,26 @@ def threshold_chart(
         ],
     )
     return chart if narrowest is None else chart.resolve_scale(x="independent")
+
+
+def _groups_of_metrics(
+    keys: pl.DataFrame,
+    by: Sequence[str],
+    columns: Sequence[str],
+    options: ChartOptions,
+    *,
+    metrics: Sequence[str],
+    plane: Plane,
+) -> Groups:
+    """Return the groups of the lines: those of the curves, once for each of several metrics."""
+    if len(metrics) > 1:
+        column = free_name(METRIC_COLUMN, [*by, *columns])
+        number = pl.DataFrame({column: metrics}, schema={column: pl.Enum(metrics)})
+        keys = number.join(keys, how="cross") if by else number
+        by, columns = (column, *by), [column, *columns]
+        options = metric_channels(options, by, len(metrics))
+    taken = (*point_fields(plane), *CONFUSION, PREVALENCE, *MARK_FIELDS)
+    return read_groups(keys, by, columns, options, taken)
 
 
 def _start_at_highest_score(

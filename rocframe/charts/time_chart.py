@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING, Any, Literal
 import altair as alt
 import polars as pl
 
+from rocframe.charts.curve_layers import NO_TOOLTIP
 from rocframe.charts.dot_plot import (
-    HIGH,
-    LOW,
-    PANEL,
-    add_limits,
+    LIMITS,
     combined_column,
     documented_columns,
     interval_text,
     is_near,
+    reference_rule,
     row_records,
 )
 from rocframe.charts.groups import JOINT, PANEL_SIDE, read_groups
 from rocframe.charts.labels import (
-    EMPTY_REASON,
     MAX_IN_SUBTITLE,
     domain_of,
+    escape_field,
+    field_name,
     finite,
     inline_data,
     json_values,
@@ -35,11 +35,11 @@ from rocframe.charts.labels import (
     short_name,
     tooltip,
 )
-from rocframe.charts.layer_chart import LayerChart
-from rocframe.charts.style import BAND_OPACITY, CHANCE_STROKE, MUTED, dashed_rule
+from rocframe.charts.layer_chart import layered
+from rocframe.charts.style import BAND_OPACITY, CHANCE_DASH
 from rocframe.errors import BrokenCurveError
 from rocframe.frames import column
-from rocframe.options import parse_names
+from rocframe.options import NOT_GIVEN, parse_names
 from rocframe.schemas.columns import MODEL, WINDOW, WINDOW_END
 from rocframe.text import format_count, format_values, join_first
 
@@ -53,8 +53,21 @@ if TYPE_CHECKING:
 MIN_TIMES = 3  # minimum number of times of a time axis; fewer times are lines of a dot plot
 MAX_TICKS, MAX_TICKS_IN_PANEL = 8, 3  # of an axis of windows
 LABEL_WIDTH = 80  # of a date in pixels, with a margin
-TIME, TIME_WIDTH, TIME_HEIGHT = "time", 560, 260
-TIME_TEXT, END_TEXT, RING, HAS_LINE = "date", "end", "ring", "line"
+TIME_WIDTH, TIME_HEIGHT, PANEL_HEIGHT = 560, 260, 140
+MAX_PANELS = 12  # small multiples; more lines have colors
+# Fields of the records that are not columns of the table: the time as text, whether the reference
+# has a line, and the reason for an empty panel.
+TIME_TEXT, HAS_LINE, REASON = "_time", "_has_line", "_reason"
+# Units of windows: their minimum and maximum length in seconds.
+DAY = 86_400
+WINDOW_UNITS = (
+    ("year", 365 * DAY, 366 * DAY),
+    ("month", 28 * DAY, 31 * DAY),
+    ("week", 7 * DAY, 7 * DAY),
+    ("day", DAY, DAY),
+    ("hour", 3600, 3600),
+    ("minute", 60, 60),
+)
 REFERENCE = "reference_auc"
 REFERENCE_LOW = "reference_lower"
 REFERENCE_LIMITS = (REFERENCE_LOW, "reference_upper")
@@ -80,11 +93,13 @@ def time_chart(
     chance = style.chance
     if chance is not None and not is_near(chance, rows.records, style.marks[:1]):
         chance = None
-    layers = rows.area_layers(style, [] if chance is None else [chance])
+    layers = rows.area_layers()
     if chance is not None:
-        layers.append(dashed_rule(y=chance))
+        layers.append(reference_rule("y", rows.mark, [chance]))
     return rows.layered(
         layers,
+        style=style,
+        others=[] if chance is None else [chance],
         title=style.title,
         subtitle=interval_text(rows.table),
         description="" if chance is None else f"The dashed line is at {chance:.4g}",
@@ -107,15 +122,14 @@ def drift_chart(
     alpha = round(1 - levels.item(0), 10) if len(levels) else 0.05
     has_line = _has_one_reference(rows.table, rows.others)
     for record, line in zip(rows.records, has_line, strict=True):
-        p_value = record["p_adjusted"]
-        record |= {RING: p_value is not None and p_value < alpha, HAS_LINE: line}
+        record[HAS_LINE] = line
     bounds = finite(
         record[name] for record in rows.records for name in REFERENCE_LIMITS if record[HAS_LINE]
     )
-    layers = rows.area_layers(style, bounds)
+    layers = rows.area_layers()
     ring: Any = alt.Chart().mark_point(filled=False, size=190, strokeWidth=2, opacity=1)
-    ring = ring.transform_filter(f"datum.{RING}")
-    layers.append(ring.encode(x=rows.time_channel(), y=f"{rows.mark}:Q", color=rows.color()))
+    is_different = f"isValid(datum.p_adjusted) && datum.p_adjusted < {alpha}"
+    layers.append(ring.transform_filter(is_different))
     if bounds:
         layers = [*layers[:1], *_reference_layers(rows), *layers[1:]]
     names = rows.groups.names(len(rows.records))
@@ -123,10 +137,12 @@ def drift_chart(
         f"{name} {record[TIME_TEXT]}: {number_text(record['auc'])}, "
         f"difference {number_text(record['difference'])}"
         for name, record in zip(names, rows.records, strict=True)
-        if record[RING]
+        if (p_value := record["p_adjusted"]) is not None and p_value < alpha
     ]
     return rows.layered(
         layers,
+        style=style,
+        others=bounds,
         title=style.title,
         subtitle=sentences(
             interval_text(rows.table),
@@ -173,9 +189,11 @@ class TimeRows:
         names = (format_values(without.get_column(name)) for name in others)
         undrawn = zip(*names, [f"{short_name(time)} null"] * without.height, strict=True)
         table = table.filter(column(time).is_not_null()).sort(column(time), maintain_order=True)
-        groups = read_groups(table.select(map(column, others)), others, table.columns, options)
-        groups = _with_default_panels(groups, others, table.height, options)
         shown = documented_columns(table, by)
+        taken = [*shown, *(name for name in by if name not in others)]
+        keys = table.select(map(column, others))
+        groups = read_groups(keys, others, table.columns, options, taken)
+        groups = _with_default_panels(groups, others, table.height, options, taken)
         records = row_records(table, groups, shown)
         times = table.get_column(time)
         texts = format_values(times)
@@ -195,10 +213,9 @@ class TimeRows:
             else texts
         )
         for record, position, text, end in zip(records, positions, texts, ends, strict=True):
-            add_limits(record)
-            record |= {TIME: position, TIME_TEXT: text}
+            record |= {field_name(time): position, TIME_TEXT: text}
             if ends is not texts:
-                record[END_TEXT] = end
+                record[WINDOW_END] = end
         return cls(
             table=table,
             time=time,
@@ -225,39 +242,51 @@ class TimeRows:
         times, title = self.table.get_column(self.time), short_name(self.time)
         kind = _time_type(times.dtype)
         if self.time == WINDOW and (kind == "T" or WINDOW_END in self.table.columns):
-            title = "start of window"
+            length = _window_length(self.table)
+            title = "start of window" + (f" ({length})" if length else "")
+        field = escape_field(field_name(self.time))
         if kind == "T":
             axis = _time_axis(times, self.time, in_panels=self.groups.panel is not None)
-            return alt.X(f"{TIME}:T", title=title, axis=axis, scale=alt.Scale(type="utc"))
+            scale = alt.Scale(type="utc")
+            return alt.X(field=field, type="temporal", title=title, axis=axis, scale=scale)
         if kind == "Q":
             axis = alt.Axis(format="d", tickMinStep=1)
-            return alt.X(f"{TIME}:Q", title=title, axis=axis, scale=alt.Scale(zero=False))
-        return alt.X(f"{TIME}:O", title=title, sort=list(dict.fromkeys(format_values(times))))
+            scale = alt.Scale(zero=False)
+            return alt.X(field=field, type="quantitative", title=title, axis=axis, scale=scale)
+        sort = list(dict.fromkeys(format_values(times)))
+        return alt.X(field=field, type="ordinal", title=title, sort=sort)
 
-    def area_layers(self, style: DotStyle, others: Sequence[Any]) -> list[Any]:
-        """Return the layers of lines, intervals and dots; `others` are other values on the axis."""
-        fields = (self.mark, LOW, HIGH)
-        values = finite(record[name] for record in self.records for name in fields)
-        x, color = self.time_channel(), self.color()
-        y = alt.Y(
-            f"{self.mark}:Q",
-            title=style.axis,
-            scale=alt.Scale(domain=domain_of([*values, *others]), zero=False, nice=True),
-        )
-        detail = [alt.Detail(f"{name}:N") for name in self.groups.table_columns]
+    def channels(self, style: DotStyle, others: Sequence[Any]) -> dict[str, Any]:
+        """Return the shared channels; `others` are values on the axis beside areas and limits."""
+        values = finite(record.get(name) for record in self.records for name in self._drawn)
+        scale = alt.Scale(domain=domain_of([*values, *others]), zero=False, nice=True)
         tooltips = [tooltip(TIME_TEXT, short_name(self.time))]
-        if any(END_TEXT in record for record in self.records):
-            tooltips.append(tooltip(END_TEXT, WINDOW_END))
-        tooltips += [*self.groups.tooltips(), *map(tooltip, self.shown)]
-        lines: Any = alt.Chart().mark_line(strokeWidth=1.5)
+        if any(WINDOW_END in record for record in self.records):
+            tooltips.append(tooltip(WINDOW_END))
+        return {
+            "x": self.time_channel(),
+            "y": alt.Y(
+                field=escape_field(self.mark), type="quantitative", title=style.axis, scale=scale
+            ),
+            **self.groups.channels(self.color()),
+            "tooltip": [*tooltips, *self.groups.tooltips(), *map(tooltip, self.shown)],
+        }
+
+    @property
+    def _drawn(self) -> tuple[str, ...]:
+        return (self.mark, *(name for name in LIMITS if name in self.shown))
+
+    def area_layers(self) -> list[Any]:
+        """Return the layers of lines, intervals and dots."""
+        lines: Any = alt.Chart().mark_line(strokeWidth=1.5).encode(tooltip=NO_TOOLTIP)
         points: Any = alt.Chart().mark_point(filled=True, size=36, opacity=1)
-        bars: Any = alt.Chart().mark_rule(opacity=0.4)
-        layers = [
-            lines.encode(x=x, y=y, color=color, detail=detail),
-            bars.encode(x=x, y=alt.Y(f"{LOW}:Q"), y2=alt.Y2(f"{HIGH}:Q"), color=color),
-            points.encode(x=x, y=y, color=color, tooltip=tooltips),
-        ]
-        return [*layers, *self._reasons()]
+        layers = [lines]
+        if len(self._drawn) == 3:
+            bars: Any = alt.Chart().mark_bar(width=1.5, opacity=0.5)
+            low, high = LIMITS
+            y = alt.Y(field=low, type="quantitative")
+            layers.append(bars.encode(y=y, y2=alt.Y2(field=high)))
+        return [*layers, points, *self._reasons()]
 
     def _reasons(self) -> list[Any]:
         """Return a layer with the reason of each panel without an area.
@@ -275,11 +304,11 @@ class TimeRows:
         ]
         for records in empty:
             notes = dict.fromkeys(note_text(record.get("note")) for record in records)
-            records[0][EMPTY_REASON] = ", ".join(notes)
-        text: Any = alt.Chart().transform_filter(f"isValid(datum.{EMPTY_REASON})")
-        text = text.mark_text(fontStyle="italic", color=MUTED)
-        middle = {"x": alt.XValue(self._width / 2), "y": alt.YValue(self._height / 2)}
-        return [text.encode(**middle, text=alt.Text(f"{EMPTY_REASON}:N"))] if empty else []
+            records[0][REASON] = ", ".join(notes)
+        text: Any = alt.Chart().transform_filter(f"isValid(datum.{REASON})")
+        text = text.mark_text(fontStyle="italic")
+        middle = {"x": alt.value(self._width / 2), "y": alt.value(self._height / 2)}
+        return [text.encode(**middle, text=alt.Text(f"{REASON}:N"))] if empty else []
 
     @property
     def _width(self) -> int:
@@ -287,16 +316,28 @@ class TimeRows:
 
     @property
     def _height(self) -> int:
-        return TIME_HEIGHT if self.groups.panel is None else PANEL_SIDE
+        return TIME_HEIGHT if self.groups.panel is None else PANEL_HEIGHT
 
     def layered(
-        self, layers: Sequence[Any], *, title: str, subtitle: str, description: str
+        self,
+        layers: Sequence[Any],
+        *,
+        style: DotStyle,
+        others: Sequence[Any],
+        title: str,
+        subtitle: str,
+        description: str,
     ) -> alt.LayerChart | alt.FacetChart:
-        """Return a chart of the layers with its title, subtitle and description."""
-        title = f"{title} over {short_name(self.time)}"
-        chart = LayerChart(
-            layer=list(layers),
+        """Return a chart of the layers with its title, subtitle and description.
+
+        `others` are values on the y axis beside areas and limits.
+        """
+        length = _window_length(self.table) if self.time == WINDOW else ""
+        title += f" in windows of {length}" if length else f" over {short_name(self.time)}"
+        chart = layered(
+            layers,
             data=inline_data(self.records),
+            encoding=self.channels(style, others),
             width=self._width,
             height=self._height,
         )
@@ -347,29 +388,52 @@ def _time_type(dtype: pl.DataType) -> Literal["T", "Q", "O"]:
 
 
 def _with_default_panels(
-    groups: Groups, by: Sequence[str], height: int, options: ChartOptions
+    groups: Groups, by: Sequence[str], height: int, options: ChartOptions, taken: Sequence[str]
 ) -> Groups:
-    """Return groups whose lines of equal color are in different panels.
+    """Return groups whose lines are in different panels, so that intervals do not overlap.
 
-    By default, the values of one group column have colors. The values or combinations of values of
-    the other group columns have panels, because lines of equal color could not be distinguished.
-    The groups do not change if `facet` is given, or if `color` is None. Columns with one value, and
-    columns that `detail` names, have no panels.
+    By default, each line has a panel. If there are more than MAX_PANELS lines, or if `color` is
+    given, the values of one group column have colors, and the values or combinations of values of
+    the other group columns have panels. The groups do not change if `facet` or `highlight` is
+    given, or if `color` is None. Columns with one value, and columns that `detail` names, have no
+    panels. `taken` are the other fields of the chart.
     """
-    if groups.panel is not None or options.color is None:
+    if groups.panel is not None or options.color is None or groups.highlighted:
         return groups
     details = parse_names(options.detail)
     fields = {
         key: groups.columns[key]
         for name, key in zip(by, groups.columns, strict=False)
-        if name not in details
-        and key not in {groups.color, groups.one_color}
-        and len(groups.columns[key].values) > 1
+        if name not in details and len(groups.columns[key].values) > 1
     }
+    n_lines = len(set(zip(*(column.codes for column in fields.values()), strict=True)))
+    if options.color is NOT_GIVEN and n_lines <= MAX_PANELS:
+        groups = replace(groups, color=None, one_color=None)
+    else:
+        fields = {
+            key: column
+            for key, column in fields.items()
+            if key not in {groups.color, groups.one_color}
+        }
     if len(fields) < 2:
         return replace(groups, panel=next(iter(fields), None))
     joint = combined_column([*fields.values()], height, sort=True)
-    return replace(groups, columns={**groups.columns, PANEL: joint}, panel=PANEL)
+    name = field_name(joint.title, {*groups.columns, *taken})
+    return replace(groups, columns={**groups.columns, name: joint}, panel=name)
+
+
+def _window_length(table: pl.DataFrame) -> str:
+    """Return the length of the windows in words, such as "1 week"; empty if it is not constant."""
+    if WINDOW_END not in table.columns or not table.schema[WINDOW].is_temporal():
+        return ""
+    seconds = table.select(pl.col(WINDOW_END) - pl.col(WINDOW)).to_series().dt.total_seconds()
+    lengths: list[int] = seconds.drop_nulls().to_list()
+    low, high = min(lengths, default=0), max(lengths, default=0)
+    for unit, shortest, longest in WINDOW_UNITS:
+        n = low // shortest
+        if n and n * shortest <= low and high <= n * longest:
+            return format_count(n, unit)
+    return ""
 
 
 def _time_axis(times: pl.Series, name: str, *, in_panels: bool) -> Any:
@@ -425,16 +489,19 @@ def _has_one_reference(table: pl.DataFrame, others: Sequence[str]) -> list[bool]
 
 def _reference_layers(rows: TimeRows) -> list[Any]:
     """Return the line of the area of the reference of each group, and the band of its interval."""
-    keys = [*rows.groups.table_columns, REFERENCE, *REFERENCE_LIMITS]
-    low, high = REFERENCE_LIMITS
-    color = rows.color()
+    groups, (low, high) = rows.groups, REFERENCE_LIMITS
+    panel = [] if groups.panel is None else [groups.panel]
+    keys = dict.fromkeys([*groups.table_columns, *panel, REFERENCE, *REFERENCE_LIMITS])
+    across = {"x": alt.value(0), "x2": alt.value("width"), "tooltip": NO_TOOLTIP}
     band: Any = alt.Chart().mark_rect(opacity=BAND_OPACITY / 2)
-    line: Any = alt.Chart().mark_rule(strokeDash=CHANCE_STROKE["strokeDash"])
+    line: Any = alt.Chart().mark_rule().encode(strokeDash=alt.value(CHANCE_DASH))
     band, line = (
-        layer.transform_filter(f"datum.{HAS_LINE}").transform_aggregate(groupby=keys)
+        layer.transform_filter(f"datum.{HAS_LINE}")
+        .transform_aggregate(groupby=[*map(escape_field, keys)])
+        .encode(**across)
         for layer in (band, line)
     )
     return [
-        band.encode(y=alt.Y(f"{low}:Q"), y2=alt.Y2(f"{high}:Q"), color=color),
-        line.encode(y=alt.Y(f"{REFERENCE}:Q"), color=color),
+        band.encode(y=alt.Y(field=low, type="quantitative"), y2=alt.Y2(field=high)),
+        line.encode(y=alt.Y(field=REFERENCE, type="quantitative")),
     ]

@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from rocframe.charts.axes import axis_title
 from rocframe.charts.dot_plot import (
-    HIGH,
-    LOW,
+    ESTIMATE,
     REASON,
     DotPlot,
+    RightText,
+    add_numbers,
     add_reason,
     documented_columns,
     dot_layers,
+    mark_name,
     read_rows,
     row_records,
 )
@@ -46,28 +48,33 @@ def transfer_chart(
     """
     rules = table.get_column("rule").to_list()
     several = len(set(rules)) > 1
-    groups, dodged = read_rows(
+    shown = documented_columns(table, layout.by)
+    rows = read_rows(
         table,
         layout.by,
         color=options.color,
         facet=options.facet,
+        highlight=options.highlight,
+        taken=[name for name in shown if name != "rule"],
         parts={"rule": rules} if several else {},
         in_panels=several,
     )
-    shown = documented_columns(table, layout.by)
+    if several:
+        shown.remove("rule")
+    groups = rows.groups
     records = row_records(table, groups, shown)
     for record in records:
-        ends = [record[REALISED], record[CHOSEN]]
-        record[LOW], record[HIGH] = ends if len(finite(ends)) == 2 else (None, None)
-        reason = None if finite(ends[:1]) else note_text(record["note"])
-        add_reason(record, reason, groups, dodged=dodged)
+        known = finite([record[REALISED]])
+        add_reason(record, None if known else note_text(record["note"]), rows)
+    add_numbers(records, REALISED, (), groups.panel)
     axis = _rule_title(rules[0]) if len(set(rules)) == 1 else "Value"
     plot = DotPlot(
-        groups=groups,
-        dodged=dodged,
+        rows=rows,
         records=records,
         axis=axis,
         marks=(REALISED, CHOSEN),
+        limits=(REALISED, CHOSEN),
+        right=(RightText(field=ESTIMATE, title=mark_name(REALISED)),),
         shown=tuple(shown),
         free_axes=several,
     )
@@ -95,6 +102,6 @@ def _rule_title(rule: str) -> str:
 
 def _transfer_text(record: Mapping[str, Any]) -> str:
     """Describe one row: its values, or the reason why the value is undefined."""
-    if record[REASON] is not None:
+    if record.get(REASON) is not None:
         return str(record[REASON])
     return f"{number_text(record[REALISED])}, where it was chosen {number_text(record[CHOSEN])}"

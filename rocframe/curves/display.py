@@ -85,12 +85,14 @@ class CurveCounts:
 
 
 def scale_values(rates: NDArray[np.float64], scale: Scale) -> NDArray[np.float64]:
-    """Return the rates, their logarithms or their normal deviates, depending on the scale."""
+    """Return the rates, their logarithms, logits or normal deviates, depending on the scale."""
     if scale == "linear":
         return rates
     with np.errstate(divide="ignore"):
         if scale == "log":
             return np.log(rates)
+        if scale == "logit":
+            return np.log(rates) - np.log1p(-rates)
         from scipy.special import ndtri
 
         deviates: NDArray[np.float64] = ndtri(rates)

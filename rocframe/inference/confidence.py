@@ -31,6 +31,49 @@ AUCIntervalMethod = Literal[
     "bootstrap_bca",
 ]
 
+# The methods of the columns `ci_method` and `test` in words.
+METHOD_TEXTS = {
+    "binomial": "binomial",
+    "bootstrap": "bootstrap",
+    "bootstrap_basic": "basic bootstrap",
+    "bootstrap_bca": "BCa bootstrap",
+    "bootstrap_supremum": "bootstrap of the supremum",
+    "clopper_pearson": "Clopper-Pearson",
+    "corrected": "corrected t distribution",
+    "delong": "DeLong",
+    "delong_f": "DeLong, F distribution",
+    "delong_t": "DeLong, t distribution",
+    "delong_t_unpaired": "unpaired DeLong, t distribution",
+    "delong_unpaired": "unpaired DeLong",
+    "hanley_mcneil": "Hanley-McNeil",
+    "hanley_mcneil_exponential": "Hanley-McNeil, exponential scores",
+    "ledell": "LeDell",
+    "logit": "logit scale",
+    "logit_delong": "DeLong, logit scale",
+    "logit_delong_newcombe": "DeLong, logit scale, or Newcombe if wider",
+    "logit_delong_t": "DeLong, logit scale, t distribution",
+    "mann_whitney": "Mann-Whitney",
+    "mover": "MOVER",
+    "newcombe": "Newcombe",
+    "newcombe_unpaired": "unpaired Newcombe",
+    "normal": "normal distribution",
+    "permutation": "permutation",
+    "permutation_exact": "exact permutation",
+    "t": "t distribution",
+    "t_test": "t test",
+    "t_test_unpaired": "unpaired t test",
+    "venkatraman": "Venkatraman",
+    "venkatraman_exact": "exact Venkatraman",
+    "wald": "Wald",
+    "wilson": "Wilson",
+}
+
+
+def method_text(name: str) -> str:
+    """Return the name of a method in words, such as "DeLong, logit scale"."""
+    return METHOD_TEXTS.get(name, name.replace("_", " "))
+
+
 # Methods that are valid only for full areas of independent rows with equal weights.
 FULL_AREA_METHODS = ("newcombe", "hanley_mcneil", "hanley_mcneil_exponential")
 

@@ -105,3 +105,51 @@ def adjust_table(
     p_value = table[name].cast(pl.Float64).fill_null(np.nan).to_numpy()
     p_adjusted = adjust_p_values(p_value, np.zeros(len(p_value)), adjust)
     return table.with_columns(pl.Series(adjusted, p_adjusted, nan_to_null=True))
+
+
+def simultaneous_limits(
+    table: pl.DataFrame, groups: NDArray[Any], level: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+    """Return Bonferroni's simultaneous limits of the differences in a table of tests.
+
+    `groups` are the numbers of the groups. The family of each test is the one for which Holm's
+    method returns the adjusted p-values of the table: the tests of its group, or all tests. The
+    limits of tests with other limits than estimate ± quantile · se, such as bootstrap limits, are
+    NaN. Return None if the p-values were not adjusted by Holm's method, or if all families consist
+    of one test.
+    """
+    from scipy.special import ndtri, stdtrit
+
+    def column(name: str) -> NDArray[np.float64]:
+        values = table.get_column(name).cast(pl.Float64).fill_null(np.nan)
+        return values.to_numpy()
+
+    p_value, estimate, se, df = map(column, ("p_value", "difference", "se", "df"))
+    families = next(
+        (
+            numbers
+            for numbers in (groups, np.zeros_like(groups))
+            if np.allclose(
+                adjust_p_values(p_value, numbers, "holm"),
+                column("p_adjusted"),
+                rtol=1e-9,
+                atol=0,
+                equal_nan=True,
+            )
+        ),
+        None,
+    )
+    sizes = None if families is None else np.bincount(families, ~np.isnan(p_value))[families]
+    if sizes is None or sizes.max(initial=0) < 2:
+        return None
+
+    def half_width(alpha: Any) -> NDArray[np.float64]:
+        probability = 1 - alpha / 2
+        quantile = np.where(np.isnan(df), ndtri(probability), stdtrit(df, probability))
+        return np.asarray(quantile * se, np.float64)
+
+    half = half_width(1 - level)
+    ends = np.stack([column("lower"), column("upper")])
+    is_wald = np.isclose(ends, [estimate - half, estimate + half], rtol=0, atol=1e-9).all(axis=0)
+    half = np.where(is_wald & (sizes > 0), half_width((1 - level) / np.maximum(sizes, 1)), np.nan)
+    return estimate - half, estimate + half

@@ -217,7 +217,8 @@ def chart_spec(chart: alt.TopLevelMixin, *, validate: bool = True) -> dict[str, 
             "Pass the result of .roc.chart(), or any other Altair chart."
         )
     # The user may have enabled another data transformer, such as one that writes the data to files.
-    with alt.data_transformers.enable("default", max_rows=None):
+    theme = "rocframe" if alt.theme.active == "default" else alt.theme.active
+    with alt.data_transformers.enable("default", max_rows=None), alt.theme.enable(theme):
         spec: dict[str, Any] = _json_value(chart.to_dict(validate=validate))
     return spec
 

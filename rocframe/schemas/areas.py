@@ -96,7 +96,10 @@ SUMMARY = TableType(
     ties=HALF_TIES,
     drawing=INTERVAL_CHART,
     dots=DotStyle(
-        title="Summary", axis="Value", marks=("auc", "average_precision", "ks", "h_measure")
+        title="Summary",
+        axis="Value",
+        marks=("auc", "average_precision", "ks", "h_measure"),
+        in_panels=True,
     ),
 )
 
@@ -114,7 +117,11 @@ AUC_TEST = TableType(
     ties=HALF_TIES,
     drawing=INTERVAL_CHART,
     dots=DotStyle(
-        title="AUC tests", axis="AUC", marks=("auc",), reference_column="null", has_p_values=True
+        title="Does the AUC differ from the null hypothesis?",
+        axis="AUC",
+        marks=("auc",),
+        reference_column="null",
+        p_values=("p_value", "p_adjusted"),
     ),
 )
 

@@ -38,7 +38,7 @@ CALIBRATION = TableType(
     recognize=has_columns(*calibration_columns(), adjacent=8),
     ties=ROW_TIES,
     drawing="rocframe.charts.calibration_chart:calibration_chart",
-    chart_options=(*CHANNELS, *DOMAINS, *HIDDEN_PARTS, "scores"),
+    chart_options=(*CHANNELS, "scale", *DOMAINS, *HIDDEN_PARTS, "scores"),
 )
 
 FIT_COLUMNS = (
@@ -83,7 +83,10 @@ CALIBRATION_SUMMARY = TableType(
     ties=ROW_TIES,
     drawing=INTERVAL_CHART,
     dots=DotStyle(
-        title="Calibration", axis="Value", marks=("brier", "miscalibration", "ece", "ici")
+        title="Calibration",
+        axis="Value",
+        marks=("brier", "miscalibration", "ece", "ici"),
+        in_panels=True,
     ),
 )
 

@@ -27,7 +27,10 @@ MULTICLASS_LOSSES = TableType(
     ties=None,
     drawing=INTERVAL_CHART,
     dots=DotStyle(
-        title="Losses over all classes", axis="Value", marks=("brier", "log_loss", "accuracy")
+        title="Losses and accuracy over all classes",
+        axis="Value",
+        marks=("brier", "log_loss", "accuracy"),
+        in_panels=True,
     ),
 )
 

@@ -205,10 +205,11 @@ DRIFT_TEST = TableType(
     ties=HALF_TIES,
     drawing=INTERVAL_CHART,
     dots=DotStyle(
-        title="Trend of the AUC",
-        axis="Change of AUC per day, or per unit of time",
+        title="Does the AUC change over time?",
+        axis="Change of AUC per day, or per unit of a numeric time",
         marks=("slope",),
         references=(0.0,),
+        p_values=("trend_p", "trend_p_adjusted"),
     ),
 )
 

@@ -13,6 +13,7 @@ from rocframe.schemas.table_type import (
     CHANNELS,
     DOMAINS,
     HALF_TIES,
+    HIDDEN_PARTS,
     INTERVAL_CHART,
     ROW_TIES,
     DotStyle,
@@ -110,7 +111,8 @@ CONCAVITIES = TableType(
     columns=concavity_columns,
     recognize=has_columns(*CONCAVITY, adjacent=4, kind="roc"),
     ties=ROW_TIES,
-    chart_hint="Draw the curves with their convex hulls: curves.roc.chart(hull=True).",
+    chart_hint="Draw the curves with their convex hulls: curves.roc.chart() + "
+    "curves.roc.hull().roc.chart().",
 )
 
 GAINS = floats("gain_realised", "gain_chosen", "optimism", "auc_repaired", "auc")
@@ -166,7 +168,8 @@ EQUAL_COST_LINES = TableType(
     ),
     recognize=has_columns(*COST_LINE_COLUMNS, *CURVE_COLUMNS, *OPTIMA_COLUMNS, adjacent=4),
     ties=ROW_TIES,
-    chart_hint="Draw the curves with the lines: curves.roc.chart(costs=…).",
+    drawing="rocframe.charts.iso_line_chart:iso_line_chart",
+    chart_options=(*CHANNELS, "scale", *DOMAINS, *HIDDEN_PARTS),
 )
 
 TIE_NAMES = ("auc_change", "tied_pos", "tied_neg")

@@ -42,7 +42,8 @@ class DotStyle:
     line is drawn at each of `references`, and in each row at the value of the column
     `reference_column`. `chance` is the expected value for random scores; a dashed line is drawn at
     `chance` if `chance` is near the drawn numbers. `part` is the column that distinguishes the rows
-    of a group if a group has several rows. `has_p_values` is true if the table has p-values.
+    of a group if a group has several rows. `p_values` are the columns of the p-values and of the
+    adjusted p-values. With `in_panels`, each of `marks` has a panel with its own axis.
     """
 
     title: str
@@ -53,7 +54,8 @@ class DotStyle:
     references: tuple[float, ...] = ()
     reference_column: str | None = None
     part: str | None = None
-    has_p_values: bool = False
+    p_values: tuple[str, ...] = ()
+    in_panels: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

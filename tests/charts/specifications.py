@@ -56,7 +56,11 @@ def records(chart: alt.Chart) -> list[dict[str, Any]]:
     """
     shared = chart.to_dict(validate=False)
     shared = shared.get("spec", shared)["encoding"]
-    axes = {name: shared[name]["field"].removesuffix("_deviate") for name in "xy" if name in shared}
+    axes = {
+        name: shared[name]["field"].removesuffix("_deviate").removesuffix("_logit")
+        for name in "xy"
+        if name in shared
+    }
     rows = json.loads(chart.data.values, parse_constant=pytest.fail)
     return [row | {name: row[axis] for name, axis in axes.items() if axis in row} for row in rows]
 

@@ -38,11 +38,20 @@ def test_a_band_has_the_limits_of_the_table():
         assert first[name] == rows[name].round_sig_figs(7).to_list()
 
 
-def test_limits_along_both_axes_are_bars():
+def test_limits_along_both_axes_are_crosses_without_a_line():
     assert marks(band(grid=5).roc.chart()) == ["area", "area", "line", "line", "point"]
-    both = band(method="threshold").roc.chart()
-    assert marks(both) == ["rule", "rule", "line", "line", "point"]
-    assert [len(record["fpr_lower"]) > 1 for record in records(both)] == [True, True]
+    table = band(method="threshold", grid=[0.2, 0.8])
+    both = table.roc.chart()
+    assert marks(both) == ["rule", "rule", "line", "point"]
+    for record, model in zip(records(both), ("decision_tree", "linear_svm"), strict=True):
+        rows = table.filter(model=model).sort("fpr", "tpr")
+        for name in ("fpr", "tpr", "fpr_lower", "fpr_upper", "lower", "upper"):
+            assert record[name] == rows[name].round_sig_figs(7).to_list()
+    # The only line is the line of chance. Each of the four points has a cross of two bars.
+    assert svg(both).count('aria-roledescription="line mark"') == 1
+    assert svg(both).count('aria-roledescription="rule mark"') == 8
+    curves = rf.curve(VOTE, "label", "score", by="model").roc.chart() + both
+    assert svg(curves).count('aria-roledescription="line mark"') == 3
 
 
 @pytest.mark.parametrize(

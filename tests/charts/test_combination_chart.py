@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
-
+import altair as alt
 import polars as pl
 import pytest
 
 import rocframe as rf
+from tests.charts.specifications import records, svg
+from tests.charts.test_chart import texts
 
 DECISIONS = pl.DataFrame(
     {
@@ -21,12 +22,19 @@ DECISIONS = pl.DataFrame(
 RANGE = ["fpr_min", "fpr_max", "tpr_min", "tpr_max"]
 
 
-def records(chart) -> list[dict[str, object]]:
-    return json.loads(chart.data.values)
+def points(chart, *suffixes: str) -> list[tuple[object, object]]:
+    """Return the points in the columns `fpr` and `tpr` with these suffixes."""
+    return [
+        (one[f"fpr{suffix}"], one[f"tpr{suffix}"])
+        for suffix in suffixes
+        for one in records(chart)
+        if one[f"fpr{suffix}"] is not None
+    ]
 
 
-def points(chart, mark: str) -> list[tuple[object, object]]:
-    return [(one["x"], one["y"]) for one in records(chart) if one.get("mark") == mark]
+def symbols(chart) -> int:
+    """Return the number of points in the picture, without the symbols of legends."""
+    return svg(chart).count('aria-roledescription="point"')
 
 
 def rounded(table: pl.DataFrame, *names: str) -> list[tuple[float, ...]]:
@@ -36,15 +44,15 @@ def rounded(table: pl.DataFrame, *names: str) -> list[tuple[float, ...]]:
 def test_rectangles_and_points_are_those_of_the_table():
     table = rf.combine(DECISIONS.filter(g="u"), "label", ["a", "b"])
     chart = table.roc.chart()
-    drawn = [(r["x"], r["x2"], r["y"], r["y2"]) for r in records(chart) if "x2" in r]
-    assert drawn == rounded(table, *RANGE)
-    assert points(chart, "measured") == rounded(table, "fpr", "tpr")
-    independent = rounded(table, "fpr_independent", "tpr_independent")
-    assert points(chart, "expected if independent") == independent
+    assert [tuple(one[end] for end in RANGE) for one in records(chart)] == rounded(table, *RANGE)
+    assert points(chart, "") == rounded(table, "fpr", "tpr")
+    assert points(chart, "_independent") == rounded(table, "fpr_independent", "tpr_independent")
+    # The single models are drawn once per pair, with a name above and a name below the point.
     alone = rounded(table.head(1), "fpr_a", "tpr_a") + rounded(table.head(1), "fpr_b", "tpr_b")
-    assert points(chart, "model alone") == alone
-    assert {r["above"] for r in records(chart) if "above" in r} == {"a"}
-    assert {r["below"] for r in records(chart) if "below" in r} == {"b"}
+    assert points(chart, "_a", "_b") == alone
+    assert symbols(chart) == 6
+    assert svg(chart).count('aria-roledescription="rect mark"') == 2
+    assert {"a", "b", "model alone", "expected if independent", "measured"} <= set(texts(chart))
     assert chart.description == (
         "Chart of combined decisions, 1 pair of models: true positive rate against false positive "
         "rate. The dashed line shows chance. Rectangles show all possible points. a and b · and: "
@@ -60,7 +68,7 @@ def test_several_pairs_have_panels_and_undefined_pairs_are_listed():
     assert chart.title.subtitle.startswith(
         "Shaded: all possible points. Not drawn: v · a and b · and, v · a and b · or"
     )
-    assert len(points(chart, "measured")) == 6
+    assert len(points(chart, "")) == 6
     assert table.filter(g="u", model_b="c").roc.chart(facet="g").to_dict()["facet"]["sort"] == ["u"]
 
 
@@ -76,17 +84,31 @@ def test_pairs_with_a_null_model_have_panels_of_their_own():
 def test_points_without_predictions_have_no_measured_point():
     known = pl.DataFrame({"model": ["c1", "c2"], "fpr": [0.2, 0.4], "tpr": [0.6, 0.7]})
     chart = rf.combine_points(known).roc.chart()
-    assert points(chart, "measured") == []
-    assert points(chart, "expected if independent") == [(0.08, 0.42), (0.52, 0.88)]
+    assert points(chart, "") == []
+    assert points(chart, "_independent") == [(0.08, 0.42), (0.52, 0.88)]
 
 
 def test_a_chain_is_a_line_through_its_stages():
     table = rf.chain(DECISIONS.filter(g="u"), "label", ["a", "b", "c"])
     chart = table.roc.chart()
-    assert points(chart, "measured") == rounded(table, "fpr", "tpr")
-    assert points(chart, "model alone") == rounded(table, "fpr_alone", "tpr_alone")
-    assert [r["above"] for r in records(chart) if "above" in r] == ["1", "2", "3"]
+    assert points(chart, "") == rounded(table, "fpr", "tpr")
+    assert points(chart, "_alone") == rounded(table, "fpr_alone", "tpr_alone")
+    assert symbols(chart) == 6
+    assert {"1", "2", "3"} <= set(texts(chart))
     assert chart.title.text == "Chain of OR"
     assert "1 c (0.000, 0.667); 2 a (0.333, 1.000); 3 b (0.667, 1.000)" in chart.description
     both = pl.concat([table, rf.chain(DECISIONS, "label", ["a", "b"], operator="and")])
     assert both.roc.chart().title.text == "Chain of AND and OR"
+
+
+def test_fields_are_columns_of_the_table_and_the_colors_can_be_replaced():
+    table = rf.chain(DECISIONS.filter(g="u"), "label", ["a", "b"], by="g")
+    chart = table.roc.chart()
+    assert set(records(chart)[0]) == {*table.columns, "x", "y"}
+    red = alt.Color("g:N", scale=alt.Scale(range=["#ff0000"]))
+    assert svg(chart).count('stroke="#ff0000"') == 0
+    assert svg(chart.encode(color=red)).count('stroke="#ff0000"') >= 1
+    combined = rf.combine(DECISIONS.filter(g="u"), "label", ["a", "b"])
+    assert set(records(combined.roc.chart())[0]) == {*combined.columns, "models", "x", "y"}
+    both = alt.Color("operator:N", scale=alt.Scale(range=["#ff0000", "#00ff00"]))
+    assert svg(combined.roc.chart().encode(color=both)).count('fill="#00ff00"') >= 3

@@ -5,21 +5,21 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from rocframe.charts.dot_plot import LINE, read_rows
+from rocframe.charts.dot_plot import read_rows
 from rocframe.options import NOT_GIVEN
 
 
 def lines(table: pl.DataFrame, by: list[str], **options: object) -> list[str]:
-    groups, _ = read_rows(table, by, **{"color": NOT_GIVEN, "facet": None, **options})
-    return list(groups.columns[LINE].values)
+    rows = read_rows(table, by, **{"color": NOT_GIVEN, "facet": None, **options})
+    return list(rows.lines.values)
 
 
 def test_lines_of_all_colors_are_sorted_together():
     table = pl.DataFrame({"model": ["a", "a", "b", "b"], "fold": [2, 3, 1, 2]})
-    groups, dodged = read_rows(table, ["model", "fold"], color=NOT_GIVEN, facet=None)
-    assert groups.columns[LINE].values == ("1", "2", "3")
-    assert groups.columns[LINE].texts == ["2", "3", "1", "2"]
-    assert (groups.color, dodged) == ("f0", True)
+    rows = read_rows(table, ["model", "fold"], color=NOT_GIVEN, facet=None)
+    assert rows.lines.values == ("1", "2", "3")
+    assert rows.lines.texts == ["2", "3", "1", "2"]
+    assert (rows.line, rows.groups.color, rows.dodged) == ("fold", "model", True)
 
 
 def test_a_table_that_the_user_sorted_keeps_its_order():
@@ -30,8 +30,7 @@ def test_a_table_that_the_user_sorted_keeps_its_order():
 def test_more_values_than_distinct_colors_have_lines():
     table = pl.DataFrame({"model": [str(i) for i in range(9)] * 2, "g": ["u"] * 9 + ["v"] * 9})
     assert len(lines(table, ["g", "model"])) == 18
-    groups, _ = read_rows(table, ["g", "model"], color=NOT_GIVEN, facet=None)
-    assert groups.color is None
+    assert read_rows(table, ["g", "model"], color=NOT_GIVEN, facet=None).groups.color is None
 
 
 def test_different_keys_with_equal_text_have_separate_lines():
@@ -43,7 +42,8 @@ def test_different_keys_with_equal_text_have_separate_lines():
 def test_parts_have_lines_or_panels(facet):
     table = pl.DataFrame({"g": ["u", "u", "v", "v"]})
     parts = {"metric": ["y", "x", "y", "x"]}
-    groups, _ = read_rows(table, ["g"], color=None, facet=facet, parts=parts, in_panels=True)
+    rows = read_rows(table, ["g"], color=None, facet=facet, parts=parts, in_panels=True)
+    groups = rows.groups
     assert groups.columns[groups.panel].values == (
         ("y", "x") if facet is None else ("u · y", "u · x", "v · y", "v · x")
     )
@@ -51,5 +51,40 @@ def test_parts_have_lines_or_panels(facet):
 
 
 def test_no_rows_have_no_names():
-    groups, _ = read_rows(pl.DataFrame({"g": []}), ["g"], color="g", facet=None)
-    assert (groups.table_columns, groups.columns[LINE].values, groups.names(0)) == ({}, (), [])
+    rows = read_rows(pl.DataFrame({"g": []}), ["g"], color="g", facet=None)
+    assert (rows.groups.table_columns, rows.lines.values, rows.groups.names(0)) == ({}, (), [])
+
+
+def test_lines_are_sorted_by_value_within_other_columns():
+    table = pl.DataFrame({"g": ["u", "u", "v", "v"], "model": ["a", "b", "a", "b"]})
+    ranking = [1, 2, 4, 3]
+    assert lines(table, ["g", "model"], color=None, ranking=ranking) == [
+        *("u · b", "u · a", "v · a", "v · b")
+    ]
+    assert lines(table, ["g", "model"], color=None, facet="g", ranking=ranking) == ["a", "b"]
+    assert lines(table, ["g", "model"], ranking=ranking) == ["u", "v"]
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (pl.Series(["a", "b", "c"]), ["c", "a", "b"]),
+        (pl.Series(["c", "b", "a"]), ["c", "b", "a"]),  # sorted by the user
+        (pl.Series([1, 2, 3]), ["1", "2", "3"]),
+        (pl.Series(["low", "mid", "high"], dtype=pl.Enum(["low", "mid", "high"])), None),
+    ],
+)
+def test_ordered_lines_and_lines_that_the_user_sorted_are_not_sorted_by_value(values, expected):
+    table = pl.DataFrame({"g": values})
+    assert lines(table, ["g"], ranking=[2, None, 3]) == (expected or values.to_list())
+
+
+def test_colors_do_not_depend_on_the_order_of_lines():
+    table = pl.DataFrame({"g": ["a", "b"]})
+    rows = read_rows(table, ["g"], color="g", facet=None, ranking=[1, 2])
+    assert (rows.lines.values, rows.lines.domain) == (("b", "a"), ("a", "b"))
+
+
+def test_a_group_column_with_the_name_of_another_field_has_another_field():
+    rows = read_rows(pl.DataFrame({"auc": ["a"]}), ["auc"], color=None, facet=None, taken=["auc"])
+    assert (rows.line, rows.lines.title) == ("(auc)", "auc")

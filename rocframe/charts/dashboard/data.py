@@ -13,7 +13,8 @@ import polars as pl
 from rocframe.charts.calibration_chart import level_ends, point_records
 from rocframe.charts.chart import ChartOptions
 from rocframe.charts.curve_chart import curves_of
-from rocframe.charts.groups import area_captions, areas_of, read_groups
+from rocframe.charts.curve_data import LAYER
+from rocframe.charts.groups import CURVE, area_captions, areas_of, read_groups
 from rocframe.charts.labels import json_numbers, shorten
 from rocframe.charts.match_rows import match_rows
 from rocframe.curves.bins import nice_step, score_bins
@@ -54,6 +55,15 @@ DASHBOARD_TOLERANCE = 1 / 1000
 MAX_INTERPOLATED = 60  # interpolated points per curve
 # Values of TPR and FPR. If several rows are between two neighboring values, some are omitted.
 LEVELS = np.concatenate([np.geomspace(1e-5, 0.01, 500), np.linspace(0.01, 1, 1500)[1:]])
+# The fields of event rates in the data of the dashboard.
+CALIBRATION_FIELDS = {
+    CURVE: "curve",
+    LAYER: "part",
+    "score_mean": "x",
+    "event_rate": "y",
+    "lower": "y_low",
+    "upper": "y_high",
+}
 TINY = 1e-300  # replaces 0 as a denominator
 MIN_BEND = 1 / 200  # share of an axis; no points are interpolated between closer rows
 
@@ -233,9 +243,11 @@ def _calibration_records(
     points = point_records(rows, np.sort(curve))
     totals = _totals_of_curves(curves)
     return [
-        totals[point["curve"]] | {"angle": point.get("left", point["x"])} | point
-        for point in [*points, *level_ends(points)]
-        if point["curve"] in totals
+        totals[point[CURVE]]
+        | {"angle": point.get("score_min", point["score_mean"]), "order": order}
+        | {CALIBRATION_FIELDS.get(name, name): value for name, value in point.items()}
+        for order, point in enumerate([*points, *level_ends(points)])
+        if point[CURVE] in totals
     ]
 
 

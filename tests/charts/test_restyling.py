@@ -1,0 +1,205 @@
+"""Charts restyled with their options and in sums: colors, dashes, highlights, shared lines."""
+
+from __future__ import annotations
+
+import altair as alt
+import polars as pl
+import pytest
+
+import rocframe as rf
+from rocframe.charts.style import COLORS, OTHER_COLOR, REFERENCE_COLOR
+from tests.charts.specifications import layers, records, spec, svg
+
+RED, BLACK = "#d62728", "#000000"
+
+
+@pytest.fixture(scope="module")
+def vote() -> pl.DataFrame:
+    return rf.datasets.vote()
+
+
+@pytest.fixture(scope="module")
+def two(vote) -> pl.DataFrame:
+    two = vote.filter(pl.col("model").is_in(["decision_tree", "naive_bayes"]))
+    return rf.curve(two, "label", "score", by="model")
+
+
+def scale(chart) -> dict:
+    read = spec(chart)
+    return read.get("spec", read)["encoding"]["color"]["scale"]
+
+
+def line_colors(chart) -> set[str]:
+    """Return the stroke colors of the lines in the rendered chart."""
+    drawn = svg(chart).split('aria-roledescription="line mark"')[1:]
+    return {part.split('stroke="')[1].split('"')[0] for part in drawn} - {REFERENCE_COLOR}
+
+
+@pytest.mark.parametrize("colors", [[RED, BLACK], {"naive_bayes": BLACK, "decision_tree": RED}])
+def test_colors_are_in_the_order_of_the_legend_or_by_value(two, colors):
+    chart = two.roc.chart(colors=colors)
+    assert scale(chart) == {"domain": ["decision_tree", "naive_bayes"], "range": [RED, BLACK]}
+    assert line_colors(chart) == {RED, BLACK}
+
+
+def test_values_without_a_color_keep_theirs(two):
+    chart = two.roc.chart(colors={"decision_tree": RED, "unknown": BLACK})
+    assert line_colors(chart) == {RED, COLORS[1]}
+
+
+def test_one_curve_has_the_first_color(vote):
+    chart = rf.curve(vote, "label", "score").roc.chart(colors=[RED])
+    assert line_colors(chart) == {RED}
+
+
+@pytest.mark.parametrize("colors", ["red", [], [1], {}, {"a": ""}])
+def test_colors_that_are_none_raise(two, colors):
+    with pytest.raises(rf.OptionValueError) as caught:
+        two.roc.chart(colors=colors)
+    assert str(caught.value) == (
+        f"colors={colors!r}: expected CSS colors, or a mapping from values to CSS colors.\n"
+        'Use, for example, colors=["#d62728", "black"].'
+    )
+
+
+def test_colors_of_the_theme_precede_those_of_the_package(two):
+    @alt.theme.register("company", enable=False)
+    def company() -> alt.theme.ThemeConfig:
+        return {"config": {"range": {"category": [RED, BLACK]}}}
+
+    with alt.theme.enable("company"):
+        assert line_colors(two.roc.chart()) == {RED, BLACK}
+        assert line_colors(two.roc.chart(colors=["blue", "green"])) == {"blue", "green"}
+    assert line_colors(two.roc.chart()) == set(COLORS[:2])
+
+
+def test_both_charts_side_by_side_take_the_colors_of_their_common_configuration(two):
+    both = (two.roc.chart() | two.roc.chart()).configure_range(category=[RED, BLACK])
+    assert line_colors(both) == {RED, BLACK}
+    assert line_colors(two.roc.chart() & two.roc.chart()) == set(COLORS[:2])
+    assert line_colors(alt.hconcat(two.roc.chart(), two.roc.chart())) == set(COLORS[:2])
+
+
+def test_dashes_distinguish_the_same_values_in_the_same_legend(two):
+    chart = two.roc.chart(dash=True)
+    channels = spec(chart)["encoding"]
+    assert channels["strokeDash"]["scale"]["domain"] == channels["color"]["scale"]["domain"]
+    shown = svg(chart)
+    assert shown.count(">decision_tree (AUC 0.788)<") == 1
+    assert 'stroke-dasharray="7,2"' in shown
+
+
+def test_a_chart_without_colors_has_no_dashes(vote):
+    chart = rf.curve(vote, "label", "score").roc.chart(dash=True)
+    assert "strokeDash" not in spec(chart)["encoding"]
+
+
+def test_highlighted_values_are_colored_and_above_the_gray_ones(vote):
+    curves = rf.curve(vote, "label", "score", by="model")
+    chart = curves.roc.chart(highlight=["naive_bayes", "random_forest"])
+    assert line_colors(chart) == {*COLORS[:2], OTHER_COLOR}
+    assert [row["model"] for row in records(chart)][-2:] == ["naive_bayes", "random_forest"]
+    shown = svg(chart)
+    assert "naive_bayes (AUC 0.792)" in shown
+    assert "linear_svm (" not in shown
+    assert (
+        chart.title.subtitle
+        == "4 other values of model have the same color; tooltips show the value"
+    )
+
+
+def test_an_unknown_highlight_raises(two):
+    with pytest.raises(rf.OptionValueError) as caught:
+        two.roc.chart(highlight="boosting")
+    assert str(caught.value) == (
+        "highlight='boosting': 'model' has no such value.\nValues: decision_tree, naive_bayes."
+    )
+
+
+def test_of_many_models_the_five_with_the_largest_areas_are_highlighted(vote):
+    one = vote.filter(model="naive_bayes")
+    order = [7, 2, 11, 5, 0, 9, 1, 12, 4, 10, 3, 8, 6]
+    models = [
+        one.with_columns(
+            model=pl.lit(f"model {i:02d}"),
+            score=pl.when(pl.col("id") % 30 < rank).then(-pl.col("score")).otherwise("score"),
+        )
+        for i, rank in enumerate(order)
+    ]
+    curves = rf.curve(pl.concat(models), "label", "score", by="model")
+    areas = rf.area(curves).sort("auc", descending=True).get_column("model").to_list()
+    chart = curves.roc.chart()
+    assert scale(chart)["domain"][:5] == areas[:5]
+    assert scale(chart)["range"][5:] == [OTHER_COLOR] * 8
+
+
+def test_panels_of_segments_show_the_area_of_each_model(vote):
+    curves = rf.curve(vote, "label", "score", by=["model", "age"])
+    chart = curves.roc.chart(facet="age")
+    shown = svg(chart)
+    assert "mean AUC" not in shown
+    for area in rf.area(curves).get_column("auc"):
+        assert f">AUC {area:.3f}<" in shown
+
+
+def test_a_band_and_its_curves_share_one_line(vote, two):
+    data = vote.filter(pl.col("model").is_in(["decision_tree", "naive_bayes"]))
+    band = rf.band(data, "label", "score", by="model", grid=9).roc.chart()
+    both = two.roc.chart() + band
+    drawn = [layer for layer in layers(both) if layer["mark"].get("style") == "estimate"]
+    assert [layer["mark"]["style"] for layer in layers(band) if "style" in layer["mark"]] == [
+        "estimate"
+    ]
+    assert drawn == []
+    assert "95 % simultaneous band" in svg(both)
+
+
+def test_a_band_of_other_groups_keeps_its_line(vote, two):
+    band = rf.band(vote, "label", "score", by="model", grid=9).roc.chart()
+    styles = [layer["mark"].get("style") for layer in layers(two.roc.chart() + band)]
+    assert styles.count("curve") == styles.count("estimate") == 1
+
+
+def test_an_average_over_curves_has_a_legend_and_a_color_of_its_own(vote):
+    curves = rf.curve(vote.filter(model="naive_bayes"), "label", "score", by="fold")
+    mean = curves.roc.average(over="fold")
+    both = curves.roc.chart() + mean.roc.chart()
+    (line,) = (layer for layer in layers(both) if layer["mark"].get("style") == "mean")
+    assert line["encoding"]["color"] == {"value": REFERENCE_COLOR}
+    area = rf.area(mean).to_series(-1).item()
+    assert f"mean (AUC {area:.3f})" in svg(both)
+
+
+def test_encodings_of_a_sum_apply_to_both_charts(vote, two):
+    data = vote.filter(pl.col("model").is_in(["decision_tree", "naive_bayes"]))
+    smooth = rf.smooth(data, "label", "score", by="model").roc.chart()
+    both = (two.roc.chart() + smooth).encode(x=alt.X("fpr:Q", title="1 − specificity"))
+    shown = svg(both)
+    assert "1 − specificity" in shown
+    assert "False positive rate" not in shown.split("aria-roledescription")[0]
+    titles = {layer["encoding"]["x"].get("title") for layer in layers(both)}
+    assert titles == {"1 − specificity"}
+
+
+def test_a_layer_of_the_user_is_drawn_as_it_is(two):
+    points = pl.DataFrame({"fpr": [0.2], "tpr": [0.9]})
+    own = alt.Chart(points).mark_point(color=RED).encode(x="fpr", y="tpr")
+    both = two.roc.chart() + own
+    (layer,) = (layer for layer in layers(both) if layer["mark"].get("color") == RED)
+    assert set(layer["encoding"]) == {"x", "y"}
+    assert "True positive rate" in svg(both)
+    assert ">True positive rate, tpr<" not in svg(both)
+
+
+def test_a_decision_curve_ends_where_no_net_benefit_is_positive():
+    rows = pl.DataFrame({"label": [True, *[False] * 99], "score": [0.1, *[0.2] * 3, *[0.01] * 96]})
+    table = rf.decision_curve(rf.curve(rows, "label", "score"))
+    used = table.filter(pl.max_horizontal("net_benefit", "treat_all") > 0)
+    end = used.get_column("probability_threshold").max()
+    chart = table.roc.chart()
+    low, high = spec(chart)["encoding"]["x"]["scale"]["domain"]
+    assert (low, end < high < 0.2) == (0, True)
+    assert chart.title.subtitle == (
+        f"Dashed: treat all, treat none. No net benefit is positive above {end:.3g}"
+    )
+    assert spec(table.roc.chart(x_domain=(0, 0.9)))["encoding"]["x"]["scale"]["domain"] == [0, 0.9]
