@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
 POINT_SIZE = 110  # square pixels
 HULL_INDEX, ORDER = "hull", "order"  # fields of vertices: their hull, and their position in it
+TRIVIAL = "trivial"  # the field of vertices without a mark
 SIZE = "size"  # the field of the area of a mark, if points of a group coincide
 CONDITION = "condition"  # the field of the condition of a point, such as "fpr 0.1"
 
@@ -64,13 +65,12 @@ def points_chart(
     for name in by:
         if name not in table.columns:
             raise MissingColumnError.compose("by", name, table.columns)
-    is_hull, n_keys = layout.type is CONVEX_HULL, None
+    is_hull, n_keys, trivial = layout.type is CONVEX_HULL, None, []
     if is_hull:
         table = table.sort(*map(column, by), "fp", "tp")
         hull = number_keys(table, by)[1]
         n_keys = len(by)
-        # The key of `hull(across=)` is the last column.
-        by = (*by, *table.columns[table.columns.index("note") + 1 :])
+        table, by, trivial = _named_vertices(table, by)
     groups = read_groups(table, by, table.columns, options)
     left = {BEST_POINTS: tuple(RULE_COLUMNS), CONVEX_HULL: (), CONFUSION_MATRICES: ()}.get(
         layout.type, POINT_NAMES
@@ -96,6 +96,8 @@ def points_chart(
     if is_hull:
         values[HULL_INDEX] = (hull + 1).tolist()
         values[ORDER] = list(range(table.height))
+        if any(trivial):
+            values[TRIVIAL] = trivial
     else:
         values |= _mark_sizes(table, by, x, y)
     plot = CurvePlot(plane=plane, records=json_rows(values), groups=groups)
@@ -108,7 +110,7 @@ def points_chart(
     texts = [
         f"{name}: {kind.x} {number_text(record['x'])}, {kind.y} {number_text(record['y'])}"
         for name, record in named
-        if record["x"] is not None
+        if record["x"] is not None and not record.get(TRIVIAL)
     ]
     layers = [_point_layer(plot, condition, rows), *chance_layers(plane)]
     if is_hull and not plane.bends:
@@ -124,6 +126,23 @@ def points_chart(
         ],
         undrawn=plot.undrawn(n_keys),
     )
+
+
+def _named_vertices(
+    table: pl.DataFrame, by: tuple[str, ...]
+) -> tuple[pl.DataFrame, tuple[str, ...], list[bool]]:
+    """Return the vertices of hulls, their keys, and which of them are trivial classifiers.
+
+    The key of `hull(across=)` is the last column. Trivial classifiers have no key. They are drawn
+    as ends of the line, without a mark, and get the key of the next vertex.
+    """
+    across = table.columns[table.columns.index("note") + 1 :]
+    if not across or table.get_column(*across).is_null().all():
+        return table, by, []
+    filled = column(*across).fill_null(strategy="backward").fill_null(strategy="forward")
+    trivial = table.get_column(*across).is_null().to_list()
+    table = table.with_columns(filled.over(*map(column, by)) if by else filled)
+    return table, (*by, *across), trivial
 
 
 def _row_values(table: pl.DataFrame, kind: Kind, name: str) -> NDArray[np.float64]:
@@ -192,10 +211,13 @@ def _point_layer(plot: CurvePlot, condition: GroupColumn, rows: list[alt.Tooltip
     size: Any = alt.Undefined
     if any(SIZE in record for record in plot.records):
         size = alt.Size(f"{SIZE}:Q", scale=None, legend=None)
+    drawn = "isValid(datum.x) && isValid(datum.y)"
+    if any(TRIVIAL in record for record in plot.records):
+        drawn += f" && !datum.{TRIVIAL}"
     layer: alt.Chart = (
         alt.Chart()
         .mark_point(filled=True, size=POINT_SIZE, opacity=1, stroke=BACKGROUND, strokeWidth=1)
-        .transform_filter("isValid(datum.x) && isValid(datum.y)")
+        .transform_filter(drawn)
         .encode(x=x, y=y, color=plot.groups.color_channel(), shape=shape, size=size, tooltip=rows)
     )
     return layer

@@ -1,3 +1,4 @@
+
 """Hulls are compared with the optima of all cost ratios, and with isotonic regression."""
 
 from __future__ import annotations
