@@ -750,7 +750,8 @@ def test_scores_that_get_the_same_probability_are_counted_in_the_note(method):
     label = np.arange(n) % 7 > 1
     label[: n // 2] ^= True
     if method == "platt":
-        score = np.where(score > 0.7, 1e3 * np.arange(n), 10 * score)
+        score = np.where(score > 0.7, 100.0 * np.arange(n), 10 * score)
+        label[n // 2 :] = True
     table = pl.DataFrame({"g": "a", "label": label, "score": score})
     wide = table.with_columns(g=pl.lit("b"), score=0.2 + 0.6 * pl.col("score").rank() / n)
     both = pl.concat([table, wide])
