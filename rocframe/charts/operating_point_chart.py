@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 POINT_SIZE = 110  # square pixels
 HULL_INDEX, ORDER = "hull", "order"  # fields of vertices: their hull, and their position in it
-TRIVIAL = "trivial"  # the field of vertices without a mark
+TRIVIAL_VERTEX = "trivial"  # the field of vertices without a mark
 SIZE = "size"  # the field of the area of a mark, if points of a group coincide
 CONDITION = "condition"  # the field of the condition of a point, such as "fpr 0.1"
 
@@ -65,7 +65,8 @@ def points_chart(
     for name in by:
         if name not in table.columns:
             raise MissingColumnError.compose("by", name, table.columns)
-    is_hull, n_keys, trivial = layout.type is CONVEX_HULL, None, []
+    is_hull, n_keys = layout.type is CONVEX_HULL, None
+    trivial: list[bool] = []
     if is_hull:
         table = table.sort(*map(column, by), "fp", "tp")
         hull = number_keys(table, by)[1]
@@ -97,7 +98,7 @@ def points_chart(
         values[HULL_INDEX] = (hull + 1).tolist()
         values[ORDER] = list(range(table.height))
         if any(trivial):
-            values[TRIVIAL] = trivial
+            values[TRIVIAL_VERTEX] = trivial
     else:
         values |= _mark_sizes(table, by, x, y)
     plot = CurvePlot(plane=plane, records=json_rows(values), groups=groups)
@@ -110,7 +111,7 @@ def points_chart(
     texts = [
         f"{name}: {kind.x} {number_text(record['x'])}, {kind.y} {number_text(record['y'])}"
         for name, record in named
-        if record["x"] is not None and not record.get(TRIVIAL)
+        if record["x"] is not None and not record.get(TRIVIAL_VERTEX)
     ]
     layers = [_point_layer(plot, condition, rows), *chance_layers(plane)]
     if is_hull and not plane.bends:
@@ -212,8 +213,8 @@ def _point_layer(plot: CurvePlot, condition: GroupColumn, rows: list[alt.Tooltip
     if any(SIZE in record for record in plot.records):
         size = alt.Size(f"{SIZE}:Q", scale=None, legend=None)
     drawn = "isValid(datum.x) && isValid(datum.y)"
-    if any(TRIVIAL in record for record in plot.records):
-        drawn += f" && !datum.{TRIVIAL}"
+    if any(TRIVIAL_VERTEX in record for record in plot.records):
+        drawn += f" && !datum.{TRIVIAL_VERTEX}"
     layer: alt.Chart = (
         alt.Chart()
         .mark_point(filled=True, size=POINT_SIZE, opacity=1, stroke=BACKGROUND, strokeWidth=1)

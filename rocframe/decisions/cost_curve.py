@@ -206,9 +206,6 @@ def cost_curve(
     return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))
 
 
-MAX_TRIVIAL_COST = 0.5  # at higher probability costs, all rows are predicted positive
-
-
 class EnvelopeLines(NamedTuple):
     """The lines of the lower envelope of each curve, sorted by curve and rising probability cost.
 
@@ -417,7 +414,7 @@ def common_envelope_table(
     expected, trivial = (
         round_values(columns[name], (0, 1)) for name in ("expected_cost", "trivial_cost")
     )
-    predicts_none = columns["probability_cost"] <= MAX_TRIVIAL_COST
+    predicts_none = columns["probability_cost"] <= 1 - columns["probability_cost"]
     end = np.where(predicts_none, curves.starts[best.ravel()], curves.starts[best.ravel() + 1] - 1)
     ends = {"fpr": ~predicts_none, "fnr": predicts_none, THRESHOLD: curves.columns[THRESHOLD][end]}
     for name, values in ends.items():

@@ -749,13 +749,15 @@ def test_scores_that_get_the_same_probability_are_counted_in_the_note(method):
     score = np.concatenate([np.linspace(0.3, 0.7, n // 2), 1 - np.logspace(-3, -15, n // 2)])
     label = np.arange(n) % 7 > 1
     label[: n // 2] ^= True
+    options = {"by": "g", "method": method}
     if method == "platt":
         score = np.where(score > 0.7, 100.0 * np.arange(n), 10 * score)
-        label[n // 2 :] = True
+        label = np.arange(n) % 7 < 7 * np.arange(n) / (n // 2)
+        options["smooth_targets"] = False
     table = pl.DataFrame({"g": "a", "label": label, "score": score})
     wide = table.with_columns(g=pl.lit("b"), score=0.2 + 0.6 * pl.col("score").rank() / n)
     both = pl.concat([table, wide])
-    fit = rf.fit_calibration(both, "label", "score", method=method, by="g")
+    fit = rf.fit_calibration(both, "label", "score", **options)
     calibrated = both.roc.apply_calibration("score", fit)
     expected = []
     for group in ("a", "b"):
@@ -767,5 +769,5 @@ def test_scores_that_get_the_same_probability_are_counted_in_the_note(method):
     if method == "platt":
         assert expected[0] is not None
     repeated = pl.concat([both, both])
-    again = rf.fit_calibration(repeated, "label", "score", method=method, by="g")
+    again = rf.fit_calibration(repeated, "label", "score", **options)
     assert again["note"].to_list() == expected
