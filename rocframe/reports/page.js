@@ -103,6 +103,35 @@
     link.click();
   }
 
+  // A click on a title sorts the rows of its table by the numbers or the texts of the column.
+  function makeSortable(table) {
+    const body = table.tBodies[0], titles = [...table.tHead.rows[0].cells];
+    const compare = new Intl.Collator(undefined, { numeric: true }).compare;
+    const number = (text) => {
+      const [found] = text.replaceAll(",", "").replaceAll("−", "-").match(/-?(\d[\d.]*(e[-+]?\d+)?|∞)/i) ?? [NaN];
+      return Number(String(found).replace("∞", "Infinity"));
+    };
+    titles.forEach((title, i) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.append(...title.childNodes);
+      title.append(button);
+      button.addEventListener("click", () => {
+        const up = title.getAttribute("aria-sort") !== "ascending";
+        const rows = [...body.rows].map((row) => {
+          const text = row.cells[i].textContent;
+          return { row, text, value: title.classList.contains("number") ? number(text) : NaN };
+        });
+        rows.sort((a, b) => isNaN(a.value) - isNaN(b.value) // rows without a number come last
+          || (up ? 1 : -1) * (isNaN(a.value) ? compare(a.text, b.text) : Math.sign(a.value - b.value) || 0));
+        titles.forEach((one) => one.removeAttribute("aria-sort"));
+        title.setAttribute("aria-sort", up ? "ascending" : "descending");
+        body.append(...rows.map(({ row }) => row));
+      });
+    });
+  }
+  document.querySelectorAll("table").forEach(makeSortable);
+
   // If rows or columns of a table are hidden, say so below the table.
   function updateCue(box) {
     const cue = box.nextElementSibling, { rows, columns } = cue.dataset;
