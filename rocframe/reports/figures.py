@@ -536,7 +536,9 @@ def dashboard_section(
     spec = with_page_colors(spec, selection.color_values)
     subtitle = spec.pop("title").get("subtitle", [])  # the page shows this title as text
     pooled = (
-        [] if selection.averaged is None else [f"Pooled over {format_name(selection.averaged)}."]
+        []
+        if selection.averaged is None
+        else [f"The curves and AUCs are pooled over {format_name(selection.averaged)}."]
     )
     text = [*pooled, note, *(f"{line}." for line in subtitle)]
     return DashboardSection(figure=Figure(spec=spec, name=None), text=" ".join(filter(None, text)))

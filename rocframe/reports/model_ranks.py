@@ -55,8 +55,8 @@ class ModelRanking:
 
     `ranks` has a row for each row of `areas`, in the order of the table, and `name` is the name of
     the area that ranks the models. If the report has fewer than two models, nothing is ranked:
-    `sentences` and `remarks` are empty. `has_best` states which rows of the comparison contain the
-    best model of the group; it is None if the comparison has other groups.
+    `sentences` and `remarks` are empty. `is_tested` is true if the table contains the tested
+    differences from the best models.
     """
 
     areas: pl.DataFrame
@@ -65,7 +65,7 @@ class ModelRanking:
     sentences: list[str]
     table: TextTable
     remarks: list[str]
-    has_best: list[bool] | None
+    is_tested: bool
 
 
 def model_ranking(
@@ -146,22 +146,8 @@ def model_ranking(
             omitted=omitted_text(ranks.height - top.height, "row", file),
         ),
         remarks=[] if comparison is None else _remarks(ranks, tables.n_not_common),
-        has_best=None
-        if comparison is None or tables.comparison is None
-        else _has_best(tables.comparison, ranks, groups),
+        is_tested=comparison is not None,
     )
-
-
-def _has_best(comparison: pl.DataFrame, ranks: pl.DataFrame, groups: pl.DataFrame) -> list[bool]:
-    """Return whether the best model of the group is in each row of a comparison."""
-    best = ranks.filter(pl.col("rank") == 0).select("group", "best")
-    pairs = comparison.select(
-        find_keys(select_keys(comparison, groups.columns), groups).alias("group"),
-        pl.col("model_a").alias("a"),
-        pl.col("model_b").alias("b"),
-    ).join(best, on="group", how="left", maintain_order="left")
-    is_best = (pl.col(name).eq_missing(pl.col("best")) for name in "ab")
-    return pairs.select(pl.any_horizontal(is_best)).to_series().to_list()
 
 
 def _difference_columns(top: pl.DataFrame, comparison: pl.DataFrame | None) -> list[TextColumn]:

@@ -112,10 +112,17 @@
       return Number(String(found).replace("∞", "Infinity"));
     };
     titles.forEach((title, i) => {
-      const button = document.createElement("button");
-      button.type = "button";
+      // Chromium prints no buttons in the titles of the following pages.
+      const button = document.createElement("span");
+      button.role = "button";
+      button.tabIndex = 0;
       button.append(...title.childNodes);
       title.append(button);
+      button.addEventListener("keydown", (event) => {
+        if (event.key !== "Enter" && event.key !== " ") return;
+        event.preventDefault();
+        button.click();
+      });
       button.addEventListener("click", () => {
         const up = title.getAttribute("aria-sort") !== "ascending";
         const rows = [...body.rows].map((row) => {

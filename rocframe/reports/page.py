@@ -121,9 +121,7 @@ def report_page(
         selection_note=selection.note(curves_file),
         sections=[section for section in sections if section["figures"]],
         dashboard=dashboard,
-        comparison=None
-        if tables.comparison is None
-        else comparison_text(tables.comparison, ranking.has_best),
+        comparison=None if tables.comparison is None else comparison_text(tables.comparison),
         pooled_over=None if options.averages_classes else options.averaged,
         omissions=_omissions(tables, options, provenance),
         settings=_settings_list(areas, options, provenance, versions),
@@ -184,8 +182,8 @@ def key_numbers(
     if ranks.height > 1:
         return [*numbers, ("Groups", f"{ranks.height:,}", join_names(group_columns(row, first)))]
     precision = tables.metrics["average_precision"]
-    text = format_number(precision[0], DECIMALS) if precision.len() == 1 else None
-    return [*numbers, ("Average precision", text or NO_VALUE, "")] if text else numbers
+    only = format_number(precision[0], DECIMALS) if precision.len() == 1 else None
+    return [*numbers, ("Average precision", only, "")] if only else numbers
 
 
 def _name(row: pl.DataFrame, keys: Sequence[str]) -> str:

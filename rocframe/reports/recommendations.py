@@ -85,13 +85,28 @@ def recommendations(
     rank = pl.int_range(pl.len()).over("group") if is_ranked else pl.lit(0)
     models = points.get_column(MODEL) if is_ranked else pl.Series([None] * points.height)
     ranks = values.rename({"value": "area"}).with_columns(
-        rank.alias("rank"), models.alias("model"), worse.alias("significant")
+        rank.alias("rank"),
+        models.alias("model"),
+        worse.alias("significant"),
+        (pl.col("area") - pl.col("area").first().over("group")).abs().alias("difference"),
     )
-    settings = Settings(costs=costs, prevalence=options.prevalence)
+    # Without a recommendation, the other numbers are not shown either.
+    is_undefined = ranks["area"].is_null()
+    shown = points.with_columns(
+        *(pl.when(~is_undefined).then(name).alias(name) for name in (THRESHOLD, *CONFUSION)),
+        pl.when(is_undefined).then("note").alias("note"),
+    )
+    effects = _effects(shown, Settings(costs=costs, prevalence=options.prevalence))
+    trivial = [effects[name].drop_nulls().unique().to_list() for name in ("never", "always")]
+    has_one_cost = all(len(one) == 1 for one in trivial)
     name = "recall" if costs is None else "expected cost per row"
     best_value = f"{'highest' if costs is None else 'lowest'} {name}"
     tested = f"joint {format_percent(options.level)} interval does not contain 0"
-    decimals = _decimals(values["value"], costs)
+    decimals = DECIMALS if costs is None else column_decimals(values["value"])
+    introduction = _introduction(options)
+    if has_one_cost:
+        never, always = (format_number(one[0], decimals) for one in trivial)
+        introduction += f" Without alerts, the cost is {never}; if all rows are alerts, {always}."
     remarks = []
     if options.averaged is not None:
         over = format_name(options.averaged)
@@ -111,7 +126,7 @@ def recommendations(
             "all digits."
         )
     return Recommendations(
-        introduction=_introduction(options),
+        introduction=introduction,
         sentences=[]
         if not is_ranked
         else ranking_sentences(
@@ -132,7 +147,15 @@ def recommendations(
                     [*(key for key in keys if key != MODEL), *([MODEL] if MODEL in keys else [])],
                     colors,
                 ),
-                *_columns(points, ranks, settings, options, is_ranked=is_ranked),
+                *_columns(
+                    shown,
+                    ranks,
+                    effects,
+                    options,
+                    decimals=decimals,
+                    is_ranked=is_ranked,
+                    has_one_cost=has_one_cost,
+                ),
             ],
             omitted=omitted_text(decisions.n_omitted, "threshold"),
         ),
@@ -145,39 +168,34 @@ def recommendations(
 def _columns(
     points: pl.DataFrame,
     ranks: pl.DataFrame,
-    settings: Settings,
+    effects: pl.DataFrame,
     options: ReportOptions,
     *,
+    decimals: int,
     is_ranked: bool,
+    has_one_cost: bool,
 ) -> list[TextColumn]:
     """Return the columns of the table right of the names."""
-    is_undefined = ranks["area"].is_null()
-    points = points.with_columns(
-        pl.when(~is_undefined).then(pl.col(name)).alias(name) for name in (THRESHOLD, *CONFUSION)
-    )
-    effects = _effects(points, settings)
     costs = options.costs
-    decimals = _decimals(
-        pl.concat([ranks["area"], *([] if costs is None else [effects["never"]])]), costs
-    )
     has_limits = ranks["lower"].count() > 0
     level = pl.lit(options.level if has_limits else None, pl.Float64).alias("ci_level")
     single = ranks.with_columns(level)
     joint = ranks.select(
         level, *(pl.col(f"difference_{one}").alias(one) for one in ("lower", "upper"))
     )
-    difference = ranks.select(pl.when(pl.col("rank") > 0).then(pl.col("difference").abs()))
-    shown = {"decimals": decimals}
+    difference = ranks.select(pl.when(pl.col("rank") > 0).then("difference"))
     verdicts = zip(ranks["area"], ranks["rank"], ranks["significant"], strict=True)
     columns = [
         TextColumn(title="threshold", cells=[_threshold(row) for row in points.to_dicts()]),
-        *estimate_columns("recall" if costs is None else "cost", "area", single, single, **shown),
+        *estimate_columns(
+            "recall" if costs is None else "cost", "area", single, single, decimals=decimals
+        ),
     ]
     if is_ranked:
         columns += [
-            number_column("from the best", difference.to_series(), **shown),
+            number_column("from the best", difference.to_series(), decimals=decimals),
             *(
-                interval_columns(joint, joint, " of the difference", **shown)
+                interval_columns(joint, joint, " of the difference", decimals=decimals)
                 if joint["lower"].count()
                 else []
             ),
@@ -189,10 +207,10 @@ def _columns(
         number_column("precision", effects["precision"], decimals=DECIMALS),
         count_column("positives", effects["n_pos"]),
     ]
-    if costs is not None:
+    if costs is not None and not has_one_cost:
         columns += [
-            number_column("cost without alerts", effects["never"], **shown),
-            number_column("cost if all are alerts", effects["always"], **shown),
+            number_column("cost without alerts", effects["never"], decimals=decimals),
+            number_column("cost if all are alerts", effects["always"], decimals=decimals),
         ]
     return [*columns, *note_columns(points, points, note_in_words)]
 
@@ -211,10 +229,6 @@ def _key_number(
     at = _threshold(point.row(0, named=True))
     at = at if at == "no alerts" else f"score ≥ {at}"
     return title, format_number(best["area"][0], decimals) or NO_VALUE, ", ".join([*names, at])
-
-
-def _decimals(values: pl.Series, costs: Mapping[str, float] | None) -> int:
-    return DECIMALS if costs is None else column_decimals(values)
 
 
 def _threshold(point: Mapping[str, Any]) -> str:

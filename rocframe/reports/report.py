@@ -360,7 +360,7 @@ class ReportOptions:
     @property
     def counted(self) -> Column | None:
         """The column of counts, or None."""
-        return None if self.count is NOT_GIVEN else cast("Column | None", self.count)
+        return None if self.count is NOT_GIVEN else self.count
 
     @property
     def columns(self) -> list[Column]:

@@ -109,8 +109,8 @@ class Decisions:
     values
         For each row of `points`: the number of the group without the model (`group`), the expected
         cost or, without costs, the recall (`value`) with its limits (`lower, upper`), and the
-        difference from the best model of the group with its limits, which hold together for all
-        models of the group.
+        limits of the difference from the best model of the group (`difference_lower,
+        difference_upper`), which hold together for all models of the group.
     n_omitted
         Number of thresholds that are left out.
     on_curves
@@ -273,7 +273,7 @@ def _common_rows(predictions: pl.DataFrame, options: ReportOptions) -> pl.DataFr
 
 
 MAX_DECISIONS = 100
-LIMITS = ("lower", "upper", "difference", "difference_lower", "difference_upper")
+LIMITS = ("lower", "upper", "difference_lower", "difference_upper")
 EMPTY_LIMITS = {"number": pl.UInt32, **dict.fromkeys(LIMITS, pl.Float64)}
 LEAST_ODDS = 1e-12  # at a threshold of 0, all rows would be predicted positive
 
@@ -343,8 +343,8 @@ def _alerts(
 
     The models have the names `numbers`, which are the rows of their thresholds in `points`.
     """
-    used = {"label": options.label, "weight": options.weight, "count": options.counted}
-    used = {name: role for name, role in used.items() if role is not None}
+    optional = {"label": options.label, "weight": options.weight, "count": options.counted}
+    used = {name: role for name, role in optional.items() if role is not None}
     ids = {f"id {i}": role for i, role in enumerate(options.id_columns)}
     roles = [column_expression(name, role).alias(name) for name, role in (used | ids).items()]
     top = points[numbers]
@@ -405,7 +405,7 @@ def _decision_limits(
         prevalence=prevalence,
         ci=None if "weight" in arguments else "mover",
     )
-    single = limits(level=options.level)
+    single: pl.DataFrame = limits(level=options.level)
     level = 1 - (1 - options.level) / max(n_models - 1, 1)
     joint = single if n_models < 3 else limits(level=level)
     # Cost: the cost of correct predictions + fn * (prevalence - net benefit). Recall: net benefit
@@ -423,7 +423,7 @@ def _decision_limits(
         ),
         *(
             (slope * joint[f"difference{name}"]).alias(f"difference{new}")
-            for new, name in (("", ""), ("_lower", f"_{lower}"), ("_upper", f"_{upper}"))
+            for new, name in (("_lower", f"_{lower}"), ("_upper", f"_{upper}"))
         ),
     )
 

@@ -69,15 +69,11 @@ class IntervalBar:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextTable:
-    """A table as text; `omitted` is a sentence about rows that are left out, or empty.
-
-    Only the rows `printed` are part of a printed page; None for all rows.
-    """
+    """A table as text; `omitted` is a sentence about rows that are left out, or empty."""
 
     caption: str
     columns: list[TextColumn]
     omitted: str = ""
-    printed: Sequence[bool] | None = None
 
     @property
     def rows(self) -> list[tuple[str, ...]]:
@@ -166,8 +162,8 @@ def _left_out_text(areas: pl.DataFrame, group: pl.DataFrame, over: str) -> str:
     return SEPARATOR.join(texts)
 
 
-def comparison_text(comparison: pl.DataFrame, printed: Sequence[bool] | None) -> TextTable:
-    """Return the differences between models as text; a printed page has the rows `printed`."""
+def comparison_text(comparison: pl.DataFrame) -> TextTable:
+    """Return the differences between models as text."""
     top = comparison.head(MAX_TABLE_ROWS)
     models = top.select(pl.col("model_a").alias("model a"), pl.col("model_b").alias("model b"))
     columns = [
@@ -187,7 +183,6 @@ def comparison_text(comparison: pl.DataFrame, printed: Sequence[bool] | None) ->
         caption="Differences of the AUC of each pair of models",
         columns=columns,
         omitted=omitted_text(comparison.height - top.height, "row"),
-        printed=printed if printed is None else printed[: top.height],
     )
 
 
