@@ -141,7 +141,7 @@ def model_ranking(
         table=TextTable(
             caption="Area under the ROC curve"
             if over is None
-            else f"Mean AUC over {format_name(over)}",
+            else f"Areas under the ROC curves, pooled and as means over {format_name(over)}",
             columns=columns,
             omitted=omitted_text(ranks.height - top.height, "row", file),
         ),

@@ -22,17 +22,13 @@
     return spec;
   }
 
-  // Fit legends and the names of lines to the width. If there are several charts of one kind, their
+  // Fit legends to the width. If there are several charts of one kind, their
   // title is in the heading.
   function adapt(spec, room, many) {
-    const legend = spec.encoding?.color?.legend, names = spec.encoding?.y?.axis;
+    const legend = spec.encoding?.color?.legend;
     if (legend) {
       legend.labelLimit = room;
       if (room < 480 && legend.labelExpr) legend.labelExpr = shortened(legend.labelExpr, room / 6.8, 32);
-    }
-    if (names?.labelLimit === 0) {
-      names.labelLimit = Math.max(80, 0.4 * room);
-      names.labelExpr = shortened("(datum.label)", names.labelLimit / 6.2);
     }
     if (legend?.columns) legend.columns = Math.max(1, Math.floor(legend.columns * room / 1000));
     // Each invisible point with a tooltip is an element. Small charts need fewer of them.
@@ -44,7 +40,7 @@
   }
 
   // Return the expression of a label that is shortened in the middle to `length` characters.
-  function shortened(label, length, tail = length / 2) {
+  function shortened(label, length, tail) {
     const most = Math.floor(length), end = Math.min(Math.floor(tail), most - 3);
     const cut = `slice((${label}), 0, ${most - end - 1}) + "…" + slice((${label}), -${end})`;
     return `length(${label}) > ${most} ? ${cut} : (${label})`;

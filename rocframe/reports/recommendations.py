@@ -288,20 +288,18 @@ def _effects(points: pl.DataFrame, settings: Settings) -> pl.DataFrame:
     """
     counts = points.select(THRESHOLD, pl.col(CONFUSION))
     pos, neg = pl.col("tp") + pl.col("fn"), pl.col("fp") + pl.col("tn")
-    none, cost = (
-        pl.lit(0),
-        RATES["expected_cost"].expr(settings) if settings.costs else pl.lit(None),
-    )
-    return counts.with_columns(
+    none = pl.lit(0)
+    effects = counts.with_columns(
         *(RATES[name].expr(settings) for name in ("tpr", "precision")),
         alerts=pl.col("tp") + pl.col("fp"),
         n_pos=pos,
-        never=counts.with_columns(tp=none, fp=none, fn=pos, tn=neg)
-        .select(cost.cast(pl.Float64))
-        .to_series(),
-        always=counts.with_columns(tp=pos, fp=neg, fn=none, tn=none)
-        .select(cost.cast(pl.Float64))
-        .to_series(),
+    )
+    if settings.costs is None:
+        return effects.with_columns(never=None, always=None)
+    cost = RATES["expected_cost"].expr(settings)
+    return effects.with_columns(
+        counts.with_columns(tp=none, fp=none, fn=pos, tn=neg).select(never=cost).to_series(),
+        counts.with_columns(tp=pos, fp=neg, fn=none, tn=none).select(always=cost).to_series(),
     )
 
 
