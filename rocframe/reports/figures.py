@@ -13,6 +13,7 @@ from rocframe.charts.dashboard.dashboard import dashboard
 from rocframe.charts.dashboard.data import MAX_CURVES
 from rocframe.charts.labels import distinct_labels, short_name
 from rocframe.charts.style import CHANCE_STROKE
+from rocframe.decisions.costs import ErrorCosts
 from rocframe.frames import column, find_keys, key_starts, number_keys, select_keys, take_rows
 from rocframe.rates import CONFUSION
 from rocframe.reports.colors import PAGE_STYLE, with_page_colors
@@ -519,20 +520,34 @@ class DashboardSection:
 
 
 def dashboard_section(
-    curves: GroupedCurves, selection: CurveSelection, calibration: pl.DataFrame | None = None
+    curves: GroupedCurves,
+    selection: CurveSelection,
+    calibration: pl.DataFrame | None = None,
+    *,
+    costs: Mapping[str, float] | None = None,
+    prevalence: float | None = None,
 ) -> DashboardSection:
     """Return the dashboard of up to `MAX_CURVES` groups.
 
     `curves` has one curve per group, and `calibration` the calibration curves of some groups, or
-    None. If the page shows means, the curves of a group are those of the pooled rows of all
-    averaged curves.
+    None. Initially, the dashboard has the costs and the prevalence of the report. If the page shows
+    means, the curves of a group are those of the pooled rows of all averaged curves.
     """
     groups, note = _dashboard_groups(selection)
     if groups.is_empty():
         return DashboardSection(figure=None, text=EMPTY_DASHBOARD)
     rows = curves.of_groups(groups)
     rates = None if calibration is None else _calibration_of_groups(calibration, groups)
-    spec = _package_spec(dashboard(rows, color=selection.color, calibration=rates))
+    errors = None if costs is None else ErrorCosts.parse(costs)
+    board = dashboard(
+        rows,
+        color=selection.color,
+        calibration=rates,
+        # The dashboard varies the ratio of both costs, which must not be 0.
+        costs={"fp": float(errors.fp), "fn": float(errors.fn)} if errors and all(errors) else None,
+        prevalence=prevalence,
+    )
+    spec = _package_spec(board)
     spec = with_page_colors(spec, selection.color_values)
     subtitle = spec.pop("title").get("subtitle", [])  # the page shows this title as text
     pooled = (

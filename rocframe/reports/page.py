@@ -104,7 +104,13 @@ def report_page(
     # The first chart, such as the ROC curves of all models, is at the top of the page.
     first = sections[0]["figures"].pop(0) if selection.panel is None else None
     on_step("Drawing the dashboard")
-    dashboard = dashboard_section(pooled, selection, tables.calibration)
+    dashboard = dashboard_section(
+        pooled,
+        selection,
+        tables.calibration,
+        costs=options.costs,
+        prevalence=options.prevalence,
+    )
     return environment.from_string(PAGE_TEMPLATE.read_text(encoding="utf-8")).render(
         title=title,
         version=versions["rocframe"],
