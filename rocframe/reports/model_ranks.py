@@ -16,7 +16,7 @@ from rocframe.reports.text_tables import (
     TextTable,
     estimate_columns,
     interval_columns,
-    mean_columns,
+    mean_area_columns,
     name_columns,
     number_column,
     omitted_text,
@@ -107,7 +107,7 @@ def model_ranking(
     explanations = (
         size_columns(top_areas, areas)
         if tables.mean_areas is None
-        else mean_columns(top_areas, tables.areas, str(over))
+        else mean_area_columns(top_areas, tables.areas, str(over))
     )
     columns = [
         *name_columns(top_areas, keys if not is_ranked else [*groups.columns, MODEL], colors),
@@ -116,7 +116,7 @@ def model_ranking(
             if ranked_by != first
             else main
         ),
-        *(_difference_columns(top, comparison) if is_ranked else []),
+        *(_verdict_columns(top, comparison) if is_ranked else []),
         *(main if ranked_by != first else []),
         *(
             [number_column("pooled AUC", top_areas["pooled_auc"], decimals=DECIMALS)]
@@ -150,7 +150,7 @@ def model_ranking(
     )
 
 
-def _difference_columns(top: pl.DataFrame, comparison: pl.DataFrame | None) -> list[TextColumn]:
+def _verdict_columns(top: pl.DataFrame, comparison: pl.DataFrame | None) -> list[TextColumn]:
     """Return how far each model is below the best one, with the interval and the verdict."""
     below = top.select(pl.when(pl.col("rank") > 0).then("difference")).to_series()
     of = " of the difference"

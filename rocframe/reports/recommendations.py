@@ -137,7 +137,7 @@ def recommendations(
             decimals=decimals,
             untested=None
             if ranks.filter(pl.col("rank") > 0)["significant"].count()
-            else _untested_text(options),
+            else _reason_untested(options),
         ),
         table=TextTable(
             caption=f"Thresholds with the {best_value}",
@@ -147,7 +147,7 @@ def recommendations(
                     [*(key for key in keys if key != MODEL), *([MODEL] if MODEL in keys else [])],
                     colors,
                 ),
-                *_columns(
+                *_threshold_columns(
                     shown,
                     ranks,
                     effects,
@@ -165,7 +165,7 @@ def recommendations(
     )
 
 
-def _columns(
+def _threshold_columns(
     points: pl.DataFrame,
     ranks: pl.DataFrame,
     effects: pl.DataFrame,
@@ -186,7 +186,7 @@ def _columns(
     difference = ranks.select(pl.when(pl.col("rank") > 0).then("difference"))
     verdicts = zip(ranks["area"], ranks["rank"], ranks["significant"], strict=True)
     columns = [
-        TextColumn(title="threshold", cells=[_threshold(row) for row in points.to_dicts()]),
+        TextColumn(title="threshold", cells=[_point_text(row) for row in points.to_dicts()]),
         *estimate_columns(
             "recall" if costs is None else "cost", "area", single, single, decimals=decimals
         ),
@@ -226,12 +226,12 @@ def _key_number(
         return title, NO_VALUE, ""
     point = points[best["index"][:1]]
     names = [format_values(point.get_column(key))[0] for key in group_columns(point, "rule")]
-    at = _threshold(point.row(0, named=True))
+    at = _point_text(point.row(0, named=True))
     at = at if at == "no alerts" else f"score ≥ {at}"
     return title, format_number(best["area"][0], decimals) or NO_VALUE, ", ".join([*names, at])
 
 
-def _threshold(point: Mapping[str, Any]) -> str:
+def _point_text(point: Mapping[str, Any]) -> str:
     # A score can be infinite, but only the first row of a curve has no true positives.
     if point[THRESHOLD] == inf and not point["tp"]:
         return "no alerts"
@@ -264,7 +264,7 @@ def _limits_text(name: str, limits: Sequence[float | None]) -> str:
     return f"{lower}{name} ≤ {exact_text(high)}"
 
 
-def _untested_text(options: ReportOptions) -> str:
+def _reason_untested(options: ReportOptions) -> str:
     reason = "because the rows are not paired"
     if options.averages_classes:
         reason = "because all classes have the same instances"

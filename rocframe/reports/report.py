@@ -78,11 +78,12 @@ def report(
 ) -> Path:
     """Write an HTML page with the AUC and the curves of each group.
 
-    The page is one file that needs no network. The page contains tables of the AUC and of other
-    metrics, charts, an interactive dashboard, a comparison of models if their rows can be paired, a
-    list of rows and results that were left out, and the data and settings. Calibration charts show
-    the models whose scores are all between 0 and 1. The same predictions give the same file, byte
-    by byte; with bootstrap intervals, this requires the same `seed`.
+    The page is one file that needs no network. The page starts with key numbers, the best model and
+    a table of the areas. It contains charts, an interactive dashboard, a comparison of models if
+    their rows can be paired, a list of rows and results that were left out, and the data and
+    settings. Calibration charts show the models whose scores are all between 0 and 1. The same
+    predictions give the same file, byte by byte; with bootstrap intervals, this requires the same
+    `seed`.
 
     Parameters
     ----------
@@ -408,7 +409,8 @@ class ReportOptions:
 
         The number is too large by one if the page has no calibration charts.
         """
-        optional = [self.averaged is not None, self.id is not None or len(self.scores) > 1]
+        is_compared = self.id is not None or len(self.scores) > 1
+        optional = [self.averaged is not None, is_compared, self.recommends]
         return 6 + sum(optional) + len(self.kinds)
 
     @property

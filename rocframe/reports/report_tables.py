@@ -93,12 +93,12 @@ class ReportTables:
     common_comparison: pl.DataFrame | None
     n_not_common: int
     calibration: pl.DataFrame | None
-    decisions: Decisions | None
+    decisions: ReportDecisions | None
     remarks: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decisions:
+class ReportDecisions:
     """The recommended thresholds of the groups.
 
     Attributes
@@ -273,14 +273,14 @@ def _common_rows(predictions: pl.DataFrame, options: ReportOptions) -> pl.DataFr
 
 
 MAX_DECISIONS = 100
-LIMITS = ("lower", "upper", "difference_lower", "difference_upper")
-EMPTY_LIMITS = {"number": pl.UInt32, **dict.fromkeys(LIMITS, pl.Float64)}
+DECISION_LIMITS = ("lower", "upper", "difference_lower", "difference_upper")
+EMPTY_LIMITS = {"number": pl.UInt32, **dict.fromkeys(DECISION_LIMITS, pl.Float64)}
 LEAST_ODDS = 1e-12  # at a threshold of 0, all rows would be predicted positive
 
 
 def _decisions(
     predictions: pl.DataFrame, options: ReportOptions, curves: pl.DataFrame, *, on_curves: bool
-) -> Decisions:
+) -> ReportDecisions:
     """Return the recommended threshold of each curve, with limits of the cost at the threshold."""
     points = operating_point(curves, **options.decision_rule)
     keys = [key for key in group_columns(points, "rule") if key != MODEL]
@@ -305,7 +305,9 @@ def _decisions(
         _decision_limits(
             _outcomes(top, numbers[0])
             if number is None
-            else _alerts(predictions.filter(number == part["group"][0]), options, top, numbers),
+            else _model_alerts(
+                predictions.filter(number == part["group"][0]), options, top, numbers
+            ),
             len(numbers),
             options,
             options.prevalence or part["prevalence"][0],
@@ -314,11 +316,11 @@ def _decisions(
         for numbers in [part["number"].to_list()]
     ]
     empty = pl.DataFrame(schema=EMPTY_LIMITS)
-    return Decisions(
+    return ReportDecisions(
         points=top,
         values=values.join(
             pl.concat([empty, *limits]), on="number", how="left", maintain_order="left"
-        ).select("group", "value", *LIMITS),
+        ).select("group", "value", *DECISION_LIMITS),
         n_omitted=points.height - top.height,
         on_curves=on_curves,
     )
@@ -336,7 +338,7 @@ def _outcomes(points: pl.DataFrame, number: int) -> dict[str, Any]:
     }
 
 
-def _alerts(
+def _model_alerts(
     predictions: pl.DataFrame, options: ReportOptions, points: pl.DataFrame, numbers: list[int]
 ) -> dict[str, Any]:
     """Return the predictions of several models as arguments of `decision_intervals`.

@@ -123,7 +123,7 @@ def size_columns(top: pl.DataFrame, areas: pl.DataFrame) -> list[TextColumn]:
     ]
 
 
-def mean_columns(top: pl.DataFrame, areas: pl.DataFrame, over: str) -> list[TextColumn]:
+def mean_area_columns(top: pl.DataFrame, areas: pl.DataFrame, over: str) -> list[TextColumn]:
     """Return what explains the mean areas over the values of the group column `over`.
 
     `top` are rows of the table of `fold_auc`. Notes state which values of `over` have an undefined
