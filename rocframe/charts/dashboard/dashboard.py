@@ -259,9 +259,7 @@ def _subtitle(data: DashboardData) -> Any:
     if data.undefined:
         lines.append(f"Not drawn because one class is missing: {'; '.join(data.undefined)}")
     if data.n_omitted:
-        lines.append(
-            f"{data.n_omitted:,} thresholds are omitted to limit the file size; none of the slider"
-        )
+        lines.append(f"{data.n_omitted:,} thresholds between those of the slider are omitted")
     return lines or alt.Undefined
 
 

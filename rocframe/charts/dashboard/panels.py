@@ -487,7 +487,7 @@ def event_panel(data: DashboardData) -> alt.LayerChart:
     y, low = (
         alt.Y(f"{name}:Q", title="Event rate", **_rate_axis()) for name in ("rate", "rate_low")
     )
-    bins = points.transform_filter(f"datum.part === '{BIN}'")
+    bins = points.transform_filter(f"datum.part === '{BIN}'").properties(name="events_limits")
     limits = bins.transform_filter("isValid(datum.y_low)").mark_rule(opacity=0.5, strokeWidth=1.5)
     line = points.transform_filter(f"datum.part !== '{LEVEL}'").mark_line(strokeWidth=1.5)
     is_bin = {"test": f"datum.part === '{BIN}'", "value": 1}
@@ -675,7 +675,7 @@ def numbers_panel(data: DashboardData) -> alt.LayerChart:
                 text=alt.Text("name:N"),
                 opacity=opacity,
                 tooltip=alt.Tooltip("label:N"),
-            ),
+            ).properties(name="names"),
         ]
     return LayerChart(
         layer=layers,
