@@ -30,11 +30,6 @@
       legend.labelLimit = room;
       if (room < 480 && legend.labelExpr) legend.labelExpr = shortened(legend.labelExpr, room / 6.8, 32);
     }
-    if (legend?.columns) legend.columns = Math.max(1, Math.floor(legend.columns * room / 1000));
-    if (names?.labelLimit === 0) {
-      names.labelLimit = Math.max(80, 0.4 * room);
-      names.labelExpr = shortened("(datum.label)", names.labelLimit / 6.2);
-    }
     // Each invisible point with a tooltip is an element. Small charts need fewer of them.
     if (many && spec.mark?.type === "point" && spec.mark.opacity === 0) {
       spec.transform = [
