@@ -13,6 +13,7 @@ from rocframe.charts.dashboard.dashboard import dashboard
 from rocframe.charts.dashboard.data import MAX_CURVES
 from rocframe.charts.labels import distinct_labels, short_name
 from rocframe.charts.style import CHANCE_STROKE
+from rocframe.decisions.costs import ErrorCosts
 from rocframe.frames import column, find_keys, key_starts, number_keys, select_keys, take_rows
 from rocframe.rates import CONFUSION
 from rocframe.reports.colors import with_page_colors
@@ -516,9 +517,16 @@ class DashboardSection:
 
 
 def dashboard_section(
-    curves: GroupedCurves, selection: CurveSelection, calibration: pl.DataFrame | None = None
+    curves: GroupedCurves,
+    selection: CurveSelection,
+    calibration: pl.DataFrame | None = None,
+    *,
+    costs: Mapping[str, float] | None = None,
+    prevalence: float | None = None,
 ) -> DashboardSection:
-    """Return the dashboard of up to `MAX_CURVES` groups.
+    """Return the dashboard of up to `MAX_CURVES` groups, at the costs of errors of the report.
+
+    The dashboard has a ratio of costs. If only one of both errors has a cost, it is left out.
 
     `curves` has one curve per group, and `calibration` the calibration curves of some groups, or
     None. If the page shows means, the curves of a group are those of the pooled rows of all
@@ -529,7 +537,17 @@ def dashboard_section(
         return DashboardSection(figure=None, text=EMPTY_DASHBOARD)
     rows = curves.of_groups(groups)
     rates = None if calibration is None else _calibration_of_groups(calibration, groups)
-    spec = _package_spec(dashboard(rows, color=selection.color, calibration=rates))
+    errors = None if costs is None else ErrorCosts.parse(costs)
+    given = (
+        None
+        if errors is None or 0 in errors
+        else {k: float(v) for k, v in errors._asdict().items()}
+    )
+    spec = _package_spec(
+        dashboard(
+            rows, color=selection.color, calibration=rates, costs=given, prevalence=prevalence
+        )
+    )
     spec = with_page_colors(spec, selection.color_values)
     subtitle = spec.pop("title").get("subtitle", [])  # the page shows this title as text
     pooled = (

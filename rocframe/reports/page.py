@@ -89,7 +89,9 @@ def report_page(
         tables, options, selection, points, curves=curves, pooled=pooled, on_step=on_step
     )
     on_step("Drawing the dashboard")
-    dashboard = dashboard_section(pooled, selection, tables.calibration)
+    dashboard = dashboard_section(
+        pooled, selection, tables.calibration, costs=options.costs, prevalence=options.prevalence
+    )
     return environment.from_string(PAGE_TEMPLATE.read_text(encoding="utf-8")).render(
         title=title,
         version=versions["rocframe"],

@@ -265,7 +265,7 @@ def _subtitle(data: DashboardData) -> Any:
 
 def _description(data: DashboardData) -> str:
     """Return the text alternative for screen readers."""
-    labels = [record["label"] for record in data.rows]
+    labels = [head["label"] for head in sorted(data.rows, key=lambda head: head["curve"])]
     names = f": {', '.join(labels)}" if labels and data.groups.columns else ""
     return (
         f"Dashboard of {format_count(len(labels), 'curve')}{names}. ROC, precision-recall and gain "

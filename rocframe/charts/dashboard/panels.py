@@ -628,7 +628,7 @@ def numbers_panel(data: DashboardData) -> alt.LayerChart:
         numbers.append("net_benefit")
     n_rows = _max_shown(data)
     longest = max((len(record["name"]) for record in data.rows), default=0)
-    left = min(30 + LETTER_WIDTH * longest, NAME_WIDTH) if data.groups.columns else 0
+    left = min(46 + LETTER_WIDTH * longest, NAME_WIDTH) if data.groups.columns else 0
     largest = max((max(record["pos"], record["neg"]) for record in data.rows), default=0)
     digits = len(f"{largest:,.0f}") + (0 if data.integer_counts else 3)
     column = max(NUMBER_WIDTH, 8 + LETTER_WIDTH * digits)
@@ -666,7 +666,7 @@ def numbers_panel(data: DashboardData) -> alt.LayerChart:
     layers = [values]
     if data.groups.columns:
         symbol = rows.mark_point(filled=True, shape="square", size=70, opacity=1)
-        name = rows.mark_text(align="left", fontSize=12, limit=max(left - 28, 0), color=FOREGROUND)
+        name = rows.mark_text(align="left", fontSize=12, limit=max(left - 24, 0), color=FOREGROUND)
         layers += [
             symbol.encode(x=alt.XValue(6), y=y, color=_color(data), tooltip=[]),
             name.encode(
