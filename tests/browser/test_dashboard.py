@@ -189,39 +189,34 @@ def test_the_legend_and_the_list_are_one_selection(page, curves, gesture, model)
     check_matrix(page, curves, 0.3, texts_of(page, "names")[0])
 
 
-def test_a_saved_page_follows_the_dark_mode_and_fits_a_phone(curves, tmp_path):
+def test_a_saved_page_follows_the_dark_mode_and_fits_a_phone(curves, page, tmp_path):
     path = tmp_path / "board.html"
     rf.save_chart(rf.dashboard(curves), path)
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=str(CHROMIUM), args=["--no-sandbox"], env={**os.environ}
-        )
-        page = browser.new_page(viewport={"width": 1200, "height": 900}, color_scheme="light")
-        page.goto(path.resolve().as_uri())
-        page.wait_for_selector("[data-drawn=yes]")
-        names = "svg g[class*=' names_'] text"
-        assert page.locator(names).first.get_attribute("fill") == LIGHT.foreground
-        assert page.locator("input[name=rf_rate_strokeWidth]").is_visible()
-        assert not page.locator("input[name=rf_threshold_angle]").is_visible()
-        page.locator("select[name=rf_mode]").select_option(label="score")
-        slide(page, "rf_threshold_angle", "0.3")
-        before = page.locator("svg g[class*=' matrix_'] text").all_text_contents()
-        page.emulate_media(color_scheme="dark")
-        page.wait_for_function(
-            f"document.querySelector(\"{names}\")?.getAttribute('fill') === '{DARK.foreground}'"
-        )
-        page.set_viewport_size({"width": 390, "height": 800})
-        page.wait_for_function("document.querySelector('svg.marks')?.clientHeight > 1500")
-        assert page.evaluate("document.documentElement.scrollWidth") <= 390
-        assert page.locator("svg g[class*=' matrix_'] text").all_text_contents() == before
-        assert page.locator("input[name=rf_threshold_angle]").is_visible()
-        assert (
-            page.locator(
-                "svg [aria-roledescription*=mark]:not([aria-roledescription*=text])"
-            ).count()
-            < 5
-        )
-        browser.close()
+    browser = page.context.browser
+    page = browser.new_page(viewport={"width": 1200, "height": 900}, bypass_csp=True)
+    page.goto(path.resolve().as_uri())
+    page.wait_for_selector("[data-drawn=yes]")
+    names = "svg g[class*=' names_'] text"
+    assert page.locator(names).first.get_attribute("fill") == LIGHT.foreground
+    assert page.locator("input[name=rf_rate_strokeWidth]").is_visible()
+    assert not page.locator("input[name=rf_threshold_angle]").is_visible()
+    page.locator("select[name=rf_mode]").select_option(label="score")
+    slide(page, "rf_threshold_angle", "0.3")
+    before = page.locator("svg g[class*=' matrix_'] text").all_text_contents()
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function(
+        f"document.querySelector(\"{names}\")?.getAttribute('fill') === '{DARK.foreground}'"
+    )
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.wait_for_function("document.querySelector('svg.marks')?.clientHeight > 1500")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert page.locator("svg g[class*=' matrix_'] text").all_text_contents() == before
+    assert page.locator("input[name=rf_threshold_angle]").is_visible()
+    assert (
+        page.locator("svg [aria-roledescription*=mark]:not([aria-roledescription*=text])").count()
+        < 5
+    )
+    page.close()
 
 
 def test_altair_saves_a_dashboard_as_page_image_and_specification(curves, tmp_path):

@@ -177,7 +177,8 @@ def _costs_text(fp: float, fn: float) -> str:
 
 def _cost_texts(initial: InitialValues) -> dict[str, str]:
     """Return the entries of the list of costs by rising ratio, including the initial costs."""
-    pairs = {1 / ratio: (1, ratio) for ratio in COST_RATIOS} | {k: (k, 1) for k in COST_RATIOS}
+    pairs: dict[float, tuple[float, float]] = {1 / k: (1, k) for k in COST_RATIOS}
+    pairs |= {k: (k, 1) for k in COST_RATIOS}
     pairs[initial.fp / initial.fn] = initial.fp, initial.fn
     texts = [_costs_text(*pairs[ratio]) for ratio in sorted(pairs)]
     return dict(zip(texts, texts, strict=True))

@@ -454,7 +454,8 @@ def _line_rows(curves: Curves, curve: int, most: int) -> NDArray[np.int64]:
     spare = np.array([max(most - int(selected.sum()), 0)])
     selected |= evenly_spaced_points(across, up, ends, spare, corners=selected)
     hull = hull_vertices(tp, fp, np.array([0, end - start]))
-    return start + np.union1d(rows[selected], np.flatnonzero(hull))
+    result: NDArray[np.int64] = start + np.union1d(rows[selected], np.flatnonzero(hull))
+    return result
 
 
 def _dashboard_points(

@@ -151,7 +151,7 @@ def line_transform(data: DashboardData) -> list[Any]:
                 "slope": "(1 - datum.pi) * datum.fp_cost / (datum.pi * datum.fn_cost)",
                 WIDTH: f"{MODE} == 'fpr' ? datum.fpr : {MODE} == 'tpr' ? datum.tpr"
                 " : datum.alert_rate",
-                "description": f"datum.label + ': ' + ({_threshold_text(LONG_DIGITS)})"
+                "tooltip": f"datum.label + ': ' + ({_threshold_text(LONG_DIGITS)})"
                 + "".join(f" + {text.format(rates[name], name, RATE_FORMAT)}" for name in rates),
             }
         ),
@@ -284,12 +284,8 @@ def rate_panel(data: DashboardData, panel: RatePanel, titles: Mapping[str, str])
         )
     )
     # The tooltip of a Voronoi cell contains a property of the mark of the point instead of a field
-    # of the data row. `description` is the name of such a property and of a field, so that tooltips
-    # of cells and of points have the same text.
-    texts: dict[str, Any] = {
-        "description": alt.Description("description:N"),
-        "tooltip": alt.Tooltip("description:N"),
-    }
+    # of the data row. `tooltip` is the name of such a property and of a field.
+    text = alt.Tooltip("tooltip:N")
     row_points = filter_selected(
         alt.Chart(points, name=f"{panel.name}_points")
         .mark_point(filled=True, size=30, opacity=0)
@@ -299,7 +295,7 @@ def rate_panel(data: DashboardData, panel: RatePanel, titles: Mapping[str, str])
             y=y,
             angle=alt.Angle(f"{ANGLE}:Q", scale=None),
             strokeWidth=alt.StrokeWidth(f"{WIDTH}:Q", scale=None),
-            **texts,
+            tooltip=text,
         ),
         data,
     )
