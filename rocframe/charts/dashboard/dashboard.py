@@ -91,8 +91,8 @@ def dashboard(
         Group columns. By default, all columns left of `threshold`.
     color : str or None, optional
         Group column that determines the colors: each of its values has a color. A legend of these
-        values selects a curve. None: all curves have the same color. The default is `model`. If this
-        is not a group column, the default is the first group column.
+        values selects a curve. None: all curves have the same color. The default is `model`. If
+        this is not a group column, the default is the first group column.
     threshold : float, default None
         Initial threshold. The default is the threshold with the lowest expected cost.
     prevalence : float, default None
@@ -103,8 +103,8 @@ def dashboard(
         The list of costs in the dashboard also has other ratios.
     calibration : DataFrame, default None
         Table of `calibration` for the same groups. The panel of event rates then shows this table,
-        instead of about 20 bins of the score with Wilson's limits. Groups without rows in this table
-        have no event rates in the panel.
+        instead of about 20 bins of the score with Wilson's limits. Groups without rows in this
+        table have no event rates in the panel.
     benefit : str, default None
         Unit of the benefits, such as "dollars", for curves of `curve(benefit=)`. The titles of the
         axes then mention benefits instead of positives, as in `chart`.
@@ -119,9 +119,10 @@ def dashboard(
         longer tables, it contains the rows at all values of the slider of the score and at all
         points of the lines, the rows with small counts, and a selection of the others; the subtitle
         states how many are omitted. Counts at values of this slider are exact in all cases. Net
-        benefit is computed with the odds p / (1 - p), where p is the threshold. Net benefit is undefined for thresholds outside [0, 1), and not shown for curves
-        with scores outside [0, 1]. Curves without positives or without negatives are not drawn; the
-        subtitle lists them.
+        benefit is computed with the odds p / (1 - p), where p is the threshold. Net benefit is
+        undefined for thresholds outside [0, 1), and not shown for curves with scores outside
+        [0, 1]. Curves without positives or without negatives are not drawn; the subtitle lists
+        them.
 
     Raises
     ------

@@ -14,11 +14,11 @@ from rocframe.charts.dashboard.controls import (
     COSTS,
     MODE,
     MODES,
+    RATE_FIELD,
     RATE_SIGNAL,
-    SCORE,
+    SCORE_MODE,
     SET_PREVALENCE,
     SIGNAL,
-    WIDTH,
     filter_segments,
     filter_selected,
     opacity_if_selected,
@@ -75,7 +75,7 @@ def table_transform(data: DashboardData) -> list[Any]:
         index = f"(datum.{previous} + {1 << power})"
         row = at.format(index)
         test = (
-            f"{MODE} == '{SCORE}' ? {row}.t >= {SIGNAL}"
+            f"{MODE} == '{SCORE_MODE}' ? {row}.t >= {SIGNAL}"
             f" : datum.a * {row}.tp + datum.b * {row}.fp <= datum.most"
         )
         name = f"below_{power}"
@@ -108,7 +108,7 @@ def table_transform(data: DashboardData) -> list[Any]:
                 **steps,
                 "row": at.format(last),
                 "row_threshold": "min(datum.row.t, MAX_VALUE)",
-                "cut": f"{MODE} == '{SCORE}' ? {SIGNAL}"
+                "cut": f"{MODE} == '{SCORE_MODE}' ? {SIGNAL}"
                 f" : min(datum.row_threshold, {data.slider.top!r})",
                 "tp": "datum.row.tp",
                 "fp": "datum.row.fp",
@@ -149,7 +149,7 @@ def line_transform(data: DashboardData) -> list[Any]:
                 "line_precision": "datum.alert_rate > 0 ? datum.precision : "
                 + _ratio_expression("datum.pi * datum.tp_next / datum.pos", next_alerts),
                 "slope": "(1 - datum.pi) * datum.fp_cost / (datum.pi * datum.fn_cost)",
-                WIDTH: f"{MODE} == 'fpr' ? datum.fpr : {MODE} == 'tpr' ? datum.tpr"
+                RATE_FIELD: f"{MODE} == 'fpr' ? datum.fpr : {MODE} == 'tpr' ? datum.tpr"
                 " : datum.alert_rate",
                 "tooltip": f"datum.label + ': ' + ({_threshold_text(LONG_DIGITS)})"
                 + "".join(f" + {text.format(rates[name], name, RATE_FORMAT)}" for name in rates),
@@ -294,7 +294,7 @@ def rate_panel(data: DashboardData, panel: RatePanel, titles: Mapping[str, str])
             x=x,
             y=y,
             angle=alt.Angle(f"{ANGLE}:Q", scale=None),
-            strokeWidth=alt.StrokeWidth(f"{WIDTH}:Q", scale=None),
+            strokeWidth=alt.StrokeWidth(f"{RATE_FIELD}:Q", scale=None),
             tooltip=text,
         ),
         data,
@@ -696,7 +696,7 @@ def _max_shown(data: DashboardData) -> int:
 def _settings() -> str:
     """Return a Vega expression of a text with the position of the slider, prevalence and costs."""
     texts = dumps({name: text for name, (_, text) in MODES.items()}, ensure_ascii=False)
-    value = f"({MODE} == '{SCORE}' ? format({SIGNAL}, '.{LONG_DIGITS}~g')"
+    value = f"({MODE} == '{SCORE_MODE}' ? format({SIGNAL}, '.{LONG_DIGITS}~g')"
     value += f" : format({RATE_SIGNAL}, '{RATE_FORMAT}'))"
     prevalence = f"'prevalence ' + format({SET_PREVALENCE}, '.4~g')"
     parts = [
