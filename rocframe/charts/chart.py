@@ -46,6 +46,7 @@ def chart(
     x_domain: Sequence[float] | None = None,
     y_domain: Sequence[float] | None = None,
     mark: Mark = None,
+    text: str | None = None,
     areas: pl.DataFrame | None = None,
     ties: bool = False,
     lines: bool = False,
@@ -73,20 +74,21 @@ def chart(
     metric has a panel instead of a color. `color="metric"` or `facet="metric"` chooses one of the
     two.
 
-    Tables of `band` become a line with a band per group, and tables of `smooth` become a line per
-    group. Tables of `at`, `operating_point`, `mix` and `confusion_matrix` become points. Each
-    condition of `at` or `mix`, such as a value of `fpr=`, and each rule of `operating_point` has
-    its own shape, up to eight shapes. Tables of `hull` become points and the lines between them.
-    These charts can be layered over curves. If several points of a group coincide, their marks have
-    different sizes, so that all marks are visible. With more than eight groups, all marks have the
-    same size.
+    Tables of `band` become a line with a band per group, or crosses if both axes have limits.
+    Tables of `smooth` become a line per group.
+
+    Tables of `at`, `operating_point`, `mix` and `confusion_matrix` become points. Each condition of
+    `at` or `mix`, such as a value of `fpr=`, and each rule of `operating_point` has its own shape,
+    up to eight shapes. Tables of `hull` become points and the lines between them. These charts can
+    be layered over curves. If several points of a group coincide, their marks have different sizes,
+    so that all marks are visible. With more than eight groups, all marks have the same size.
 
     Tables of `cost_curve`, `decision_curve`, `murphy_curve` and `decision_intervals` become a line
     per group. The subtitle states what the dashed lines mean, for example "treat all". It also
     names the groups and points that cannot be drawn.
 
     Tables of `calibration` become event rates against scores, and a dashed line of perfect
-    calibration:
+    calibration. Both axes have the same range, which contains all points, limits and bars:
 
     - Quantile and uniform bins are points at the mean score, with vertical lines between the
       confidence limits.
@@ -202,12 +204,15 @@ def chart(
 
         - `"linear"`: the same distance for equal differences of rates.
         - `"log"`: magnifies low false positive rates or low alert rates. For det, it magnifies low
-          values of both error rates. This scale cannot show a rate of 0.
+          values of both error rates. For tables of `calibration`, it magnifies low scores and event
+          rates. This scale cannot show a rate of 0.
+        - `"logit"`: for tables of `calibration`; magnifies scores and event rates near 0 and near
+          1. This scale cannot show rates of 0 and 1.
         - `"normal_deviate"`: for roc and det; the curves of normally distributed scores are
           straight lines. This scale cannot show rates of 0 and 1.
 
         If a scale cannot show a rate, lines end at the border of the chart, and points with this
-        rate are not drawn.
+        rate are not drawn. In charts of calibration, the subtitle states their number.
     x_domain : sequence of float, default None
         Lowest and highest value of the x axis, such as `(0, 0.2)`, to zoom in. By default, the axis
         shows all values. Only for these charts: curves, averages, bands, operating points and
@@ -225,6 +230,11 @@ def chart(
           confidence limits of these metrics. On an axis of thresholds, points have no bars.
         - A mapping from names to thresholds or tables, with at most six names. Each name has a
           shape.
+    text : str, default None
+        Column whose values are printed beside points, such as `"threshold"`. Only for tables of
+        points, and for curves with `mark`. For curves, the column is a group column, `threshold`, a
+        count, or a metric of an axis. With a mapping as `mark`, `"mark"` prints its names. Numbers
+        have three digits.
     areas : DataFrame, default None
         Table of areas and their confidence limits. The legend shows these limits in brackets. In
         charts without colors, the subtitle shows the limits. The areas of the table must be equal
@@ -328,6 +338,7 @@ convex hulls. A thin line of equal expected cost touches each curve. Points are 
         x_domain=x_domain,
         y_domain=y_domain,
         mark=mark,
+        text=text,
         areas=areas,
         ties=ties,
         lines=lines,
@@ -399,6 +410,7 @@ class ChartOptions:
     x_domain: Sequence[float] | None = None
     y_domain: Sequence[float] | None = None
     mark: Mark = None
+    text: str | None = None
     areas: pl.DataFrame | None = None
     ties: bool = False
     lines: bool = False

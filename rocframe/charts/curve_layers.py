@@ -14,6 +14,7 @@ from rocframe.charts.labels import (
     COUNT_FORMAT,
     MAX_IN_SUBTITLE,
     RATE_FORMAT,
+    datum,
     escape_field,
     inline_data,
     not_drawn,
@@ -23,7 +24,7 @@ from rocframe.charts.labels import (
 from rocframe.charts.layer_chart import layered
 from rocframe.charts.style import CHANCE_DASH, PERFECT_DASH, REFERENCE_COLOR
 from rocframe.kinds import PREVALENCE
-from rocframe.rates import CONFUSION
+from rocframe.rates import CONFUSION, COUNT_METRICS, NAMES
 from rocframe.schemas.columns import THRESHOLD
 
 if TYPE_CHECKING:
@@ -50,6 +51,9 @@ REFERENCES = {
 PERFECT = "Dotted lines show perfect scores"
 # The values of the field LAYER in the records of lines of chance and of perfect scores.
 CHANCE, PERFECT_SCORES = "chance", "perfect scores"
+# Text beside a point: its distance in pixels, and the shares of the axes without text on the right
+# and without text below.
+TEXT_OFFSET, MAX_RIGHT, MIN_BELOW = 9, 0.92, 0.04
 NO_TOOLTIP = alt.TooltipValue(None)
 
 
@@ -197,6 +201,39 @@ def row_layer(plot: CurvePlot) -> alt.Chart:
     """
     layer: alt.Chart = hover_layer(plot).transform_filter(f"isValid(datum.{row_field(plot.plane)})")
     return layer
+
+
+def text_layer(layer: Any, plane: Plane, field: str) -> alt.Chart:
+    """Write a field beside the points of a layer, where curves of this kind do not pass.
+
+    This is below curves that rise, and above other curves. Numbers have three digits.
+    """
+    rates = [(COUNT_METRICS | NAMES).get(axis.name) for axis in (plane.x, plane.y)]
+    x, y = (None if rate is None else rate.rising for rate in rates)
+    below = x is not None and x == y
+    value = datum(field)
+    number = f"format({value}, abs({value}) >= 1000 ? ',.0f' : {value} % 1 ? '.3~g' : 'd')"
+    text = f"isNumber({value}) ? {number} : isValid({value}) ? {value} : ''"
+    # Near the right end of the x axis, the text is on the left of the point, below the text of a
+    # neighbor. Near the lower end of the y axis, it is not below the point.
+    left = f"{datum(plane.x.field)} > {_at_share(plane.x, MAX_RIGHT):.7g}"
+    low = f"{datum(plane.y.field)} < {_at_share(plane.y, MIN_BELOW):.7g}"
+    down = f"{low} ? -{TEXT_OFFSET} : {left} ? {2.4 * TEXT_OFFSET:g} : {TEXT_OFFSET}"
+    style: Any = {
+        "dx": alt.ExprRef(f"{left} ? -{TEXT_OFFSET} : {TEXT_OFFSET}"),
+        "dy": alt.ExprRef(down) if below else -TEXT_OFFSET,
+        "align": alt.ExprRef(f"{left} ? 'right' : 'left'"),
+    }
+    result: alt.Chart = layer.transform_calculate(_text=text).mark_text(**style)
+    return result.encode(text="_text:N", tooltip=NO_TOOLTIP)
+
+
+def _at_share(axis: PlotAxis, share: float) -> float:
+    """Return the coordinate at a share of the length of an axis."""
+    low, high = axis.coordinate(axis.low), axis.coordinate(axis.high)
+    if axis.scale == "log":
+        return float(low * (high / low) ** share)
+    return low + share * (high - low)
 
 
 def row_tooltips(plot: CurvePlot) -> list[alt.Tooltip]:

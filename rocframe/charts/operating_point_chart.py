@@ -10,11 +10,19 @@ import numpy as np
 import polars as pl
 
 from rocframe.charts.axes import chart_kind, choose_plane, given_titles, zoom_plane
-from rocframe.charts.curve_layers import NO_TOOLTIP, CurvePlot, chance_layers, chance_text
+from rocframe.charts.curve_layers import (
+    NO_TOOLTIP,
+    CurvePlot,
+    chance_layers,
+    chance_text,
+    text_layer,
+)
 from rocframe.charts.groups import GroupColumn, field_names, nominal, read_groups
 from rocframe.charts.labels import (
     RATE_FORMAT,
+    datum,
     distinct_number_texts,
+    field_name,
     json_rows,
     json_values,
     number_text,
@@ -40,15 +48,16 @@ from rocframe.schemas.decisions import BEST_POINTS, CONFUSION_MATRICES, CONVEX_H
 from rocframe.text import format_count, join_first
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from rocframe.charts.chart import ChartOptions
+    from rocframe.charts.groups import Groups
     from rocframe.kinds import Kind
     from rocframe.schemas.table_type import Table
 
-POINT_SIZE = 110  # square pixels
+POINT_SIZE, VERTEX_SIZE = 110, 40  # of points and of vertices of hulls, in square pixels
 SIZE = "_size"  # the field of the area of a mark, if points of a group coincide
 CONDITION = "_condition"  # the field of the condition of a point, such as "fpr 0.1"
 NO_MODEL = "trivial classifier"  # the vertices (0, 0) and (1, 1) of a hull across models
@@ -78,6 +87,9 @@ def points_chart(
     plane = zoom_plane(given_titles(plane, options), options)
     axes = plane.x.name, plane.y.name
     groups = read_groups(table, by, table.columns, options, axes)
+    across = list(groups.columns)[n_keys:] if n_keys is not None else []
+    if across:
+        groups = _name_trivial_vertices(table, groups, across)
     left = {BEST_POINTS: tuple(RULE_COLUMNS), CONVEX_HULL: (), CONFUSION_MATRICES: ()}.get(
         layout.type, POINT_NAMES
     )
@@ -86,7 +98,6 @@ def points_chart(
     if left:
         groups = replace(groups, columns={**groups.columns, shape: condition})
 
-    inside = np.array([plane.contains(*point) for point in zip(x, y, strict=True)], bool)
     others = [name for name in table.columns if name not in (*by, shape)]
     fields = field_names(others, {*groups.columns, *axes})
     for name, values in zip(axes, (x, y), strict=True):
@@ -95,11 +106,12 @@ def points_chart(
         if name in fields and np.allclose(table.get_column(name), values, equal_nan=True):
             fields[name] = name
     columns = {field: json_values(table.get_column(name)) for name, field in fields.items()}
+    points = zip(x.tolist(), y.tolist(), strict=True)
+    inside = np.array([plane.contains(*point) for point in points], bool)
     for name, values in zip(axes, (x, y), strict=True):
         columns[name] = json_values(pl.Series(np.where(inside, values, np.nan)))
     columns |= {name: group.texts for name, group in groups.columns.items()}
-    if not is_hull:
-        columns |= _mark_sizes(table, by, x, y)
+    columns |= {} if is_hull else _mark_sizes(table, by, x, y)
     plot = CurvePlot(plane=plane, records=json_rows(columns), groups=groups)
 
     rows = [
@@ -118,9 +130,12 @@ def points_chart(
     ]
     undrawn = plot.undrawn(n_keys)
     plot = replace(plot, records=[one for one in plot.records if one[axes[0]] is not None])
-    layers = [*chance_layers(plane), _point_layer(plot, shape, condition)]
-    if is_hull and not plane.bends:
-        layers.insert(0, _hull_layer(list(groups.columns)[:n_keys]))
+    layers = [
+        *(_hull_layers(list(groups.columns)[:n_keys]) if is_hull and not plane.bends else []),
+        *chance_layers(plane),
+        *_point_layers(plot, shape, condition, VERTEX_SIZE if is_hull else POINT_SIZE),
+        *_text_layers(plot, options.text, fields, table.columns),
+    ]
     return plot.with_titles(
         plot.layered(layers, rows, color=groups.color_channel()),
         title=f"{kind.title}: {'convex hulls' if is_hull else 'operating points'}",
@@ -175,24 +190,62 @@ def _mark_sizes(
     return {SIZE: sizes} if any(steps) else {}
 
 
-def _hull_layer(by: Sequence[str]) -> alt.Chart:
+def _hull_layers(by: Sequence[str]) -> list[alt.Chart]:
     """Draw the lines between the vertices of each hull; `by` are the fields with its group."""
-    layer: alt.Chart = (
-        alt.Chart()
-        .mark_line(strokeWidth=1, order=False)
-        .encode(
-            color=alt.value(REFERENCE_COLOR),
-            detail=[nominal(alt.Detail, name) for name in by],
-            tooltip=NO_TOOLTIP,
+    layer: alt.Chart = alt.Chart().mark_line(strokeWidth=1, order=False)
+    color, detail = alt.value(REFERENCE_COLOR), [nominal(alt.Detail, name) for name in by]
+    return [layer.encode(color=color, detail=detail, tooltip=NO_TOOLTIP)]
+
+
+def _text_layers(
+    plot: CurvePlot, text: str | None, fields: Mapping[str, str], columns: Sequence[str]
+) -> list[alt.Chart]:
+    """Write the column `text` beside the points; `fields` maps columns to fields."""
+    if text is None:
+        return []
+    if text not in columns:
+        raise MissingColumnError.compose("text", text, columns)
+    return [text_layer(alt.Chart(), plot.plane, fields.get(text, field_name(text)))]
+
+
+def _name_trivial_vertices(table: pl.DataFrame, groups: Groups, fields: Sequence[str]) -> Groups:
+    """Return groups in which the vertices (0, 0) and (1, 1) without a model have the name NO_MODEL.
+
+    `fields` are those of the model column of `hull(across=)`. The name is not in the legend.
+    """
+    trivial = table.select(
+        (pl.col("tp") + pl.col("fp") == 0) | (pl.col("fn") + pl.col("tn") == 0)
+    ).to_series()
+    columns = dict(groups.columns)
+    for field, key in zip(fields, table.columns[-len(fields) :], strict=True):
+        keys = table.get_column(key)
+        is_unnamed = (trivial & keys.is_null()).fill_null(False)
+        if not is_unnamed.any():
+            continue
+        named = [
+            NO_MODEL if unnamed else text
+            for unnamed, text in zip(is_unnamed, columns[field].texts, strict=True)
+        ]
+        values = [value for value in columns[field].values if value in named]
+        codes = {value: code for code, value in enumerate([*values, NO_MODEL])}
+        columns[field] = replace(
+            columns[field],
+            values=tuple(codes),
+            codes=tuple(codes[text] for text in named),
+            domain=tuple(values),
         )
-    )
-    return layer
+    return replace(groups, columns=columns)
 
 
-def _point_layer(plot: CurvePlot, field: str, condition: GroupColumn) -> alt.Chart:
-    """Draw the points; the values of `condition` in `field` have shapes."""
+def _point_layers(
+    plot: CurvePlot, field: str, condition: GroupColumn, size: int
+) -> list[alt.Chart]:
+    """Draw the points; the values of `condition` in `field` have shapes.
+
+    Vertices without a model are gray.
+    """
     layer: alt.Chart = alt.Chart().mark_point(
-        filled=True, size=POINT_SIZE, opacity=1, stroke=BACKGROUND, strokeWidth=1
+        filled=True, size=size, opacity=1, stroke=BACKGROUND, strokeWidth=1
     )
     n_shapes = len(condition.values)
     if 1 < n_shapes <= len(SYMBOLS):
@@ -202,4 +255,11 @@ def _point_layer(plot: CurvePlot, field: str, condition: GroupColumn) -> alt.Cha
         layer = layer.encode(shape=shape)
     if any(SIZE in record for record in plot.records):
         layer = layer.encode(size=alt.Size(f"{SIZE}:Q", scale=None, legend=None))
-    return layer
+    color = plot.groups.color
+    if color is None or all(record[color] != NO_MODEL for record in plot.records):
+        return [layer]
+    gray = layer.transform_filter(f"{datum(color)} === '{NO_MODEL}'")
+    return [
+        gray.encode(color=alt.value(REFERENCE_COLOR)),
+        layer.transform_filter(f"{datum(color)} !== '{NO_MODEL}'"),
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from json import dumps
 from math import isnan
@@ -14,7 +15,7 @@ import numpy as np
 from rocframe.areas.area import areas_of_ties
 from rocframe.charts.axes import FREE, axis_rates
 from rocframe.charts.curve_data import LAYER, add_bend_points
-from rocframe.charts.curve_layers import NO_TOOLTIP, overlay, row_tooltips
+from rocframe.charts.curve_layers import NO_TOOLTIP, overlay, row_tooltips, text_layer
 from rocframe.charts.groups import CURVE
 from rocframe.charts.labels import escape_field, json_numbers, tooltip
 from rocframe.charts.marks import (
@@ -39,11 +40,14 @@ from rocframe.charts.style import (
     with_key,
 )
 from rocframe.curves.thinning import BETWEEN
-from rocframe.options import check_flag, check_supported
+from rocframe.errors import OptionValueError
+from rocframe.options import check_choice, check_flag, check_supported
+from rocframe.rates import CONFUSION
+from rocframe.schemas.columns import THRESHOLD
 from rocframe.text import format_interval, join_first
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from rocframe.charts.chart import ChartOptions
     from rocframe.charts.curve_data import OverlayInput
@@ -173,6 +177,7 @@ def _tie_outlines(inputs: OverlayInput) -> list[dict[str, Any]]:
 
 def overlay_layers(plot: CurvePlot, options: ChartOptions) -> list[alt.Chart]:
     """Return the layers of the overlays in the records, with areas below lines and points."""
+    texts = _text_layers(plot, options)
     if not plot.overlays:
         return []
     names = [name for name in named_marks(options.mark) if name is not None]
@@ -201,7 +206,21 @@ def overlay_layers(plot: CurvePlot, options: ChartOptions) -> list[alt.Chart]:
         layers[MARK] = layers[MARK].encode(tooltip=rows)
     present = {record[LAYER] for record in plot.overlays}
     ties = _tie_layers(plot) if TIE in present else []
-    return [*ties, *(layer for part, layer in layers.items() if part in present)]
+    return [*ties, *(layer for part, layer in layers.items() if part in present), *texts]
+
+
+def _text_layers(plot: CurvePlot, options: ChartOptions) -> list[Any]:
+    """Write the value of the option `text` beside the marked points."""
+    if options.text is None:
+        return []
+    if options.mark is None:
+        hint = 'Use, for example, mark=0.5, text="threshold".'
+        raise OptionValueError.compose("text", options.text, "text= requires mark=", hint)
+    names = [MARK_NAME] if isinstance(options.mark, Mapping) else []
+    axes = plot.plane.x.name, plot.plane.y.name
+    names += [THRESHOLD, *axes, *CONFUSION, *plot.groups.table_columns]
+    check_choice("text", options.text, dict.fromkeys(names))
+    return [text_layer(overlay(MARK), plot.plane, options.text)]
 
 
 def _has_nested_marks(plot: CurvePlot) -> bool:

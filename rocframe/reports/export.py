@@ -13,6 +13,7 @@ import altair as alt
 from rocframe.errors import OptionValueError, StorageError
 from rocframe.io.files import check_target, local_path, replacement
 from rocframe.options import check_supported, check_text, parse_number, public
+from rocframe.reports.colors import PAGE_STYLE, dark_colors, with_page_colors
 from rocframe.reports.offline_script import (
     bundle_script,
     chart_bundle,
@@ -22,7 +23,8 @@ from rocframe.reports.offline_script import (
 from rocframe.text import format_list
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
+    from types import ModuleType
 
 
 # The options of each format, by suffix.
@@ -43,12 +45,20 @@ CHART_PAGE = """<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="{policy}">
 <title>{title}</title>
+<style>
+body {{ font-family: system-ui, sans-serif; }}
+:root:has([data-dark]) {{ color-scheme: light dark; }}
+</style>
 </head>
 <body>
 {fragment}
 </body>
 </html>
 """
+
+FONT_SAMPLE = """<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20">
+<text y="15" font-size="15" font-family="{font}">{text}</text>
+</svg>"""
 
 DRAW_CALL = "window.rocframe&&rocframe.draw()"
 
@@ -95,7 +105,8 @@ def save_chart(
         If vl-convert is not installed and the suffix is not `.json`.
     OptionValueError
         If `chart` is not an Altair chart, if `scale` or `ppi` is not a number in its range, or if
-        one of them is given for a format to which it does not apply.
+        one of them is given for a format to which it does not apply. This error is also raised if a
+        font of a `.png` or `.pdf` file is not installed, because the file would have no text.
 
     Examples
     --------
@@ -145,9 +156,40 @@ def _file_content(chart: alt.TopLevelMixin, suffix: str, options: Mapping[str, A
         policy = content_policy(bundle_script(), DRAW_CALL)
         page = CHART_PAGE.format(policy=policy, title=title, fragment=chart_fragment(chart))
         return page.encode()
+    if suffix != ".svg":  # SVG images contain the text and the name of the font
+        _check_fonts(spec, library)
     convert = getattr(library, f"vegalite_to_{suffix[1:]}")
     content: bytes | str = convert(spec, **options)
     return content.encode() if isinstance(content, str) else content
+
+
+def _check_fonts(spec: Mapping[str, Any], library: ModuleType) -> None:
+    """Raise an error if no font of a list of fonts is installed: images would have no text."""
+    for font in dict.fromkeys(_fonts(spec)):
+        images = (
+            library.svg_to_png(FONT_SAMPLE.format(font=escape(font), text=text)) for text in "M "
+        )
+        if len(set(images)) == 1:
+            raise OptionValueError.compose(
+                "font",
+                font,
+                "the font is not installed, so the image would have no text",
+                f'Install it, or name another font for this case: font="{font}, sans-serif". SVG '
+                "and HTML files use the fonts of the reader.",
+            )
+
+
+def _fonts(part: Any) -> Iterator[str]:
+    """Yield the values of all options of fonts in a specification, without its data."""
+    if isinstance(part, list):
+        for one in part:
+            yield from _fonts(one)
+    elif isinstance(part, dict):
+        for name, value in part.items():
+            if name.lower().endswith("font") and isinstance(value, str):
+                yield value
+            elif name not in {"data", "datasets"}:
+                yield from _fonts(value)
 
 
 @public
@@ -195,11 +237,16 @@ def chart_fragment(chart: alt.TopLevelMixin, /, *, bundle: bool = True) -> str:
     """
     spec = chart_spec(chart)
     label = escape(" ".join(text_alternative(spec).split()))
+    colors = ""
+    if spec.get("usermeta") == {"rocframe": "dashboard"}:
+        # The script of the page replaces the variables by the colors of the light or the dark mode.
+        config = {**PAGE_STYLE.config(), "background": None} | spec.get("config", {})
+        spec = {**with_page_colors(spec), "config": config}
+        colors = f' data-dark="{escape(json.dumps(dark_colors()))}"'
     data = f'<script type="application/json">{json_for_html(spec)}</script>'
-    interactive = any("input" in (one.get("bind") or ()) for one in spec.get("params", []))
-    role = "group" if interactive else "img"
+    role = "group" if colors or any("bind" in one for one in spec.get("params", [])) else "img"
     box = (
-        f'<div class="rocframe-chart" role="{role}" aria-label="{label}">'
+        f'<div class="rocframe-chart" role="{role}" aria-label="{label}"{colors}>'
         f'{data}<div style="width:100%"></div></div><script>{DRAW_CALL}</script>'
     )
     return f"{chart_bundle()}\n{box}" if bundle else box

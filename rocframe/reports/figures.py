@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import polars as pl
 
 from rocframe.charts.chart import chart
-from rocframe.charts.curve_layers import merge_levels
+from rocframe.charts.curve_layers import merge_levels, reference_line
 from rocframe.charts.dashboard.dashboard import dashboard
 from rocframe.charts.dashboard.data import MAX_CURVES
 from rocframe.charts.labels import distinct_labels, short_name
-from rocframe.charts.style import CHANCE_STROKE
+from rocframe.charts.style import CHANCE_DASH
+from rocframe.decisions.costs import ErrorCosts
 from rocframe.frames import column, find_keys, key_starts, number_keys, select_keys, take_rows
 from rocframe.rates import CONFUSION
-from rocframe.reports.colors import with_page_colors
+from rocframe.reports.colors import PAGE_STYLE, with_page_colors
 from rocframe.reports.export import chart_spec, text_alternative
 from rocframe.reports.report_tables import first_rows, group_columns
 from rocframe.reports.text_tables import interval_title
 from rocframe.schemas.averages import curve_average_of
 from rocframe.schemas.columns import MODEL, THRESHOLD
-from rocframe.schemas.recognition import table_of
-from rocframe.text import format_count, format_name, join_names
+from rocframe.text import format_count, format_name, format_values, join_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -116,10 +116,9 @@ def curve_figures(
             continue
         if groups.height > 1:
             means = chart(_without_limits(rows_of_groups(averages, groups)), color=color)
-            spec = _package_spec(means)
             if kind == "precision_recall":
-                spec["layer"] += _chance_lines(curves.of_groups(groups), groups)
-            figures.append(_curve_figure(spec, name or ALL_MEANS, selection))
+                means.layer += _chance_lines(curves.of_groups(groups), groups)
+            figures.append(_curve_figure(_package_spec(means), name or ALL_MEANS, selection))
         if groups.height == 1 or selection.panel is None:
             figures += _mean_figures(curves, averages, kind, selection, groups)
     if not figures:  # empty axes
@@ -173,7 +172,7 @@ def _calibration_of_groups(calibration: pl.DataFrame, groups: pl.DataFrame) -> p
     return rows.with_columns(undefined.alias("lower"), undefined.alias("upper"))
 
 
-def _chance_lines(curves: pl.DataFrame, groups: pl.DataFrame) -> list[dict[str, Any]]:
+def _chance_lines(curves: pl.DataFrame, groups: pl.DataFrame) -> list[Any]:
     """Return a layer with a dashed line at the share of positives of each group in `groups`.
 
     Nearly equal shares have one line. The share is that of the rows of all averaged curves of the
@@ -191,11 +190,7 @@ def _chance_lines(curves: pl.DataFrame, groups: pl.DataFrame) -> list[dict[str, 
     )
     shares = totals.select(pl.col("pos") / pl.col("all")).to_series()
     return [
-        {
-            "data": {"values": [{}]},
-            "mark": {"type": "rule", **CHANCE_STROKE},
-            "encoding": {"y": {"datum": level}},
-        }
+        reference_line({"recall": [0, 1], "precision": [level, level]}, CHANCE_DASH)
         for level in dict.fromkeys(merge_levels(shares.to_list(), 1.0))
     ]
 
@@ -214,44 +209,18 @@ def _mean_figures(
     for i, group in enumerate(groups.head(MAX_PANELS).iter_slices(1)):
         thin = chart(curves.of_groups(group), kind=kind, color=color, detail=detail)
         bold = chart(rows_of_groups(averages, group), color=color)
-        spec = _layered(_package_spec(thin), _package_spec(bold))
+        spec = _package_spec(thin + bold)
         values = zip(keys, texts, strict=True)
         name = ", ".join(f"{short_name(key)} = {text[i]}" for key, text in values)
         yield _curve_figure(spec, name or None, selection)
 
 
-def _layered(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
-    """Return a specification with the layers of both charts; `above` is drawn in front.
-
-    The specifications are combined, because Altair's `+` of two charts is much slower.
-    """
-    data = below.pop("datasets", {}) | above.pop("datasets", {})
-    layer = {part: above[part] for part in ("data", "transform", "layer")}
-    return {**below, "layer": [*below["layer"], layer], "datasets": data}
-
-
 def _curve_figure(spec: Mapping[str, Any], name: str | None, selection: CurveSelection) -> Figure:
-    spec = with_page_colors(spec, selection.color_values)
-    _share_legend_labels(spec, [])
-    return Figure(spec=spec, name=name)
+    return Figure(spec=with_page_colors(spec, selection.color_values), name=name)
 
 
 def _package_spec(drawing: Any) -> dict[str, Any]:
     return chart_spec(drawing, validate=False)
-
-
-def _share_legend_labels(spec: dict[str, Any], first: list[str]) -> None:
-    """Set the label expression of all layers to that of the first layer.
-
-    All layers have the same legend, which would otherwise have labels of different layers. `first`
-    contains the expression of the first layer, or is empty at the first call.
-    """
-    color = spec.get("encoding", {}).get("color", {})
-    if "labelExpr" in (color.get("legend") or {}):
-        first.append(color["legend"]["labelExpr"])
-        color["legend"]["labelExpr"] = first[0]
-    for layer in spec.get("layer", []):
-        _share_legend_labels(layer, first)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -306,29 +275,24 @@ def _without_limits(averages: pl.DataFrame) -> pl.DataFrame:
     return averages.with_columns(pl.lit(None, pl.Float64).alias(name) for name in limits)
 
 
-def table_figure(table: pl.DataFrame | None) -> Figure | None:
-    """Return the figure of a table that has no curves; None if it has no rows or no chart."""
-    if table is None or table.is_empty() or table_of(table.columns).type.drawing is None:
-        return None
-    return Figure(spec=with_page_colors(_package_spec(chart(table))), name=None)
+def time_figure(tables: ReportTables, selection: CurveSelection) -> Figure | None:
+    """Return the figure of the areas over time; None without a group column of dates or times.
 
-
-def areas_figure(tables: ReportTables, selection: CurveSelection) -> Figure | None:
-    """Return the figure of the areas of all groups.
-
-    If there are more than MAX_DRAWN_CURVES groups, it shows the mean areas. If there are no means
-    or too many, it shows only the groups whose curves are drawn.
+    If there are more than MAX_DRAWN_CURVES groups, it shows the mean areas, or only the groups
+    whose curves are drawn.
     """
-    areas = tables.areas
-    if areas.height <= MAX_DRAWN_CURVES:
-        return table_figure(areas)
-    table = areas if tables.mean_areas is None else tables.mean_areas
-    if table.height > MAX_DRAWN_CURVES and selection.n_drawn:
-        groups = pl.concat([part for _, part in selection.panels])
-        # If areas are drawn over time, all times of the drawn groups are shown.
-        keys = [key for key in group_columns(groups) if not groups.schema[key].is_temporal()]
-        table = rows_of_groups(table, groups.select(*map(column, keys), "auc"))
-    return table_figure(table)
+    areas, keys = tables.areas, group_columns(tables.areas)
+    if not any(areas.schema[key].is_temporal() for key in keys):
+        return None
+    if areas.height > MAX_DRAWN_CURVES:
+        areas = areas if tables.mean_areas is None else tables.mean_areas
+        if areas.height > MAX_DRAWN_CURVES and selection.n_drawn:
+            groups = pl.concat([part for _, part in selection.panels])
+            keys = [key for key in group_columns(groups) if not groups.schema[key].is_temporal()]
+            areas = rows_of_groups(areas, groups.select(*map(column, keys), "auc"))
+    if areas.is_empty():
+        return None
+    return Figure(spec=with_page_colors(_package_spec(chart(areas))), name=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -361,6 +325,15 @@ class CurveSelection:
             return []
         values, _ = number_keys(pl.concat([groups for _, groups in self.panels]), [self.color])
         return distinct_labels(values.get_column(self.color))
+
+    @property
+    def model_colors(self) -> dict[str, int]:
+        """The number of the color of each model, if models have the same color in all charts."""
+        labels = self.color_values
+        if self.color != MODEL or not 1 < len(labels) <= len(PAGE_STYLE.colors):
+            return {}
+        values, _ = number_keys(pl.concat([groups for _, groups in self.panels]), [MODEL])
+        return {text: i for i, text in enumerate(format_values(values.get_column(MODEL)))}
 
     def note(self, file: str | None) -> str:
         """Return sentences about curves that are not drawn, or an empty text.
@@ -516,24 +489,40 @@ class DashboardSection:
 
 
 def dashboard_section(
-    curves: GroupedCurves, selection: CurveSelection, calibration: pl.DataFrame | None = None
+    curves: GroupedCurves,
+    selection: CurveSelection,
+    calibration: pl.DataFrame | None = None,
+    *,
+    costs: Mapping[str, float] | None = None,
+    prevalence: float | None = None,
 ) -> DashboardSection:
     """Return the dashboard of up to `MAX_CURVES` groups.
 
     `curves` has one curve per group, and `calibration` the calibration curves of some groups, or
-    None. If the page shows means, the curves of a group are those of the pooled rows of all
-    averaged curves.
+    None. Initially, the dashboard has the costs and the prevalence of the report. If the page shows
+    means, the curves of a group are those of the pooled rows of all averaged curves.
     """
     groups, note = _dashboard_groups(selection)
     if groups.is_empty():
         return DashboardSection(figure=None, text=EMPTY_DASHBOARD)
     rows = curves.of_groups(groups)
     rates = None if calibration is None else _calibration_of_groups(calibration, groups)
-    spec = _package_spec(dashboard(rows, color=selection.color, calibration=rates))
+    errors = None if costs is None else ErrorCosts.parse(costs)
+    board = dashboard(
+        rows,
+        color=selection.color,
+        calibration=rates,
+        # The dashboard varies the ratio of both costs, which must not be 0.
+        costs={"fp": float(errors.fp), "fn": float(errors.fn)} if errors and all(errors) else None,
+        prevalence=prevalence,
+    )
+    spec = _package_spec(board)
     spec = with_page_colors(spec, selection.color_values)
     subtitle = spec.pop("title").get("subtitle", [])  # the page shows this title as text
     pooled = (
-        [] if selection.averaged is None else [f"Pooled over {format_name(selection.averaged)}."]
+        []
+        if selection.averaged is None
+        else [f"The curves and AUCs are pooled over {format_name(selection.averaged)}."]
     )
     text = [*pooled, note, *(f"{line}." for line in subtitle)]
     return DashboardSection(figure=Figure(spec=spec, name=None), text=" ".join(filter(None, text)))

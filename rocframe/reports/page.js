@@ -11,7 +11,7 @@
     const many = box.closest(".many"), room = box.clientWidth;
     const axisWidth = 64, widest = many ? 300 : 460;
     if (box.closest(".dashboard")) {
-      spec.vconcat[0].columns = dashboardColumns(room);
+      rocframe.dashboard.fit(spec, room);
     } else if (spec.width > 0 && spec.width === spec.height) {
       spec.width = spec.height = Math.max(160, Math.min(room - axisWidth, widest));
     } else if (spec.width > 0) {
@@ -22,49 +22,36 @@
     return spec;
   }
 
-  // Fit legends and the names of lines to the width. If there are several charts of one kind, their
+  // Fit legends to the width. If there are several charts of one kind, their
   // title is in the heading.
   function adapt(spec, room, many) {
-    const legend = spec.encoding?.color?.legend, names = spec.encoding?.y?.axis;
+    const legend = spec.encoding?.color?.legend;
     if (legend) {
       legend.labelLimit = room;
       if (room < 480 && legend.labelExpr) legend.labelExpr = shortened(legend.labelExpr, room / 6.8, 32);
     }
-    if (names?.labelLimit === 0) {
-      names.labelLimit = Math.max(80, 0.4 * room);
-      names.labelExpr = shortened("(datum.label)", names.labelLimit / 6.2);
-    }
-    if (legend?.columns) legend.columns = Math.max(1, Math.floor(legend.columns * room / 1000));
     // Each invisible point with a tooltip is an element. Small charts need fewer of them.
     if (many && spec.mark?.type === "point" && spec.mark.opacity === 0) {
-      spec.transform = [...spec.transform ?? [], { filter: "datum.step % 4 === 1" }];
+      spec.transform = [
+        ...spec.transform ?? [],
+        { window: [{ op: "row_number", as: "_row" }] },
+        { filter: "datum._row % 4 === 1" },
+      ];
     }
     if (many && spec.title) spec.title = spec.title.subtitle ? { ...spec.title, text: "" } : undefined;
     for (const part of [...spec.layer ?? [], ...spec.vconcat ?? [], ...spec.concat ?? []]) adapt(part, room, many);
   }
 
   // Return the expression of a label that is shortened in the middle to `length` characters.
-  function shortened(label, length, tail = length / 2) {
+  function shortened(label, length, tail) {
     const most = Math.floor(length), end = Math.min(Math.floor(tail), most - 3);
     const cut = `slice((${label}), 0, ${most - end - 1}) + "…" + slice((${label}), -${end})`;
     return `length(${label}) > ${most} ? ${cut} : (${label})`;
   }
 
-  // A panel of the dashboard is about 270 pixels wide, with its axis.
-  const dashboardColumns = (room) => Math.max(1, Math.min(3, Math.floor((room + 18) / 288)));
-
-  // Return the specification with the current values of the sliders, to draw the chart again.
-  function withSliderValues(spec, view) {
-    for (const param of spec.params ?? []) {
-      if (!view || !param.bind?.input) continue;
-      param.value = param.select ? [{ angle: view.signal(`${param.name}_angle`) }] : view.signal(param.name);
-    }
-    return spec;
-  }
-
   function draw(box) {
     const dashboard = box.closest(".dashboard");
-    const width = dashboard ? dashboardColumns(box.clientWidth) : document.documentElement.clientWidth;
+    const width = dashboard ? box.clientWidth : document.documentElement.clientWidth;
     if (widths.get(box) === width) return drawings.get(box);
     widths.set(box, width);
     const drawing = embed(box, dashboard?.querySelector(".controls"), drawings.get(box));
@@ -75,10 +62,11 @@
   async function embed(box, controls, previous) {
     const plot = box.querySelector(".plot"), old = await previous;
     try {
-      const spec = withSliderValues(fittedSpec(box), old?.view);
+      const spec = rocframe.dashboard.keep(fittedSpec(box), old?.view);
       old?.finalize();
       const result = await rocframe.embed(
         plot, spec, { renderer: "svg", actions: false, config, ...controls && { bind: controls } });
+      if (controls) rocframe.dashboard.arrange(controls, result.view);
       box.dataset.drawn = "yes";
       return result;
     } catch (error) {
@@ -96,12 +84,48 @@
       JSON.stringify(value).replace(/var\(--[\w-]+, (#\w+)\)/g, "$1"));
     const options = { renderer: "svg", actions: false, config: { ...plain(config), background: "#fff" } };
     const result = await rocframe.embed(
-      document.createElement("div"), plain(withSliderValues(fittedSpec(box), view)), options);
+      document.createElement("div"), plain(rocframe.dashboard.keep(fittedSpec(box), view)), options);
     const link = document.createElement("a");
     link.href = await result.view.toImageURL(format, 2);
     link.download = `chart-${[...document.querySelectorAll("figure")].indexOf(figure) + 1}.${format}`;
     link.click();
   }
+
+  // A click on a title sorts the rows of its table by the numbers or the texts of the column.
+  function makeSortable(table) {
+    const body = table.tBodies[0], titles = [...table.tHead.rows[0].cells];
+    const compare = new Intl.Collator(undefined, { numeric: true }).compare;
+    const number = (text) => {
+      const [found] = text.replaceAll(",", "").replaceAll("−", "-").match(/-?(\d[\d.]*(e[-+]?\d+)?|∞)/i) ?? [NaN];
+      return Number(String(found).replace("∞", "Infinity"));
+    };
+    titles.forEach((title, i) => {
+      // Chromium prints no buttons in the titles of the following pages.
+      const button = document.createElement("span");
+      button.role = "button";
+      button.tabIndex = 0;
+      button.append(...title.childNodes);
+      title.append(button);
+      button.addEventListener("keydown", (event) => {
+        if (event.key !== "Enter" && event.key !== " ") return;
+        event.preventDefault();
+        button.click();
+      });
+      button.addEventListener("click", () => {
+        const up = title.getAttribute("aria-sort") !== "ascending";
+        const rows = [...body.rows].map((row) => {
+          const text = row.cells[i].textContent;
+          return { row, text, value: title.classList.contains("number") ? number(text) : NaN };
+        });
+        rows.sort((a, b) => isNaN(a.value) - isNaN(b.value) // rows without a number come last
+          || (up ? 1 : -1) * (isNaN(a.value) ? compare(a.text, b.text) : Math.sign(a.value - b.value) || 0));
+        titles.forEach((one) => one.removeAttribute("aria-sort"));
+        title.setAttribute("aria-sort", up ? "ascending" : "descending");
+        body.append(...rows.map(({ row }) => row));
+      });
+    });
+  }
+  document.querySelectorAll("table").forEach(makeSortable);
 
   // If rows or columns of a table are hidden, say so below the table.
   function updateCue(box) {

@@ -52,7 +52,7 @@ CURVE = TableType(
     drawing="rocframe.charts.curve_chart:curve_chart",
     chart_options=(
         *("by", "kind", "x", "y", *CHANNELS),
-        *("scale", *DOMAINS, "mark", "areas", "ties", *UNITS),
+        *("scale", *DOMAINS, "mark", "text", "areas", "ties", *UNITS),
         *HIDDEN_PARTS,
     ),
 )
@@ -65,7 +65,9 @@ OPERATING_POINTS = TableType(
     recognize=has_columns(*POINT_NAMES, *CURVE_COLUMNS, adjacent=3),
     ties=ROW_TIES,
     drawing="rocframe.charts.operating_point_chart:points_chart",
-    chart_options=("by", "kind", "x", "y", *CHANNELS, "scale", *DOMAINS, *UNITS, *HIDDEN_PARTS),
+    chart_options=(
+        *("by", "kind", "x", "y", *CHANNELS, "scale", *DOMAINS, "text", *UNITS, *HIDDEN_PARTS),
+    ),
 )
 
 METRIC_INTERVALS = TableType(

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
+import re
 from math import nan
 
+import altair as alt
 import polars as pl
 import pytest
 
 import rocframe as rf
 from rocframe.kinds import KINDS
-from tests.charts.specifications import encodings, marks, records, svg
+from tests.charts.specifications import encodings, marks, records, spec, svg
 
 VOTE = rf.datasets.vote().filter(pl.col("model").str.contains("tree|svm"))
 NONE = VOTE.with_columns(label=pl.col("label") & (pl.col("model") == "linear_svm"))
@@ -41,35 +44,54 @@ def test_vertices_of_a_common_hull_are_connected_and_have_the_color_of_their_cur
     vertices = rf.hull(CURVES, across="model")
     chart = vertices.roc.chart()
     assert [record["x"] for record in records(chart)] == pytest.approx(vertices["fpr"].to_list())
-    assert {record["hull"] for record in records(chart)} == {1}
-    assert encodings(chart, "color")[0]["legend"]["title"] == "model"
-    assert marks(chart) == ["line", "point", "rule"]
+    assert spec(chart)["encoding"]["color"]["title"] == "model"
+    assert marks(chart) == ["line", "line", "point"]
+    # One line joins the vertices of all models; the other line is the line of chance.
+    assert svg(chart).count('aria-roledescription="line mark"') == 2
     # On logarithmic axes, the lines between vertices are not straight.
-    assert "line" not in marks(vertices.roc.chart(scale="log"))[:1]
+    assert marks(vertices.roc.chart(scale="log")) == ["line", "point"]
 
 
 def test_a_hull_has_one_line_from_its_first_vertex_for_any_order_of_the_rows():
     rows = pl.DataFrame({"label": [1, 0, 1, 0], "score": [float("inf"), 0.5, 0.4, 0.3]})
     both = pl.concat([rows.with_columns(model=pl.lit(name)) for name in "ab"])
     table = rf.curve(both, "label", "score", by="model").roc.hull()
-    lines = [
-        {
-            name: [
-                (record["x"], record["y"]) for record in records(chart) if record["hull"] == hull
-            ]
-            for hull, name in enumerate("ab", start=1)
-        }
-        for chart in (table.roc.chart(), table.sample(fraction=1, shuffle=True, seed=1).roc.chart())
-    ]
     vertices = [(0, 0), (0, 0.5), (0.5, 1), (1, 1)]
-    assert lines == [{"a": vertices, "b": vertices}] * 2
+    for drawn in (table, table.sample(fraction=1, shuffle=True, seed=1)):
+        points = records(drawn.roc.chart())
+        for model in "ab":
+            own = [(point["x"], point["y"]) for point in points if point["model"] == model]
+            assert own == vertices
+        assert svg(drawn.roc.chart()).count('aria-roledescription="line mark"') == 3
+
+
+@pytest.mark.parametrize("by", [[], ["fold"]])
+def test_vertices_without_a_model_are_gray_and_have_no_legend_entry(by):
+    vertices = rf.hull(rf.curve(VOTE, "label", "score", by=["model", *by]), across="model")
+    trivial = (pl.col("tp") + pl.col("fp") == 0) | (pl.col("fn") + pl.col("tn") == 0)
+    vertices = vertices.with_columns(model=pl.when(~trivial).then("model"))
+    n_hulls = vertices.select(by).n_unique() if by else 1
+    assert vertices["model"].null_count() == 2 * n_hulls
+    chart = vertices.roc.chart(color="model")
+    shown = svg(chart)
+    assert ">null<" not in shown
+    assert ">trivial classifier<" not in shown
+    points = re.findall(r'roledescription="point"[^>]*fill="(#\w+)"', shown)
+    assert points.count("#80868b") == 2 * n_hulls
+    assert len(points) == vertices.height
+    assert "trivial classifier: fpr 0.000, tpr 0.000" in chart.description
+    named = {name for name in ("decision_tree", "linear_svm") if f">{name}<" in shown}
+    assert named == set(vertices["model"].drop_nulls())
+    # A null can also be the name of a model.
+    unnamed = vertices.with_columns(model=pl.col("model").replace("linear_svm", None))
+    assert ">null<" in svg(unnamed.roc.chart(color="model"))
 
 
 def test_rules_have_shapes():
     points = rf.operating_point(CURVES, ["youden", "f1"])
     (shape,) = encodings(points.roc.chart(), "shape")
     assert shape["scale"]["domain"] == ["youden", "f1"]
-    assert shape["legend"]["title"] == "rule"
+    assert (shape["field"], shape["title"]) == ("rule", "rule")
 
 
 def test_marks_of_several_rules_at_the_same_point_are_nested():
@@ -78,16 +100,16 @@ def test_marks_of_several_rules_at_the_same_point_are_nested():
     places = [(row["model"], row["fpr"], row["tpr"]) for row in points.iter_rows(named=True)]
     later = [places[i + 1 :].count(place) for i, place in enumerate(places)]
     assert max(later) > 0
-    assert [record["size"] for record in records(chart)] == [round(110 * 2.2**n) for n in later]
+    assert [record["_size"] for record in records(chart)] == [round(110 * 2.2**n) for n in later]
     (size,) = encodings(chart, "size")
-    assert (size["field"], size["scale"]) == ("size", None)
+    assert (size["field"], size["scale"]) == ("_size", None)
     # The large marks of many groups would hide other points.
     many = rf.curve(VOTE, "label", "score", by=["model", "fold"])
-    assert "size" not in records(many.roc.operating_point(["youden", "f1"]).roc.chart())[0]
+    assert "_size" not in records(many.roc.operating_point(["youden", "f1"]).roc.chart())[0]
     # Points of different groups can coincide, too. Their colors distinguish them.
     same = pl.concat([VOTE, VOTE.with_columns(model=pl.lit("copy"))]).filter(fold=1)
     both = rf.curve(same, "label", "score", by="model").roc.operating_point()
-    assert "size" not in records(both.roc.chart())[0]
+    assert "_size" not in records(both.roc.chart())[0]
 
 
 def test_the_default_kind_is_the_kind_of_the_table():
@@ -99,6 +121,64 @@ def test_the_default_kind_is_the_kind_of_the_table():
 def test_interpolated_points_are_drawn_between_rows():
     points = rf.at(CURVES, fpr=0.123, interpolate=True)
     assert [record["x"] for record in records(points.roc.chart())] == [0.123, 0.123]
+
+
+# The example of Fawcett (2006), figure 3: labels and scores of 20 rows.
+FAWCETT = pl.DataFrame(
+    {
+        "label": [1, 1, 0, 1, 1, 1, 0, 0, 1, 0, 1, 0, 1, 0, 0, 0, 1, 0, 1, 0],
+        "score": [
+            *(0.9, 0.8, 0.7, 0.6, 0.55, 0.54, 0.53, 0.52, 0.51, 0.505),
+            *(0.4, 0.39, 0.38, 0.37, 0.36, 0.35, 0.34, 0.33, 0.3, 0.1),
+        ],
+    }
+)
+
+
+def printed(chart) -> list[str]:
+    """Return the texts beside points."""
+    return re.findall(r'roledescription="text mark"[^>]*>([^<]*)<', svg(chart))
+
+
+def test_thresholds_are_printed_beside_points_as_in_figure_3_of_fawcett():
+    curve = rf.curve(FAWCETT, "label", "score")
+    expected = ["inf", *(f"{score:g}" for score in FAWCETT["score"])]
+    thresholds = [math.inf, *FAWCETT["score"]]
+    assert printed(curve.roc.chart(mark=thresholds, text="threshold")) == expected
+    assert printed(curve.roc.at(threshold=thresholds).roc.chart(text="threshold")) == expected
+
+
+def test_any_column_of_the_table_is_printed_with_three_digits():
+    points = rf.operating_point(CURVES, "youden")
+    for name in ("threshold", "tp", "fpr", "model", "rule", "n_optima"):
+        column = points[name]
+        expected = [f"{value:.3g}" if isinstance(value, float) else str(value) for value in column]
+        assert printed(points.roc.chart(text=name)) == expected
+    assert printed(points.with_columns(tp=pl.lit(12345.6)).roc.chart(text="tp")) == ["12,346"] * 2
+    assert printed(points.with_columns(note=pl.lit(None)).roc.chart(text="note")) == ["", ""]
+    names = CURVES.roc.chart(mark={"high": 0.8, "low": 0.2}, text="mark")
+    assert sorted(printed(names)) == ["high", "high", "low", "low"]
+    counts = CURVES.roc.chart(mark=0.5, text="tn", kind="pr")
+    assert printed(counts) == [str(n) for n in rf.at(CURVES, threshold=0.5)["tn"]]
+    over = CURVES.roc.chart() + points.roc.chart(text="threshold")
+    assert len(printed(over)) == 2
+
+
+def test_texts_of_other_columns_raise_an_error():
+    with pytest.raises(rf.MissingColumnError) as caught:
+        rf.operating_point(CURVES).roc.chart(text="thresold")
+    assert str(caught.value).startswith("text='thresold': the frame has no column of this name.")
+    with pytest.raises(rf.UnknownOptionError) as caught:
+        CURVES.roc.chart(mark=0.5, text="lift")
+    assert str(caught.value) == (
+        "text='lift': unknown value.\n"
+        "Choose one of: 'threshold', 'fpr', 'tpr', 'tp', 'fp', 'fn', 'tn', 'model'."
+    )
+    with pytest.raises(rf.OptionValueError) as caught:
+        CURVES.roc.chart(text="threshold")
+    assert str(caught.value) == (
+        "text='threshold': text= requires mark=.\nUse, for example, mark=0.5, text=\"threshold\"."
+    )
 
 
 def test_points_lie_over_the_curves_on_their_axes():
@@ -129,7 +209,8 @@ def test_requested_values_have_shapes_if_there_are_enough_shapes():
     two = rf.at(CURVES, fpr=[0.1, 0.3]).roc.chart()
     assert encodings(two, "shape")[0]["scale"]["domain"] == ["fpr 0.1", "fpr 0.3"]
     many = rf.at(CURVES, fpr=[i / 20 for i in range(1, 12)]).roc.chart()
-    assert encodings(many, "shape") == [{"value": "circle"}]
+    assert encodings(many, "shape") == []
+    assert svg(many).count('aria-roledescription="point"') == 22
 
 
 def test_values_that_differ_only_in_later_digits_have_different_shapes():
@@ -170,10 +251,36 @@ def test_tooltips_show_metrics_of_any_name():
     curves = rf.curve(VOTE, "label", "score", by="model", metrics=["f1", odd])
     points = rf.at(curves, fpr=0.1)
     chart = points.roc.chart()
-    titles = {line["title"]: line["field"] for line in encodings(chart, "tooltip")[0]}
-    assert records(chart)[0][titles["f1"]] == pytest.approx(points["f1"][0], rel=1e-6)
-    assert records(chart)[0][titles["a.b\\\\"]] == points["a.b\\"][0]
-    assert marks(chart) == ["point", "rule"]
+    fields = [line["field"] for line in spec(chart)["encoding"]["tooltip"]]
+    assert {"f1", r"a\.b\\"} <= set(fields)
+    assert records(chart)[0]["f1"] == pytest.approx(points["f1"][0], rel=1e-6)
+    assert records(chart)[0]["a.b\\"] == points["a.b\\"][0]
+    assert f"a.b\\: {points['a.b' + chr(92)][0]}" in svg(chart)
+    assert marks(chart) == ["line", "point"]
+
+
+def test_fields_are_columns_of_the_table_and_metrics_of_the_user_keep_their_values():
+    points = rf.at(CURVES, fpr=0.1)
+    data = records(points.roc.chart())
+    assert set(data[0]) - {"x", "y", "_condition"} == set(points.columns)
+    assert [row["model"] for row in data] == points["model"].to_list()
+    for name in ("at_value", "fpr", "tpr", "tp", "fn"):
+        assert [row[name] for row in data] == pytest.approx(points[name].to_list(), rel=1e-6)
+    # The x axis is the alert rate, and the table has another column of this name.
+    other = points.with_columns(alert_rate=pl.lit(9.0))
+    (row, _) = records(other.roc.chart(kind="gain"))
+    rows = 1 / points.select(pl.sum_horizontal("tp", "fp", "fn", "tn")).to_series()
+    assert row["alert_rate"] == pytest.approx(((points["tp"] + points["fp"]) * rows)[0], rel=1e-6)
+    assert row["(alert_rate)"] == 9
+
+
+def test_colors_and_axes_can_be_replaced_with_altair():
+    chart = rf.at(CURVES, fpr=[0.1, 0.3]).roc.chart()
+    red = alt.Color("model:N", scale=alt.Scale(range=["#ff0000", "#00ff00"]))
+    assert svg(chart.encode(color=red)).count('fill="#ff0000"') == 3  # with the legend
+    assert ">1 - specificity<" in svg(chart.encode(x=alt.X("fpr:Q", title="1 - specificity")))
+    one = chart.transform_filter("datum.model == 'linear_svm'")
+    assert drawn(one) == 2
 
 
 def test_group_columns_can_be_given():
@@ -181,7 +288,7 @@ def test_group_columns_can_be_given():
         "model", "at", "at_value", pl.exclude("model", "at", "at_value")
     )
     chart = points.with_columns(k=pl.lit("z")).roc.chart(by=["model", "k"])
-    assert records(chart)[0]["f1"] == "z"
+    assert records(chart)[0]["k"] == "z"
     with pytest.raises(rf.MissingColumnError) as caught:
         points.roc.chart(by="modle")
     assert str(caught.value).startswith("by='modle': the frame has no column of this name.")
