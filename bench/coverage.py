@@ -99,6 +99,11 @@ CLASS_AREAS = (0.6, 0.75, 0.9, 0.97)
 DRIFT_SIZES = ((3, 9), (10, 9), (20, 9), (20, 1))
 DRIFT_AREAS = (0.75, 0.9)
 WINDOWS = (6, 26)
+# Persons of each class in a window; the same persons are in one window, two windows or all windows.
+PERSONS = (20, 40)
+PERSON_ROWS = 5
+PERSON_CORRELATION = 0.5
+PERSON_WINDOWS = ("one window", "two windows", "all windows")
 READERS = 5
 READER_CASES = ((20, 20), (50, 50))
 CALIBRATED_ROWS = (30, 100, 1000)
@@ -309,6 +314,67 @@ def drift_tests(samples: int, resampled: int, n_boot: int, seed: int) -> Iterato
             cells = [f"{100 * share:.1f}" for test in zip(*shares, strict=True) for share in test]
             yield f"| {n}, {n * negatives} | {area:g} | {' | '.join(cells)} |"
     yield ""
+
+
+def clustered_drift_tests(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
+    """Yield how often tests of drift reject without drift if rows of a person are dependent."""
+    del resampled, n_boot
+    names = ("`drift`", "`homogeneity_p`", "`trend_p`")
+    header = [f"{name}, {how} `cluster`" for name in names for how in ("without", "with")]
+    yield "| a person is in | windows | AUC | " + " | ".join(header) + " |"
+    yield "| --- " * (3 + len(header)) + "|"
+    for place in PERSON_WINDOWS:
+        for k in WINDOWS:
+            for area in DRIFT_AREAS:
+                rng = np.random.default_rng([seed, k, round(100 * area)])
+                batch = min(samples, max(1, 1_000_000 // (k * sum(PERSONS) * PERSON_ROWS)))
+                parts = []
+                for _ in range(0, samples, batch):
+                    table = _persons_in_windows(rng, batch, k, area, place)
+                    for how in (None, "person"):
+                        options = {"by": "sample", "cluster": how, "adjust": None}
+                        weeks = rf.drift(table, "label", "score", **options)
+                        tests_ = rf.drift_test(table, "label", "score", **options)
+                        second = weeks.filter(window=1).select(drift_p="p_value")
+                        p_values = tests_.select("homogeneity_p", "trend_p")
+                        result = pl.concat([second, p_values], how="horizontal")
+                        parts.append(result.with_columns(how=pl.lit(how or "")))
+                share = (pl.all().fill_null(1) < 1 - LEVEL).mean() * 100
+                shares = pl.concat(parts).group_by("how").agg(share).sort("how").drop("how")
+                cells = [f"{value:.1f}" for column in shares for value in column]
+                yield f"| {place} | {k} | {area:g} | {' | '.join(cells)} |"
+    yield ""
+
+
+def _persons_in_windows(
+    rng: np.random.Generator, samples: int, k: int, area: float, place: str
+) -> pl.DataFrame:
+    """Return rows of persons with scores that have a correlation within a person.
+
+    In each window, the first persons are positive. A person has `PERSON_ROWS` rows in one window or
+    in two successive windows, or one row in each window.
+    """
+    n, in_all = sum(PERSONS), place == "all windows"
+    person = np.arange(n if in_all else n * k)
+    first = np.zeros(n, np.int64) if in_all else person % k
+    later = np.arange(k if in_all else PERSON_ROWS)
+    if not in_all:
+        later = (later > PERSON_ROWS // 2) * (place == "two windows")
+    window = (first[:, None] + later) % k
+    shape = (samples, *window.shape)
+    label = (person // (1 if in_all else k) < PERSONS[0])[:, None]
+    score = normal(area).means[0] * label + np.sqrt(PERSON_CORRELATION) * rng.normal(
+        size=(samples, len(person), 1)
+    )
+    score = score + np.sqrt(1 - PERSON_CORRELATION) * rng.normal(size=shape)
+    columns = {
+        "sample": np.arange(samples)[:, None, None],
+        "person": person[:, None],
+        "window": window,
+        "label": label,
+        "score": score,
+    }
+    return pl.DataFrame({name: np.broadcast_to(v, shape).ravel() for name, v in columns.items()})
 
 
 def reader_intervals(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
@@ -1053,6 +1119,10 @@ def main(arguments: list[str] | None = None) -> None:
             1,
         ),
         "Tests of drift: rejections without drift, in percent": (drift_tests, 1),
+        "Tests of drift with clusters: rejections without drift, in percent": (
+            clustered_drift_tests,
+            2,
+        ),
         "Means over readers: coverage in percent (mean width)": (reader_intervals, 1),
         "Hosmer-Lemeshow test: rejections of calibrated scores, in percent": (
             hosmer_lemeshow_tests,

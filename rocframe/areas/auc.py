@@ -303,7 +303,7 @@ def auc(
     )
 
     def compute(cases: Cases) -> pl.DataFrame:
-        return auc_table(cases, rate_range, confidence)[0]
+        return auc_table(cases, rate_range, confidence).table
 
     columns = auc_columns(AUC_NAMES if rate_range is None else PARTIAL_AUC_NAMES)
     return as_input_frame(
@@ -326,11 +326,8 @@ def _parse_range(
 
 def auc_table(
     cases: Cases, rate_range: RateRange | TopRange | None, confidence: Confidence
-) -> tuple[pl.DataFrame, VarianceParts | None]:
-    """Return the result of `auc` for the cases of one model, and the variance of each area.
-
-    The variance is None if the method of the interval does not use it.
-    """
+) -> AucTable:
+    """Return the result of `auc` for the cases of one model, and the variance of each area."""
     statistic = AUC_STATISTIC if rate_range is None else rate_range.statistic()
     # For a range of alert rates, the weights of both classes are scaled by the same factor, because
     # alert rates depend on the ratio of the weights of the classes.
@@ -408,7 +405,20 @@ def auc_table(
         redrawn=n_redrawn,
     )
     columns["note"] = list(note)
-    return build_table(scan.rows.keys, columns, auc_columns(names)), parts
+    table = build_table(scan.rows.keys, columns, auc_columns(names))
+    return AucTable(table, parts, scan, clusters)
+
+
+class AucTable(NamedTuple):
+    """The result of `auc`, the scan of its rows, and their clusters; None without clusters.
+
+    `parts` is the variance of each area; None if the method of the interval does not use it.
+    """
+
+    table: pl.DataFrame
+    parts: VarianceParts | None
+    scan: Scan
+    clusters: Clusters | None
 
 
 class AreaInterval(NamedTuple):

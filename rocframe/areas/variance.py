@@ -222,13 +222,15 @@ def class_variances(
 class Clusters:
     """The clusters of all groups; a cluster with rows in two groups is two clusters.
 
-    `groups` is the number of groups, and `group` is the group of each cluster. `rows` are the
+    `groups` is the number of groups, and `group` is the group of each cluster. `number` is the
+    number of each cluster in the frame, which is the same in all groups. `rows` are the
     positions of the positives and of the negatives in the frame, and `cluster` are the numbers of
     the clusters of these rows.
     """
 
     groups: int
     group: NDArray[np.int64]
+    number: NDArray[np.int64]
     rows: tuple[NDArray[np.int64], NDArray[np.int64]]
     cluster: tuple[NDArray[np.int64], NDArray[np.int64]]
 
@@ -261,6 +263,7 @@ class Clusters:
         return cls(
             groups=groups,
             group=codes // n_codes,
+            number=codes % n_codes,
             rows=(row[~negative], row[negative]),
             cluster=(number[~negative], number[negative]),
         )
@@ -334,6 +337,36 @@ def centered_cluster_sums(
             centered /= total_weight[group]
             class_sums.append(centered / np.broadcast_to(scale, groups)[group])
     return class_sums[0], class_sums[1]
+
+
+class ClusterParts(NamedTuple):
+    """Scaled sums of each cluster, whose products add up to Obuchowski's covariances of areas.
+
+    The covariance of the areas of groups i and j is the sum of pos[i]·pos[j] + neg[i]·neg[j] +
+    pos_of_both[i]·neg_of_both[j] + neg_of_both[i]·pos_of_both[j] over the clusters of both groups.
+    """
+
+    pos: NDArray[np.float64]
+    neg: NDArray[np.float64]
+    pos_of_both: NDArray[np.float64]
+    neg_of_both: NDArray[np.float64]
+
+
+def cluster_parts(
+    clusters: Clusters, scan: Scan, weight: NDArray[np.float64] | None
+) -> ClusterParts:
+    """Return the parts of the areas of a scan; 0 in groups where the variance is undefined."""
+    scales = 2 * scan.totals.neg, 2 * scan.totals.pos
+    sums = centered_cluster_sums(clusters, doubled_placements(scan), weight, scales)
+    n_pos, n_neg, n = clusters.sizes
+
+    def scaled(values: NDArray[np.float64], sizes: NDArray[np.int64]) -> NDArray[np.float64]:
+        defined = ((n_pos > 1) & (n_neg > 1))[clusters.group]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(defined, np.sqrt(sizes / (sizes - 1))[clusters.group] * values, 0)
+
+    pos, neg = sums
+    return ClusterParts(scaled(pos, n_pos), scaled(neg, n_neg), scaled(pos, n), scaled(neg, n))
 
 
 def _bin_sums(bins: NDArray[np.int64], values: NDArray[Any], length: int) -> NDArray[np.float64]:

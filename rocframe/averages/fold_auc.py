@@ -9,12 +9,12 @@ import numpy as np
 import polars as pl
 
 from rocframe.areas.area import area_of_mean
-from rocframe.areas.pairs import count_pairs, doubled_placements
+from rocframe.areas.pairs import count_pairs
 from rocframe.areas.variance import (
     ZERO_VARIANCE,
     Clusters,
-    centered_cluster_sums,
     class_sizes,
+    cluster_parts,
     delong_class_variances,
     delong_variance,
 )
@@ -415,29 +415,15 @@ def _clustered_mean_variance(folds: Folds, clusters: Clusters) -> NDArray[np.flo
     The variance of a single fold is Obuchowski's. If no case is in two folds, the variance of the
     mean is the sum of the variances of the folds, divided by the squared number of folds.
     """
-    scan, cases = folds.scan, scale_weights(folds.cases)
-    assert cases.cluster is not None
-    scales = 2 * scan.totals.neg, 2 * scan.totals.pos
-    sums = centered_cluster_sums(clusters, doubled_placements(scan), cases.weight, scales)
-    # Number the cases of a group; the clusters are the cases of a fold.
-    case = np.zeros(len(clusters.group), np.int64)
-    for rows, cluster in zip(clusters.rows, clusters.cluster, strict=True):
-        case[cluster] = cases.cluster[rows]
+    parts = cluster_parts(clusters, folds.scan, scale_weights(folds.cases).weight)
+    # The clusters are the cases of a fold; a code is a case of a group.
     group = groups_of_rows(folds.starts, np.arange(len(folds.area)))[clusters.group]
-    n_codes = int(case.max(initial=0)) + 1
-    codes, number = np.unique(group * n_codes + case, return_inverse=True)
-
-    def of_cases(values: NDArray[np.float64], sizes: NDArray[np.int64]) -> NDArray[np.float64]:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            factor = np.where(folds.usable, np.sqrt(sizes / (sizes - 1)), 0)[clusters.group]
-            influence = np.where(factor > 0, factor * values, 0)
-        return np.bincount(number, influence, len(codes)).astype(np.float64)
-
-    n_pos, n_neg, n = clusters.sizes
-    (pos, pos_of_both), (neg, neg_of_both) = (
-        (of_cases(values, own), of_cases(values, n))
-        for values, own in zip(sums, (n_pos, n_neg), strict=True)
+    n_codes = int(clusters.number.max(initial=0)) + 1
+    codes, number = np.unique(group * n_codes + clusters.number, return_inverse=True)
+    pos, neg, pos_of_both, neg_of_both = (
+        np.bincount(number, values, len(codes)).astype(np.float64) for values in parts
     )
+    n_pos, n_neg, _ = clusters.sizes
     squares = pos**2 + neg**2 + 2 * pos_of_both * neg_of_both
     count = folds.areas.count[:, 0]
     total = np.bincount(codes // n_codes, squares, len(count))

@@ -334,12 +334,13 @@ def needed_points(
             continue
         positions = plane.x.position(points[across]), plane.y.position(points[up])
         needed |= corner_points(*positions, starts, TOLERANCE)
-    bars = 0 - points.pop(BETWEEN, np.zeros(len(needed)))
+    between = points.pop(BETWEEN, None)
+    bars = np.zeros(len(needed)) if between is None else 0 - between
     for start, end in pairwise(starts):
         rows = start + np.flatnonzero(bars[start:end] == 0)
         if both and len(rows):
             bars[rows[np.linspace(0, len(rows) - 1, min(BARS, len(rows))).astype(np.int64)]] = 1
-    if both or BETWEEN in points:
+    if both or between is not None:
         points[BAR] = bars
     return needed | (bars > 0)
 

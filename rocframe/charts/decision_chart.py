@@ -84,6 +84,9 @@ def cost_curve_chart(
     section = across = None
     if "second_cost" in table.columns:
         across = table.columns[table.columns.index("note") + 1]
+        if table.get_column(across).is_null().all():
+            across = None
+    if across is not None:
         ordered, section = _best_curve_sections(ordered, by, across)
         by = (*by, across, section)
         options = replace(options, color=across) if options.color is NOT_GIVEN else options
@@ -167,6 +170,12 @@ def _best_curve_sections(
     """
     name = free_name("section", ordered.columns)
     keys = list(map(column, by))
+    # Where no curve is better than the trivial classifiers, only their lines are drawn.
+    filled = column(across)
+    for strategy in ("backward", "forward"):
+        filled = filled.fill_null(strategy=strategy, limit=1)
+    ordered = ordered.with_columns(filled.over(keys) if keys else filled)
+    ordered = ordered.filter(column(across).is_not_null())
     numbered = ordered.with_columns(pl.struct(*keys, column(across)).rle_id().alias(name))
     is_start = pl.struct(*keys, column(name)).rle_id().diff() > 0
     if keys:
@@ -183,7 +192,14 @@ def superiority_chart(
     """Draw a bar for each range of costs in which a model has the lowest cost."""
     low, high = "relative_cost_low", "relative_cost_high"
     shown = documented_columns(table, layout.by)
-    rows = read_rows(table, layout.by, color=options.color, facet=options.facet, taken=shown)
+    rows = read_rows(
+        table,
+        layout.by,
+        color=options.color,
+        facet=options.facet,
+        highlight=options.highlight,
+        taken=shown,
+    )
     groups = rows.groups
     records = row_records(table, groups, shown)
     for record in records:

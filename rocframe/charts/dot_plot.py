@@ -20,6 +20,7 @@ from rocframe.charts.groups import (
     Groups,
     choose_channels,
     field_names,
+    highlighted_groups,
     nominal,
 )
 from rocframe.charts.labels import (
@@ -320,7 +321,8 @@ def _bars(plot: DotPlot) -> list[alt.Chart]:
             bar = bar.transform_filter(" && ".join(f"isNumber({datum(name)})" for name in pair))
         thickness = round(min(width, plot.slot_height / 4), 2)
         # Bars have the color of the theme without a color channel; rules do not.
-        bar = bar.mark_rule() if plot.simultaneous else bar.mark_bar(height=thickness)
+        is_colored = plot.simultaneous or plot.groups.color
+        bar = bar.mark_rule(strokeWidth=thickness) if is_colored else bar.mark_bar(height=thickness)
         bars.append(_with_width_key(bar.encode(**span(*pair)), plot, width))
     return bars
 
@@ -353,7 +355,9 @@ def mark_layer(plot: DotPlot, name: str, **style: Any) -> alt.Chart:
     style = {"filled": i == 0, "size": round(size, 1), "opacity": 1, "strokeWidth": 1.5} | style
     mark: Any = alt.Chart().mark_point(**style)
     if i:
-        mark = mark.encode(x=alt.X(field=escape_field(name), type="quantitative"))
+        mark = mark.encode(
+            x=alt.X(field=escape_field(name), type="quantitative"), strokeDash=alt.value([1, 0])
+        )
     if len(plot.marks) > 1:
         legend = alt.Legend(
             title=None,
@@ -393,8 +397,9 @@ def reference_rule(side: str, field: str, values: Iterable[float], **channels: A
 
 
 def _dashed(layer: alt.Chart) -> Any:
-    rule = layer.mark_rule(strokeWidth=1, strokeDash=CHANCE_DASH)
-    return rule.encode(color=alt.value(REFERENCE_COLOR), tooltip=NO_TOOLTIP)
+    return layer.mark_rule(strokeWidth=1).encode(
+        color=alt.value(REFERENCE_COLOR), strokeDash=alt.value(CHANCE_DASH), tooltip=NO_TOOLTIP
+    )
 
 
 def _references(plot: DotPlot) -> list[alt.Chart]:
@@ -481,6 +486,7 @@ def read_rows(
     *,
     color: str | NotGiven | None,
     facet: str | None,
+    highlight: str | Sequence[str] | None = None,
     taken: Sequence[str] = (),
     parts: Mapping[str, Sequence[str]] | None = None,
     in_panels: bool = False,
@@ -489,8 +495,9 @@ def read_rows(
     """Return the line, color and panel of each row of a table.
 
     `parts` maps a title to a text for each row of the table, such as the name of a metric. Rows
-    with different texts have separate lines or, with `in_panels`, separate panels. `taken` are the
-    other fields of the chart.
+    with different texts have separate lines or, with `in_panels`, separate panels. If a line has
+    no colors, `highlight` are values of the column `model` or, without this column, of the column
+    whose values have lines. `taken` are the other fields of the chart.
 
     Lines are in the order of the table. If the table is sorted by its group columns, lines are
     sorted by these columns. Lines with one dot whose names are not numbers, times or members of an
@@ -526,8 +533,11 @@ def read_rows(
     used = {*columns, *taken}
 
     line, column = _combined([columns[name] for name in lines], lines, table.height, used, sort)
-    enums = {keys[name] for name in by if keys and isinstance(table.schema[name], pl.Enum)}
-    is_ordered = lines and (columns[lines[-1]].ordered or lines[-1] in enums)
+    dtypes = {key: table.schema[name] for name, key in keys.items()}
+    dtype = dtypes.get(lines[-1]) if lines else None
+    is_ordered = dtype is not None and (
+        dtype.is_numeric() or dtype.is_temporal() or isinstance(dtype, pl.Enum)
+    )
     if sort and ranking is not None and not dodged and not is_ordered:
         column = _ranked(column, [columns[name].codes for name in lines[:-1]], ranking)
     columns[line] = column
@@ -537,9 +547,11 @@ def read_rows(
             [columns[name] for name in panels], panels, table.height, used, True
         )
         columns[facets] = column
-    return DotRows(
-        groups=Groups(columns=columns, color=shown, panel=facets), line=line, dodged=dodged
-    )
+    groups = Groups(columns=columns, color=shown, panel=facets)
+    if highlight is not None:
+        without = None if shown else keys.get(MODEL, line)
+        groups = highlighted_groups(replace(groups, one_color=without), highlight)
+    return DotRows(groups=groups, line=line, dodged=dodged)
 
 
 def _default_color(
@@ -569,7 +581,7 @@ def _combined(
     """
     if len(columns) != 1:
         column = combined_column(columns, height, sort=sort)
-        return field_name(column.title or ALL, {*taken}), column
+        return field_name(column.title, {*taken}) if column.title else ALL, column
     column = columns[0]
     if sort:
         return names[0], column

@@ -370,10 +370,10 @@ def read_groups(
         panel=None if panel is None else fields.get(panel),
         legend=options.legend,
     ).with_colors(None if color is None else fields.get(color))
-    return groups if options.highlight is None else _highlighted(groups, options.highlight)
+    return groups if options.highlight is None else highlighted_groups(groups, options.highlight)
 
 
-def _highlighted(groups: Groups, highlight: object) -> Groups:
+def highlighted_groups(groups: Groups, highlight: object) -> Groups:
     """Return groups with the values in the option `highlight` in color, and the others in gray."""
     name = groups.color or groups.one_color
     values = [highlight] if isinstance(highlight, str) else highlight

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from rocframe.charts.labels import inline_data
+from rocframe.charts.labels import datum, inline_data
 from rocframe.charts.style import COLORS, REFERENCE_COLOR, category, theme_colors
 from rocframe.errors import OptionValueError
 
@@ -92,7 +92,15 @@ class FacetChart(Colored, alt.FacetChart):
             part = chart.spec.copy(deep=False)
             own = part._get("transform")
             own = [] if own is alt.Undefined else own
-            part.transform = [alt.FilterTransform(f"datum.{SOURCE} === {i}"), *own]
+            # Without these calculations, Vega-Lite would convert the values of x of both charts to
+            # numbers, although those of one chart can be arrays.
+            channels = _channels(part)
+            fields = [channels[name]._get("field") for name in "xy" if name in channels]
+            part.transform = [
+                alt.FilterTransform(f"datum.{SOURCE} === {i}"),
+                *(alt.CalculateTransform(calculate=datum(name), **{"as": name}) for name in fields),
+                *own,
+            ]
             parts.append(part)
         result.data = inline_data(rows)
         result.spec = parts[0] + parts[1]
@@ -160,7 +168,7 @@ class LayerChart(Colored, alt.LayerChart):
                 setattr(result, name, value)
         parts = [self, other]
         if isinstance(other, LayerChart):
-            parts[1] = _without_layers(other, [part for part in self.layer if _has_data(part)])
+            parts[1] = _without_layers(other, _layers_with_data(self))
             if _show_equal_groups(self, other) and _layers_of_style(self, CURVE_LINE):
                 parts[1] = _without_layers(parts[1], _layers_of_style(other, ESTIMATE))
             _check_axes(_axis_titles(self), _axis_titles(other))
@@ -228,7 +236,7 @@ def _with_common_axes(*charts: Any) -> list[Any]:
 def _domain(chart: Any, side: str) -> Any:
     """Return the ends of the domain of an axis; None if they are not numbers."""
     scale = _channels(chart)[side]._get("scale") if side in _channels(chart) else None
-    domain = scale._get("domain") if isinstance(scale, alt.Scale) else None
+    domain: Any = scale._get("domain") if isinstance(scale, alt.Scale) else None
     is_range = isinstance(domain, list) and len(domain) == 2
     return domain if is_range and all(isinstance(end, int | float) for end in domain) else None
 
@@ -244,16 +252,18 @@ def _as_layer(chart: Any, shared: Mapping[str, Any]) -> Any:
     return layer
 
 
-def _without_layers(chart: LayerChart, others: Sequence[Any]) -> LayerChart:
-    """Return a chart without the layers that are equal to one of `others`."""
-    result: LayerChart = chart.copy(deep=False)
-    result.layer = [layer for layer in chart.layer if layer not in others]
+def _without_layers(chart: Any, others: Sequence[Any]) -> Any:
+    """Return a chart without the layers, at all levels, that are equal to one of `others`."""
+    if not isinstance(chart, alt.LayerChart):
+        return chart
+    result = chart.copy(deep=False)
+    result.layer = [_without_layers(part, others) for part in chart.layer if part not in others]
     return result
 
 
 def _layers_of_style(chart: LayerChart, style: str) -> list[Any]:
-    layers: Any = chart.layer
-    marks = ((layer, layer._get("mark")) for layer in layers)
+    layers: Any = chart._kwds["layer"]
+    marks: Any = ((layer, layer._get("mark")) for layer in layers)
     return [layer for layer, mark in marks if isinstance(mark, alt.MarkDef) and mark.style == style]
 
 
@@ -265,6 +275,14 @@ def _show_equal_groups(first: Any, second: Any) -> bool:
     shown: Any = [(color._get("field"), color._get("scale").domain) for color in colors]
     one, other = shown
     return bool(one == other)
+
+
+def _layers_with_data(chart: Any) -> list[Any]:
+    """Return the layers of a chart, at all levels, that have their own data."""
+    if not isinstance(chart, alt.LayerChart):
+        return [chart] if _has_data(chart) else []
+    layers: Any = chart._kwds["layer"]
+    return [layer for part in layers for layer in _layers_with_data(part)]
 
 
 def _channels(chart: Any) -> dict[str, Any]:

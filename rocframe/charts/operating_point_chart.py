@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from rocframe.kinds import Kind
     from rocframe.schemas.table_type import Table
 
-POINT_SIZE = 110  # square pixels
+POINT_SIZE, VERTEX_SIZE = 110, 40  # of points and of vertices of hulls, in square pixels
 SIZE = "_size"  # the field of the area of a mark, if points of a group coincide
 CONDITION = "_condition"  # the field of the condition of a point, such as "fpr 0.1"
 NO_MODEL = "trivial classifier"  # the vertices (0, 0) and (1, 1) of a hull across models
@@ -87,7 +87,7 @@ def points_chart(
     plane = zoom_plane(given_titles(plane, options), options)
     axes = plane.x.name, plane.y.name
     groups = read_groups(table, by, table.columns, options, axes)
-    across = list(groups.columns)[n_keys:] if is_hull else []
+    across = list(groups.columns)[n_keys:] if n_keys is not None else []
     if across:
         groups = _name_trivial_vertices(table, groups, across)
     left = {BEST_POINTS: tuple(RULE_COLUMNS), CONVEX_HULL: (), CONFUSION_MATRICES: ()}.get(
@@ -133,7 +133,7 @@ def points_chart(
     layers = [
         *(_hull_layers(list(groups.columns)[:n_keys]) if is_hull and not plane.bends else []),
         *chance_layers(plane),
-        *_point_layers(plot, shape, condition),
+        *_point_layers(plot, shape, condition, VERTEX_SIZE if is_hull else POINT_SIZE),
         *_text_layers(plot, options.text, fields, table.columns),
     ]
     return plot.with_titles(
@@ -237,13 +237,15 @@ def _name_trivial_vertices(table: pl.DataFrame, groups: Groups, fields: Sequence
     return replace(groups, columns=columns)
 
 
-def _point_layers(plot: CurvePlot, field: str, condition: GroupColumn) -> list[alt.Chart]:
+def _point_layers(
+    plot: CurvePlot, field: str, condition: GroupColumn, size: int
+) -> list[alt.Chart]:
     """Draw the points; the values of `condition` in `field` have shapes.
 
     Vertices without a model are gray.
     """
     layer: alt.Chart = alt.Chart().mark_point(
-        filled=True, size=POINT_SIZE, opacity=1, stroke=BACKGROUND, strokeWidth=1
+        filled=True, size=size, opacity=1, stroke=BACKGROUND, strokeWidth=1
     )
     n_shapes = len(condition.values)
     if 1 < n_shapes <= len(SYMBOLS):

@@ -58,8 +58,10 @@ def plan_chart(table: pl.DataFrame, _layout: Table, _options: ChartOptions) -> a
     labels = json_rows({name: _texts(table.get_column(name)) for name in PLAN.columns()})
     x, y, varied_columns, line_columns = _roles(values)
     lines = [JOINT.join(label[name] for name in line_columns) for label in labels]
-    name = field_name(JOINT.join(line_columns) or LINE, [] if len(line_columns) == 1 else [*values])
-    groups = Groups(columns={name: GroupColumn.in_given_order(lines, JOINT.join(line_columns))})
+    title = JOINT.join(line_columns)
+    taken = [] if len(line_columns) == 1 else [*values]
+    name = field_name(title, taken) if title else LINE
+    groups = Groups(columns={name: GroupColumn.in_given_order(lines, title)})
     if len(groups.columns[name].values) > 1:
         groups = groups.with_colors(name)
     targets = sorted({record["target"] for record in records} - {None})

@@ -173,7 +173,8 @@ def set_colors(chart: Any, colors: list[str] | dict[str, str]) -> None:
     color = encoding._get("color")
     if not isinstance(color, alt.Color):
         first = next(iter(colors.values())) if isinstance(colors, dict) else colors[0]
-        encoding.color = alt.value(first)
+        condition = color._get("condition") if isinstance(color, alt.ColorDatum) else alt.Undefined
+        encoding.color = alt.ColorValue(first, condition=condition)
         return
     values = color._get("scale").domain
     if isinstance(colors, dict):
@@ -211,7 +212,7 @@ def with_key(
     sum of two charts shows the legends of both charts, but only the title of the first.
     """
     options: dict[str, Any] = {"symbolType": "square", "symbolStrokeColor": REFERENCE_COLOR}
-    channel: type[alt.Opacity | alt.StrokeOpacity | alt.StrokeWidth] = alt.StrokeWidth
+    channel: type[alt.Opacity | alt.StrokeWidth] = alt.StrokeWidth
     value: Any = width
     if symbol == "band":
         options = {
@@ -222,8 +223,9 @@ def with_key(
     elif symbol == "limits":
         options |= {"symbolFillColor": "transparent", "symbolStrokeWidth": 1, "symbolOpacity": 1}
     elif symbol == "tie":
-        # Another channel than that of dashes, which can distinguish groups.
-        channel, value = alt.StrokeOpacity, 1
+        # Another channel than that of dashes, which can distinguish groups. The channel
+        # strokeOpacity has no legend in Vega-Lite.
+        channel, value = alt.Opacity, 1
         options |= {
             "symbolFillColor": "transparent",
             "symbolStrokeWidth": 1,

@@ -394,11 +394,11 @@ def _with_default_panels(
 
     By default, each line has a panel. If there are more than MAX_PANELS lines, or if `color` is
     given, the values of one group column have colors, and the values or combinations of values of
-    the other group columns have panels. The groups do not change if `facet` is given, or if `color`
-    is None. Columns with one value, and columns that `detail` names, have no panels. `taken` are
-    the other fields of the chart.
+    the other group columns have panels. The groups do not change if `facet` or `highlight` is
+    given, or if `color` is None. Columns with one value, and columns that `detail` names, have no
+    panels. `taken` are the other fields of the chart.
     """
-    if groups.panel is not None or options.color is None:
+    if groups.panel is not None or options.color is None or groups.highlighted:
         return groups
     details = parse_names(options.detail)
     fields = {
@@ -494,7 +494,7 @@ def _reference_layers(rows: TimeRows) -> list[Any]:
     keys = dict.fromkeys([*groups.table_columns, *panel, REFERENCE, *REFERENCE_LIMITS])
     across = {"x": alt.value(0), "x2": alt.value("width"), "tooltip": NO_TOOLTIP}
     band: Any = alt.Chart().mark_rect(opacity=BAND_OPACITY / 2)
-    line: Any = alt.Chart().mark_rule(strokeDash=CHANCE_DASH)
+    line: Any = alt.Chart().mark_rule().encode(strokeDash=alt.value(CHANCE_DASH))
     band, line = (
         layer.transform_filter(f"datum.{HAS_LINE}")
         .transform_aggregate(groupby=[*map(escape_field, keys)])

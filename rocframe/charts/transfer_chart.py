@@ -54,6 +54,7 @@ def transfer_chart(
         layout.by,
         color=options.color,
         facet=options.facet,
+        highlight=options.highlight,
         taken=[name for name in shown if name != "rule"],
         parts={"rule": rules} if several else {},
         in_panels=several,

@@ -139,6 +139,10 @@ class EvaluationOptions(LogOptions):
     prevalence
         Prevalence, between 0 and 1. Costs are computed at this prevalence. By default, the
         prevalence of each group.
+    subject_to
+        Constraint of the thresholds on the page, as in decide, such as the capacity alerts=:100 or
+        alert_rate=:0.01. Without --cost, the page states the threshold of highest recall. Repeat
+        the option for several constraints.
     title
         Title of the page.
     """
@@ -151,6 +155,7 @@ class EvaluationOptions(LogOptions):
     unmatched: Literal["raise", "drop"] = "raise"
     cost: Annotated[list[str] | None, Parameter(metavar="NAME=NUMBER", alias="--costs")] = None
     prevalence: Annotated[float | None, Parameter(metavar="NUMBER")] = None
+    subject_to: Annotated[list[str] | None, Parameter(metavar="METRIC=LOW:HIGH")] = None
     title: Annotated[str | None, Parameter(metavar="TEXT")] = None
 
     def _report_arguments(self, label_dtype: pl.DataType) -> dict[str, Any]:
@@ -164,6 +169,7 @@ class EvaluationOptions(LogOptions):
             "unmatched": self.unmatched,
             "costs": parse_amounts("--cost", self.cost, COST_HINT),
             "prevalence": self.prevalence,
+            "subject_to": parse_ranges(self.subject_to),
         }
 
 

@@ -20,7 +20,7 @@ import polars as pl
 from rocframe.comparisons.comparison_tests import Family
 from rocframe.comparisons.hypothesis import Hypothesis, Quantity
 from rocframe.comparisons.time_windows import TimeWindows, plan_windows
-from rocframe.comparisons.unpaired import welch_columns
+from rocframe.comparisons.unpaired import least_sizes, welch_columns
 from rocframe.errors import OptionValueError
 from rocframe.frames import build_table
 from rocframe.inference.confidence import parse_level
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.frames import FrameT
+    from rocframe.inference.notes import Note
     from rocframe.inference.p_values import Adjust, Alternative
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
 
@@ -54,6 +55,7 @@ def drift(
     level: float = 0.95,
     adjust: Adjust | None = "holm",
     family: Family = "group",
+    cluster: Column | None = None,
     positive: object = None,
     weight: Column | None = None,
     count: Count = NOT_GIVEN,
@@ -61,9 +63,10 @@ def drift(
 ) -> FrameT:
     """Compute the AUC of each time window, and compare it with a reference window.
 
-    The difference of two windows is tested by a t test with DeLong's variances. `windows` assigns
-    predictions to windows, such as weeks, in a new column `window`. Any other column, such as the
-    day, can be used instead: rows with equal values are one window.
+    The difference of two windows is tested by a t test with DeLong's variances, or Obuchowski's
+    variances and covariances with `cluster`. `windows` assigns predictions to windows, such as
+    weeks, in a new column `window`. Any other column, such as the day, can be used instead: rows
+    with equal values are one window.
 
     Parameters
     ----------
@@ -106,6 +109,9 @@ def drift(
     family : {"group", "all"}, default "group"
         Tests whose p-values are adjusted together. `"group"`: the windows of each group and model.
         `"all"`: all rows of the result.
+    cluster : str or Expr, default None
+        Column or expression that identifies clusters of dependent rows, such as all rows of one
+        user. Different clusters are assumed to be independent.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required for
         labels that are not Boolean or 0/1.
@@ -150,7 +156,7 @@ def drift(
 
         All these columns except `difference` are also null in these cases:
 
-        - A class of the window or of the reference has fewer than two rows.
+        - A class of the window or of the reference has fewer than two rows or clusters.
         - The window overlaps the reference.
         - The variance of the difference is 0. If the difference is then also 0, `p_value` is not
           null: it is 1 for a two-sided test and 1/2 for a one-sided test.
@@ -159,13 +165,13 @@ def drift(
         rows with a missing value in the window. `ci_level` (Float64) is `level`. `ci_method`
         (String) is the method of `lower` and `upper`, and `test` (String) is `"delong_t_unpaired"`,
         the method of `compare`. `note` (String) is null, or the first of these values that applies:
-        `no_rows, no_positives, no_negatives, one_positive, one_negative, zero_variance,
-        shared_rows`, `few_rows:3`, `reference`. `shared_rows` means that the window overlaps the
-        reference. `few_rows:3` means that the smallest class of the two windows has only 3 rows.
-        With fewer than 4 rows, the test can reject a true null hypothesis too often.
-        `reference:one_positive` means that the difference cannot be tested because the reference
-        has a single positive; the part after the colon is the note of the reference, or `no_rows`
-        if the group lacks it.
+        `no_rows, no_positives, no_negatives, one_positive, one_negative, one_positive_cluster,
+        one_negative_cluster, zero_variance, shared_rows`, `few_rows:3`, `reference`. `shared_rows`
+        means that the window overlaps the reference. `few_rows:3` means that the smallest class of
+        the two windows has only 3 rows or clusters. With fewer than 4, the test can reject a true
+        null hypothesis too often. `reference:one_positive` means that the difference cannot be
+        tested because the reference has a single positive; the part after the colon is the note of
+        the reference, or `no_rows` if the group lacks it.
 
     Raises
     ------
@@ -194,10 +200,12 @@ def drift(
 
     Notes
     -----
-    The test assumes that the rows of different windows are independent. This is not the case if the
-    same users occur in several windows, or if windows share rows. Windows that overlap are
-    therefore not tested against each other. With `windows(closed="both")`, rows exactly at the end
-    of a window are also in the next window. Windows that share only such rows are not called
+    Without `cluster`, the test assumes that different rows are independent. With `cluster`, rows of
+    the same cluster can be dependent, in one window and in two windows. If the same users occur in
+    several windows, the covariance of the two areas is subtracted from the variance of their
+    difference. Rows that two windows share are not independent. Windows that overlap are therefore
+    not tested against each other. With `windows(closed="both")`, rows exactly at the end of a
+    window are also in the next window. Windows that share only such rows are not called
     overlapping. They are tested, and the test treats the shared rows as independent. If two tested
     windows share such rows, the true variance of their difference is smaller than the variance in
     the test. The p-values are then too large, and the intervals too wide. Rows with a null in
@@ -222,6 +230,9 @@ def drift(
 
     B. L. Welch (1947), "The generalization of 'Student's' problem when several different population
     variances are involved", Biometrika 34(1-2), 28-35. doi:10.1093/biomet/34.1-2.28
+
+    N. A. Obuchowski (1997), "Nonparametric analysis of clustered ROC curve data", Biometrics 53(2),
+    567-578. doi:10.2307/2533958
 
     S. Holm (1979), "A simple sequentially rejective multiple test procedure", Scandinavian Journal
     of Statistics 6(2), 65-70.
@@ -257,6 +268,7 @@ def drift(
         weight=weight,
         count=count,
         missing=missing,
+        cluster=cluster,
     )
     return plan_windows(
         predictions,
@@ -324,7 +336,9 @@ def drift_table(windows: TimeWindows, options: DriftOptions) -> pl.DataFrame:
     known = np.flatnonzero(reference >= 0)
     others = known[reference[known] != known]
     a, b = (windows.estimates(rows) for rows in (others, reference[others]))
-    tests = welch_columns(a, b, options.hypothesis)
+    clusters = windows.clusters
+    shared = None if clusters is None else clusters.of_pairs(others, reference[others])
+    tests = welch_columns(a, b, options.hypothesis, shared)
     overlap = windows.overlap(others, reference[others])
     columns: dict[str, Any] = {}
     for name, result_name in TEST_COLUMNS.items():
@@ -332,14 +346,16 @@ def drift_table(windows: TimeWindows, options: DriftOptions) -> pl.DataFrame:
         columns[result_name] = scatter(values, others, n_windows)
     p_adjusted = adjust_p_values(columns["p_value"], windows.group, options.adjust)
     sizes = np.zeros(n_windows, np.int64)
-    sizes[others] = few_rows(np.minimum(a.n_pos, b.n_pos), np.minimum(a.n_neg, b.n_neg))
+    sizes[others] = few_rows(*least_sizes(a, b))
     sizes[np.isnan(columns["p_value"])] = 0  # without a test
-    test_note = pl.Series(
-        first_notes(
-            {"shared_rows": np.isin(all_rows, others[overlap]), "few_rows": sizes}
-        ).tolist(),
-        dtype=pl.String,
-    )
+    # Two windows with a variance can have a difference without one if they share all clusters.
+    constant = np.isnan(tests["p_value"]) & (a.variance > 0) & (b.variance > 0) & ~overlap
+    applies: dict[Note, NDArray[Any]] = {
+        "zero_variance": np.isin(all_rows, others[constant]),
+        "shared_rows": np.isin(all_rows, others[overlap]),
+        "few_rows": sizes,
+    }
+    test_note = pl.Series(first_notes(applies).tolist(), dtype=pl.String)
     note = windows.areas.get_column("note")
     note = note.zip_with(note.is_not_null(), test_note)
     reference_note = _reference_notes(windows.areas.get_column("note"), reference, options)

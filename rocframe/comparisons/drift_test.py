@@ -33,10 +33,11 @@ from rocframe.schemas.comparisons import DRIFT_TEST
 from rocframe.text import format_name, format_values
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from rocframe.areas.variance import ClassSizes
     from rocframe.frames import FrameT
     from rocframe.inference.p_values import Adjust
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
@@ -53,6 +54,7 @@ def drift_test(
     by: By = None,
     level: float = 0.95,
     adjust: Adjust | None = "holm",
+    cluster: Column | None = None,
     positive: object = None,
     weight: Column | None = None,
     count: Count = NOT_GIVEN,
@@ -92,6 +94,9 @@ def drift_test(
         tests: `"holm"` controls the probability of at least one false rejection. `"bh"` (Benjamini
         and Hochberg) controls the expected share of false rejections among all rejections. None: no
         adjustment.
+    cluster : str or Expr, default None
+        Column or expression that identifies clusters of dependent rows, such as all rows of one
+        user. Different clusters are assumed to be independent.
     positive : object, default None
         Value of `label` that is the positive class; all other values are negative. Required for
         labels that are not Boolean or 0/1.
@@ -117,7 +122,8 @@ def drift_test(
 
         - `homogeneity_p` (Float64) is the p-value of Cochran's test, and `cochran_q` (Float64) is
           the statistic of this test. `cochran_q` / `df` is compared with an F distribution with
-          `df` (Int64) and `df_denominator` (Float64) degrees of freedom.
+          `df` (Float64) and `df_denominator` (Float64) degrees of freedom. `df` is `n_windows` - 1,
+          or smaller if clusters are in several windows.
         - `trend_p` (Float64) is the p-value of the trend.
         - `homogeneity_p_adjusted` and `trend_p_adjusted` (Float64) are the adjusted p-values.
         - `slope` (Float64) is the change of the AUC per day for dates and times, and per unit for
@@ -128,7 +134,7 @@ def drift_test(
           sampling error. `between_sd` is 0 if the areas differ less than expected by chance.
         - `mean_auc` (Float64) is the weighted mean of the areas, and null if `n_windows` is 0.
         - `n_windows` (Int64) is the number of windows in the tests. Windows that lack a class or
-          have only one row of a class are left out.
+          have only one row or cluster of a class are left out.
         - `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of positives, of negatives, and
           of rows with a missing value, in all windows together.
         - `ci_level` (Float64) is `level`.
@@ -184,8 +190,11 @@ def drift_test(
     With many rows per window, Cochran's test finds changes that are too small to matter. Read
     `between_sd` and the differences in the table of `drift` to judge how large the changes are.
 
-    The tests assume that the rows of different windows are independent. Rows with a null in `over`
-    have no time, and are left out of the tests.
+    Without `cluster`, the tests assume that different rows are independent. With `cluster`, rows of
+    the same cluster can be dependent, in one window and in several windows. The tests then use
+    Obuchowski's variances and covariances, and Rao and Scott's correction of the statistic. If few
+    clusters are in many windows, the test of homogeneity rejects too rarely. Rows with a null in
+    `over` have no time, and are left out of the tests.
 
     References
     ----------
@@ -197,6 +206,13 @@ def drift_test(
 
     G. Knapp, J. Hartung (2003), "Improved tests for a random effects meta-regression with a single
     covariate", Statistics in Medicine 22(17), 2693-2710. doi:10.1002/sim.1482
+
+    N. A. Obuchowski (1997), "Nonparametric analysis of clustered ROC curve data", Biometrics 53(2),
+    567-578. doi:10.2307/2533958
+
+    J. N. K. Rao, A. J. Scott (1981), "The analysis of categorical data from complex sample surveys:
+    chi-squared tests for goodness of fit and independence in two-way tables", Journal of the
+    American Statistical Association 76(374), 221-230. doi:10.1080/01621459.1981.10477633
 
     Examples
     --------
@@ -229,6 +245,7 @@ def drift_test(
         weight=weight,
         count=count,
         missing=missing,
+        cluster=cluster,
     )
 
     def adjust_tests(table: pl.DataFrame) -> pl.DataFrame:
@@ -259,23 +276,40 @@ def drift_test_table(windows: TimeWindows, over: str, level: float) -> pl.DataFr
         ).astype(np.int64)
         for name in ROW_COUNTS
     }
-    class_rows = [windows.areas.get_column(name).to_numpy() for name in ("n_pos", "n_neg")]
-    usable = has_time & (class_rows[0] > 1) & (class_rows[1] > 1)
+    sizes = windows.sizes
+    usable = has_time & (sizes[0] > 1) & (sizes[1] > 1)
     starts = group_starts(windows.group, n_groups)
     names = np.array([format_name(text) for text in format_values(windows.window)], object)
     exclusions = exclusion_notes(names, usable | ~has_time, starts)
     group = windows.group[usable]
     variance, df_denominator = pooled_variance(
         [values[usable] for values in (windows.parts.of_pos, windows.parts.of_neg)],
-        [rows[usable] for rows in class_rows],
+        [size[usable] for size in sizes],
         group,
         n_groups,
+        None if windows.clusters is None else windows.clusters.group_sizes,
     )
+    correlations = None
+    if windows.clusters is not None:
+        # The pooled variance of a window has the same share of the covariance of both classes.
+        weight = sizes[0][usable] + sizes[1][usable]
+        total, of_pos, of_neg = (
+            np.bincount(group, weight * values[usable], n_groups) for values in windows.parts
+        )
+        with np.errstate(divide="ignore", invalid="ignore"):
+            variance *= np.maximum(total / (of_pos + of_neg), 0)[group]
+        correlations = windows.clusters.correlations(np.flatnonzero(usable), windows.group)
     # The variances of all windows of a group are 0, or none of them.
     no_variance = variance < ZERO_VARIANCE
     variance[no_variance] = 1
     zero_variance = np.bincount(group[no_variance], minlength=n_groups) > 0
-    estimates = Estimates(value=area[usable], variance=variance, group=group, n_groups=n_groups)
+    estimates = Estimates(
+        value=area[usable],
+        variance=variance,
+        group=group,
+        n_groups=n_groups,
+        correlations=correlations or {},
+    )
     tests = estimates.homogeneity(df_denominator)
     tests |= estimates.trend(_times(windows.window.filter(usable), group), level)
     applies = absent_classes(counts["n_pos"], counts["n_neg"]) | {"zero_variance": zero_variance}
@@ -296,11 +330,13 @@ def pooled_variance(
     rows: Sequence[NDArray[np.int64]],
     group: NDArray[np.int64],
     n_groups: int,
+    units: ClassSizes | None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the variance of the area of each window, and its degrees of freedom in each group.
 
-    `parts` are the parts of DeLong's variance of each window, and `rows` the numbers of rows: of
-    positives, of negatives. A part is the variance of the placement values of a class,
+    `parts` are the parts of the variance of each window, and `rows` the numbers of rows or clusters
+    in a window: of positives, of negatives. `units` are the numbers of clusters in a group, or
+    None. A part is the variance of the placement values of a class,
     divided by the number of rows of the class. These variances are pooled over the windows of a
     group, weighted by the number of rows minus 1. The degrees of freedom are Satterthwaite's.
     """
@@ -310,9 +346,11 @@ def pooled_variance(
 
     variance, summed, squares = np.zeros(len(group)), np.zeros(n_groups), np.zeros(n_groups)
     with np.errstate(divide="ignore", invalid="ignore"):
-        for part, n in zip(parts, rows, strict=True):
+        for i, (part, n) in enumerate(zip(parts, rows, strict=True)):
             df = total(n - 1)
             pooled = (total((n - 1) * n * part) / df)[group] / n
+            if units is not None:  # the same clusters can be in several windows
+                df = np.minimum(df, units[i] - 1)
             variance += pooled
             summed += total(pooled)
             squares += total(pooled) ** 2 / df
@@ -352,16 +390,49 @@ SQUARED_ROUNDING = 1e-24
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Estimates:
-    """Independent estimates with known variances; `group` is the group of each estimate."""
+    """Estimates with known variances; `group` is the group of each estimate.
+
+    `correlations` has the correlation matrix of the estimates of each group whose estimates are
+    not independent.
+    """
 
     value: NDArray[np.float64]
     variance: NDArray[np.float64]
     group: NDArray[np.int64]
     n_groups: int
+    correlations: Mapping[int, NDArray[np.float64]]
 
     def total(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the sum of `values` in each group."""
         return np.bincount(self.group, values, self.n_groups).astype(np.float64)
+
+    def moments(
+        self, weight: NDArray[np.float64], design: Sequence[NDArray[np.float64]]
+    ) -> tuple[NDArray[np.float64], ...]:
+        """Return the moments of the residual sum of squares of weighted least squares.
+
+        `design` are the columns of the model, and `weight` is at most 1 / variance; the rest of the
+        variance 1 / weight is independent. The first result is the expected sum, and the second the
+        number of degrees of freedom of its distribution: both are the number of estimates minus the
+        number of columns if the estimates are independent. The third is the ratio of the variance
+        of the last coefficient to that with independent estimates.
+        """
+        expected = (self.n - len(design)).astype(np.float64)
+        df, ratio = expected.copy(), np.ones(self.n_groups)
+        for group, correlation in self.correlations.items():
+            rows = slice(*np.searchsorted(self.group, [group, group + 1]))
+            root = np.sqrt(weight[rows])
+            sd = root * np.sqrt(self.variance[rows])
+            matrix = sd[:, None] * correlation * sd + np.diag(1 - sd**2)
+            columns = np.column_stack([root * column[rows] for column in design])
+            if expected[group] <= 0 or not np.isfinite(columns).all():
+                continue
+            q = np.linalg.qr(columns)[0]
+            residual = matrix - q @ (q.T @ matrix)
+            trace = np.trace(residual)
+            expected[group], df[group] = trace, trace**2 / (residual * residual.T).sum()
+            ratio[group] = q[:, -1] @ matrix @ q[:, -1]
+        return expected, df, ratio
 
     @property
     def n(self) -> NDArray[np.int64]:
@@ -384,11 +455,13 @@ class Estimates:
 
         weight = 1 / self.variance
         q = self.total(weight * (self.value - self.mean[self.group]) ** 2)
+        expected, df, _ = self.moments(weight, [np.ones(len(weight))])
         with np.errstate(divide="ignore", invalid="ignore"):
             scale = self.total(weight) - self.total(weight**2) / self.total(weight)
-            between = np.sqrt(np.maximum(q - (self.n - 1), 0) / scale)
+            between = np.sqrt(np.maximum(q - expected, 0) / scale)
+            q *= np.where(df == expected, 1, df / expected)
         known = self.n > 1
-        df = np.where(known, self.n - 1.0, np.nan)
+        df = np.where(known, df, np.nan)
         return {
             "cochran_q": np.where(known, q, np.nan),
             "df": df,
@@ -405,20 +478,22 @@ class Estimates:
         from scipy.special import stdtrit
 
         weight = 1 / self.variance
-        df: NDArray[np.float64] = (self.n - 2).astype(np.float64)
+        design = np.ones(len(weight)), time
+        expected, _, _ = self.moments(weight, design)
         with np.errstate(divide="ignore", invalid="ignore"):
             residual, _, spread, centered = self._line(time, weight)
             q = self.total(weight * residual**2)
             # The trace of (X'WX)^-1 X'W^2 X, for an intercept and the centered time.
             trace = self.total(weight**2) / self.total(weight)
             trace += self.total((weight * centered) ** 2) / spread
-            between = np.maximum(q - df, 0) / (self.total(weight) - trace)
+            between = np.maximum(q - expected, 0) / (self.total(weight) - trace)
             weight = 1 / (self.variance + between[self.group])
+            expected, df, ratio = self.moments(weight, design)
             residual, slope, spread, _ = self._line(time, weight)
             squares = self.total(weight * residual**2)
             size = self.total(weight * np.maximum(self.value**2, 1))
             known = (df > 0) & (squares > SQUARED_ROUNDING * size)
-            se = np.sqrt(squares / df / spread)
+            se = np.sqrt(squares / expected * ratio / spread)
             slope, se = np.where(known, slope, np.nan), np.where(known, se, np.nan)
             half = stdtrit(df, (1 + level) / 2) * se
             p_value = normal_p_value(slope / se, "two-sided", df)

@@ -75,8 +75,8 @@ def gate(
 
     If the new model is worse by the margin or more in some groups, the probability that at least
     one of these groups passes is at most about 1 - `level` for the default test of the AUC. This
-    probability can be higher for other metrics and methods; see Notes. The command `rocframe gate`
-    makes the same decision.
+    probability can be higher for other metrics and methods, and for many groups with fewer than
+    about 10 rows of a class; see Notes. The command `rocframe gate` makes the same decision.
 
     Parameters
     ----------

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from rocframe.areas.auc import auc_table
+from rocframe.areas.variance import cluster_parts
 from rocframe.comparisons.unpaired import UnpairedEstimates
 from rocframe.errors import (
     AmbiguousCountError,
@@ -25,7 +26,7 @@ from rocframe.inference.confidence import Confidence
 from rocframe.inputs.node import plan_bound_table
 from rocframe.inputs.roles import bind_roles
 from rocframe.inputs.score_cells import SCORE_WIDTH
-from rocframe.kernel.groups import is_run_start
+from rocframe.kernel.groups import is_run_start, scale_weights
 from rocframe.options import NOT_GIVEN, parse_names, to_list
 from rocframe.schemas.columns import WINDOW, WINDOW_COLUMNS, WINDOW_END
 from rocframe.text import format_list
@@ -34,8 +35,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
+    from scipy.sparse import csr_array
 
-    from rocframe.areas.variance import VarianceParts
+    from rocframe.areas.auc import AucTable
+    from rocframe.areas.variance import ClassSizes, VarianceParts
     from rocframe.frames import FrameT
     from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import BoundRoles, Roles
@@ -157,19 +160,8 @@ def _add_reference(
         [part.with_columns(pl.lit(value).alias("reference")) for value, part in parts.items()],
         how="diagonal_relaxed",
     )
-    of_predictions, of_reference = (
-        part.collect_schema()[private["label"]] for part in parts.values()
-    )
-    # `concat` would convert numbers and times to text, and times to numbers.
-    can_be_equal = _label_kind(of_predictions) == _label_kind(of_reference)
-    try:
-        both.collect_schema()
-    except pl.exceptions.SchemaError:
-        can_be_equal = False
-    if not can_be_equal:
-        hint = f"In the predictions, it has type {of_predictions}. Cast one of the two columns."
-        name = bound.names["label"]
-        raise ColumnTypeError.of_table("reference", name, of_reference, hint)
+    for role in {"label", "cluster"} & private.keys():
+        _check_types(parts, private[role], bound.names[role])
     return both, replace(
         bound,
         by=(*bound.by, "reference"),
@@ -180,8 +172,26 @@ def _add_reference(
     )
 
 
-def _label_kind(dtype: pl.DataType) -> str:
-    """Return the kind of labels of this type; labels of two kinds are never equal."""
+def _check_types(parts: Mapping[bool, pl.LazyFrame], private: str, name: str) -> None:
+    """Raise an error if values of the predictions and of the reference can never be equal.
+
+    `parts` are the predictions (False) and the reference (True), with the column `private`.
+    """
+    values = [parts[is_reference].select(private) for is_reference in (False, True)]
+    of_predictions, of_reference = (each.collect_schema()[private] for each in values)
+    # `concat` would convert numbers and times to text, and times to numbers.
+    can_be_equal = _kind_of_values(of_predictions) == _kind_of_values(of_reference)
+    try:
+        pl.concat(values, how="diagonal_relaxed").collect_schema()
+    except pl.exceptions.SchemaError:
+        can_be_equal = False
+    if not can_be_equal:
+        hint = f"In the predictions, it has type {of_predictions}. Cast one of the two columns."
+        raise ColumnTypeError.of_table("reference", name, of_reference, hint)
+
+
+def _kind_of_values(dtype: pl.DataType) -> str:
+    """Return the kind of values of this type; values of two kinds are never equal."""
     if dtype == pl.String or isinstance(dtype, pl.Categorical | pl.Enum):
         return "text"
     return "time" if dtype.is_temporal() else "other"
@@ -192,10 +202,10 @@ class TimeWindows:
     """The windows of all groups, sorted by group and time, with their areas.
 
     `areas` is the table of `auc`, with one row per window, and `window_keys` are its key columns.
-    `variance` is DeLong's variance of the area, and `parts` has its two parts: of
-    positives, of negatives. `group` is the number of the group of each window,
-    and `keys` are the keys of the groups. `window` is the column of the windows. If the reference
-    is a table, each of its groups is one row without a window, for which `is_reference` is True.
+    `variance` is the variance of the area, and `parts` has the parts of positives and of negatives.
+    `group` is the number of the group of each window, and `keys` are the keys of the groups.
+    `clusters` is None without clusters. `window` is the column of the windows. If the reference is
+    a table, each of its groups is one row without a window, for which `is_reference` is True.
     `start` and `end` are integers in the order of time: window i overlaps window j of the same
     group if `start[i] < end[j]` and `start[j] < end[i]`.
     """
@@ -206,6 +216,7 @@ class TimeWindows:
     parts: VarianceParts
     keys: pl.DataFrame
     group: NDArray[np.int64]
+    clusters: WindowClusters | None
     window: pl.Series
     is_reference: NDArray[np.bool_]
     start: NDArray[np.int64]
@@ -222,7 +233,8 @@ class TimeWindows:
         names = cases.keys.columns
         flag = names.pop() if has_reference else None
         n_by = len(parse_names(roles.by))
-        areas, parts = auc_table(cases, None, Confidence.parse("logit_delong", level))
+        result = auc_table(cases, None, Confidence.parse("logit_delong", level))
+        areas, parts = result.table, result.parts
         assert parts is not None
         windows = areas.select(names)
         if n_by:
@@ -254,6 +266,7 @@ class TimeWindows:
             parts=parts,
             keys=keys,
             group=group,
+            clusters=WindowClusters.from_areas(result, cases, group),
             window=window,
             is_reference=(
                 np.zeros(windows.height, bool)
@@ -269,9 +282,17 @@ class TimeWindows:
         """The area of each window; NaN if it is undefined."""
         return self.areas.get_column("auc").fill_null(np.nan).to_numpy()
 
-    def estimates(self, rows: NDArray[np.int64]) -> UnpairedEstimates:
-        """Return the areas of the windows `rows` with their variances and numbers of rows."""
+    @property
+    def sizes(self) -> ClassSizes:
+        """The numbers of positives and negatives of each window, or of clusters with them."""
+        if self.clusters is not None:
+            return self.clusters.sizes
         n_pos, n_neg = (self.areas.get_column(name).to_numpy() for name in ("n_pos", "n_neg"))
+        return n_pos, n_neg
+
+    def estimates(self, rows: NDArray[np.int64]) -> UnpairedEstimates:
+        """Return the areas of the windows `rows` with their variances and `sizes`."""
+        n_pos, n_neg = self.sizes
         return UnpairedEstimates(
             groups=rows,
             value=self.value[rows],
@@ -321,6 +342,91 @@ class TimeWindows:
         same_group = (position >= 0) & (self.group[result] == self.group)
         has_time = self.window.is_not_null().to_numpy()
         return np.where(same_group & has_time, result, -1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class WindowClusters:
+    """The clusters of the windows, and the covariances of the areas of windows of a group.
+
+    `sizes` are the numbers of clusters with positives and with negatives of each window, and
+    `group_sizes` those of each group. `covariance` is a matrix with the covariance of the areas of
+    each two windows, and `shared` a matrix with the numbers of clusters that are in both windows.
+    Windows of different groups share no clusters.
+    """
+
+    sizes: ClassSizes
+    group_sizes: ClassSizes
+    covariance: csr_array
+    shared: csr_array
+
+    @classmethod
+    def from_areas(
+        cls, areas: AucTable, cases: Cases, group: NDArray[np.int64]
+    ) -> WindowClusters | None:
+        """Return the clusters of the windows; `group` is the group of each window."""
+        from scipy.sparse import csr_array
+
+        clusters, n_groups = areas.clusters, int(group.max(initial=-1)) + 1
+        if clusters is None:
+            return None
+        n_codes = int(clusters.number.max(initial=0)) + 1
+        codes = group[clusters.group] * n_codes + clusters.number
+        codes, row = np.unique(codes, return_inverse=True)
+        shape = len(codes), clusters.groups
+
+        def matrix(values: NDArray[Any]) -> csr_array:
+            return csr_array((values, (row, clusters.group)), shape=shape)
+
+        parts = cluster_parts(clusters, areas.scan, scale_weights(cases).weight)
+        pos, neg, pos_of_both, neg_of_both = map(matrix, parts)
+        both, present = pos_of_both.T @ neg_of_both, matrix(np.ones(len(row)))
+        group_sizes = []
+        for cluster in clusters.cluster:
+            in_class = np.zeros(len(codes), bool)
+            in_class[row[cluster]] = True
+            group_sizes.append(np.bincount(codes[in_class] // n_codes, minlength=n_groups))
+        return cls(
+            sizes=clusters.sizes[:2],
+            group_sizes=(group_sizes[0], group_sizes[1]),
+            covariance=(pos.T @ pos + neg.T @ neg + both + both.T).tocsr(),
+            shared=(present.T @ present).tocsr(),
+        )
+
+    def of_pairs(
+        self, a: NDArray[np.int64], b: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Return the covariances of the windows `a` and `b`, and their numbers of clusters."""
+        in_window = self.shared.diagonal()
+        covariance, in_both = (_elements(matrix, a, b) for matrix in (self.covariance, self.shared))
+        return covariance, (in_window[a] + in_window[b] - in_both).astype(np.int64)
+
+    def correlations(
+        self, windows: NDArray[np.int64], group: NDArray[np.int64]
+    ) -> dict[int, NDArray[np.float64]]:
+        """Return the correlation matrix of the areas of each group whose windows share clusters.
+
+        `windows` are the windows of the matrices, and `group` is the group of each window.
+        """
+        pairs = self.shared.tocoo()
+        is_used = np.isin(pairs.row, windows) & np.isin(pairs.col, windows)
+        result = {}
+        for one in np.unique(group[pairs.row[is_used & (pairs.row != pairs.col)]]).tolist():
+            rows = windows[group[windows] == one]
+            matrix = self.covariance[rows][:, rows].toarray()
+            sd = np.sqrt(matrix.diagonal())
+            scale = np.outer(sd, sd)
+            result[one] = np.divide(matrix, scale, out=np.zeros_like(matrix), where=scale > 0)
+            np.fill_diagonal(result[one], 1)
+        return result
+
+
+def _elements(
+    matrix: csr_array, rows: NDArray[np.int64], columns: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the elements of a sparse matrix at pairs of positions."""
+    elements = matrix[rows, columns]
+    result: NDArray[np.float64] = np.asarray(getattr(elements, "toarray", lambda: elements)())
+    return result.ravel()
 
 
 NO_TIME = np.iinfo(np.int64).min  # start and end of windows without a time

@@ -15,7 +15,7 @@ import numpy as np
 
 from rocframe.areas.pairs import count_pairs
 from rocframe.areas.partial import partial_variance
-from rocframe.areas.variance import delong_variance_parts
+from rocframe.areas.variance import ZERO_VARIANCE, delong_variance_parts, limit_df
 from rocframe.comparisons.hypothesis import difference_columns
 from rocframe.frames import find_keys
 from rocframe.inference.notes import absent_classes, few_rows, first_notes
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from rocframe.areas.variance import ClassSizes
     from rocframe.comparisons.hypothesis import Hypothesis, Quantity
     from rocframe.inference.notes import Note
     from rocframe.inputs.cases import Cases
@@ -54,7 +55,7 @@ def unpaired_tests(
         )
         a, b = (estimates.select(own) for estimates, own in zip((a, b), positions, strict=True))
         absent_a, absent_b = (absent_classes(model.n_pos, model.n_neg) for model in (a, b))
-        n_pos, n_neg = np.minimum(a.n_pos, b.n_pos), np.minimum(a.n_neg, b.n_neg)
+        n_pos, n_neg = least_sizes(a, b)
         applies: dict[Note, NDArray[Any]] = {
             **{note: absent_a[note] | absent_b[note] for note in absent_a},
             "one_positive": (a.n_pos == 1) | (b.n_pos == 1),
@@ -74,14 +75,29 @@ def unpaired_tests(
 
 
 def welch_columns(
-    a: UnpairedEstimates, b: UnpairedEstimates, hypothesis: Hypothesis
+    a: UnpairedEstimates,
+    b: UnpairedEstimates,
+    hypothesis: Hypothesis,
+    shared: tuple[NDArray[np.float64], NDArray[np.int64]] | None = None,
 ) -> dict[str, NDArray[np.float64]]:
-    """Return the columns of `difference_columns` for the estimates of two independent samples.
+    """Return the columns of `difference_columns` for the estimates of two samples.
 
-    The test is a t test with Welch's degrees of freedom.
+    The test is a t test with Welch's degrees of freedom. `shared` are the covariances of the
+    estimates and the numbers of clusters of both samples, or None if the samples are independent.
     """
     variance, df = welch_variance(a, b)
+    if shared is not None:
+        covariance, n = shared
+        variance = variance - 2 * covariance
+        variance[variance < ZERO_VARIANCE] = 0
+        with np.errstate(divide="ignore", invalid="ignore"):
+            df = limit_df(variance**2 / (a.spread + b.spread), least_sizes(a, b), n)
     return difference_columns(hypothesis, (a.value, b.value), variance, df)
+
+
+def least_sizes(a: UnpairedEstimates, b: UnpairedEstimates) -> ClassSizes:
+    """Return the smaller number of positives, and of negatives, of two samples."""
+    return np.minimum(a.n_pos, b.n_pos), np.minimum(a.n_neg, b.n_neg)
 
 
 def welch_variance(
@@ -96,10 +112,11 @@ def welch_variance(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class UnpairedEstimates:
-    """The estimates of one model, their variances and the numbers of rows, for each group.
+    """The estimates of one model, their variances and numbers of rows or clusters, by group.
 
     `spread` is the sum of v²/(n - 1) over the independent parts v of the variance, where n is the
-    number of rows from which v is estimated. The degrees of freedom are variance² / spread.
+    number of rows or clusters from which v is estimated. The degrees of freedom are variance² /
+    spread.
     """
 
     groups: NDArray[np.int64]

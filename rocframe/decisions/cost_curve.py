@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
+import polars as pl
 
 from rocframe.curves.convex_hull import hull_vertices
 from rocframe.curves.locate import round_values
@@ -29,7 +30,6 @@ from rocframe.schemas.decisions import COST_CURVE, COST_CURVE_ACROSS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import polars as pl
     from numpy.typing import NDArray
 
     from rocframe.curves.table import Curves
@@ -68,7 +68,8 @@ def cost_curve(
         values, the envelope is a straight line. `"vertices"` is not available with `across`.
     across : str, default None
         Group column whose curves are compared, such as `"model"`. The result is the envelope of all
-        these curves. The last column contains the name of the best curve in each row.
+        these curves. The last column contains the name of the best curve in each row, or null if no
+        curve has a lower cost than both trivial classifiers.
     by : str or sequence of str, default None
         Group columns. By default, all columns left of `threshold`.
 
@@ -99,7 +100,8 @@ def cost_curve(
         `no_rows`, `no_positives`, `no_negatives`, `one_positive` or `one_negative`. With `across`,
         curves that lack a class are left out if another curve of the group has both classes. If
         several curves have the lowest cost, the last column contains the first of their names in
-        sort order.
+        sort order. If the lowest cost is `trivial_cost`, the last column is null, and `fpr`, `fnr`
+        and `threshold` are those of the trivial classifier.
 
     Raises
     ------
@@ -408,11 +410,21 @@ def common_envelope_table(
     second_cost = np.where(second_lowest == lowest, best_cost, second_cost)
     second_cost = np.where(np.isinf(second_lowest), np.nan, second_cost).ravel()
     point = (best * n_points + np.arange(n_points)).ravel()
-    columns = {
-        **{name: values[point] for name, values in envelopes.columns.items()},
+    columns: dict[str, Any] = {name: values[point] for name, values in envelopes.columns.items()}
+    expected, trivial = (
+        round_values(columns[name], (0, 1)) for name in ("expected_cost", "trivial_cost")
+    )
+    predicts_none = columns["probability_cost"] <= 1 - columns["probability_cost"]
+    end = np.where(predicts_none, curves.starts[best.ravel()], curves.starts[best.ravel() + 1] - 1)
+    ends = {"fpr": ~predicts_none, "fnr": predicts_none, THRESHOLD: curves.columns[THRESHOLD][end]}
+    for name, values in ends.items():
+        columns[name] = np.where(expected == trivial, values, columns[name])
+    columns |= {
         "second_cost": second_cost,
         "cost_difference": second_cost - best_cost.ravel(),
         "note": envelopes.note[point].tolist(),
     }
     table = build_table(keys, columns, schema, rows=np.repeat(np.arange(keys.height), n_points))
-    return table.with_columns(take_rows(curves.keys, best.ravel()).get_column(across))
+    # A curve is the best one only if its cost is below that of the trivial classifiers.
+    curve = pl.Series(best.ravel()).set(pl.Series(expected >= trivial), None)
+    return table.with_columns(take_rows(curves.keys, curve).get_column(across))

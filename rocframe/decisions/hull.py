@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import polars as pl
 
 from rocframe.curves.convex_hull import (
     HULL_ROUNDING,
@@ -35,7 +36,6 @@ from rocframe.options import check_group_column, public
 from rocframe.schemas.decisions import HULL_COLUMNS
 
 if TYPE_CHECKING:
-    import polars as pl
     from numpy.typing import NDArray
 
     from rocframe.curves.table import Curves
@@ -87,9 +87,11 @@ def hull(curves: FrameT, /, *, across: str | None = None, by: By = None) -> Fram
         `no_positives`, `no_negatives`, `one_positive` or `one_negative`.
 
         With `across="model"`, the column `model` is the model that has the vertex. If several
-        models have the same vertex, such as (0, 0), the column contains the first of their names in
-        sort order. A model that is not in this column is not needed for any costs: another model is
-        at least as good.
+        models have the same vertex, the column contains the first of their names in sort order. The
+        first and the last vertex are trivial classifiers, which predict all scored rows as negative
+        or as positive. They need no model, so the column is null. A model that is not in this
+        column is not needed for any costs: another model or a trivial classifier is at least as
+        good.
 
     Raises
     ------
@@ -210,7 +212,10 @@ def hull_table(curves: Curves, by: tuple[str, ...], across: str | None) -> pl.Da
     hulls = common_hulls(curves, by, across)
     columns = optimal_ranges(curves, hulls)
     note = hulls.note[hulls.group].tolist()
-    last = [] if across is None else [take_rows(curves.keys, hulls.curve).get_column(across)]
+    last = []
+    if across is not None:
+        curve = pl.Series(hulls.curve).set(pl.Series(is_trivial(curves, hulls)), None)
+        last = [take_rows(curves.keys, curve).get_column(across)]
     return take_rows(hulls.keys, hulls.group).with_columns(
         *curves.take(hulls.row),
         *(
@@ -219,6 +224,13 @@ def hull_table(curves: Curves, by: tuple[str, ...], across: str | None) -> pl.Da
         ),
         *last,
     )
+
+
+def is_trivial(curves: Curves, hulls: CommonHulls) -> NDArray[np.bool_]:
+    """Return whether each vertex predicts all scored rows as negative, or all as positive."""
+    first, end = curves.starts[hulls.curve], curves.starts[hulls.curve + 1]
+    trivial: NDArray[np.bool_] = (hulls.row == first) | (hulls.row == end - 1)
+    return trivial
 
 
 def common_hulls(curves: Curves, by: tuple[str, ...], across: str | None) -> CommonHulls:

@@ -42,6 +42,7 @@ Note = Literal[
     "few_rows",
     "reference",
     "redrawn",
+    "merged",
     "unmatched",
     "left_out",
     "lacks_rows",

@@ -26,8 +26,12 @@ from rocframe.kernel.interpolate import interpolate_in_groups
 from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.kernel.threads import run_parallel, split_rows
 from rocframe.options import public
-from rocframe.probabilities.fit_calibration import PARAMETERS, PROBABILITY_METHODS, probability_hint
-from rocframe.probabilities.losses import log_losses, log_odds
+from rocframe.probabilities.fit_calibration import (
+    PARAMETERS,
+    PROBABILITY_METHODS,
+    logistic_probabilities,
+    probability_hint,
+)
 from rocframe.schemas.calibration import FIT
 from rocframe.schemas.columns import MODEL
 from rocframe.text import format_key, format_list
@@ -88,8 +92,10 @@ def apply_calibration(predictions: FrameT, /, score: Scores, fit: pl.DataFrame) 
     Notes
     -----
     Within a group, a higher score never has a lower calibrated score. Different scores can have the
-    same calibrated score, in particular with isotonic regression. The AUC does not change if
-    different scores always have different calibrated scores.
+    same calibrated score, in particular with isotonic regression, and with all methods if
+    probabilities are so near to 0 or 1 that they are the same number in Float64 (see the note
+    `merged` of `fit_calibration`). The AUC does not change if different scores always have
+    different calibrated scores.
 
     Examples
     --------
@@ -313,22 +319,6 @@ class ScoreFunctions:
                     self.score, self.probability, first, last, score[rows]
                 )
             else:
-                result[rows] = self._logistic(method, score[rows], group[rows])
+                parameters = self.parameters[group[rows]]
+                result[rows] = logistic_probabilities(method, score[rows], parameters)
         return result
-
-    def _logistic(
-        self, method: str, score: NDArray[np.float64], group: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
-        """Return the probabilities of scores by a logistic function with fitted parameters."""
-        from scipy.special import expit
-
-        intercept, slope, complement = self.parameters[group].T
-        if method == "platt":
-            logits = intercept + slope * score
-        elif method == "beta":
-            of_positive, of_negative = log_losses(score)
-            logits = intercept - slope * of_positive + complement * of_negative
-        else:
-            logits = intercept + slope * log_odds(score)
-        probability: NDArray[np.float64] = expit(logits)
-        return probability

@@ -148,7 +148,9 @@ def fit_calibration(
         `probability` and the parameters are null. `note` (String) is null, or the reason:
         `no_rows`, `no_positives`, `no_negatives`, `zero_variance` if all scores are equal,
         `no_solution` if the parameters are not finite or not unique, or `negative_slope` if the
-        fitted probability does not increase with the score.
+        fitted probability does not increase with the score. `merged:305` means that 305 of the
+        different scores get the same probability as the next lower score, because Float64 has no
+        number between the two probabilities. `"isotonic"` does not have this note.
 
     Raises
     ------
@@ -385,9 +387,48 @@ def _fit_parameters(cases: Cases, method: FitMethod, *, smooth: bool) -> FittedF
             "negative_slope": falls,
         }
     )
-    parameters[np.array([note is not None for note in notes], bool)] = np.nan
+    has_reason = np.array([note is not None for note in notes], bool)
+    parameters[has_reason] = np.nan
+    merged = first_notes({"merged": _merged_scores(scan, method, parameters)})
+    notes = np.where(has_reason, notes, merged)
     columns = dict(zip(PARAMETERS, parameters.T, strict=True))
     return FittedFunctions(scan.rows.keys, np.arange(len(notes)), columns, _totals(scan, notes))
+
+
+def logistic_probabilities(
+    method: str, score: NDArray[np.float64], parameters: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the probabilities of scores; `parameters` has the `PARAMETERS` of each score."""
+    from scipy.special import expit
+
+    intercept, slope, complement = parameters.T
+    if method == "platt":
+        logits = intercept + slope * score
+    elif method == "beta":
+        of_positive, of_negative = log_losses(score)
+        logits = intercept - slope * of_positive + complement * of_negative
+    else:
+        logits = intercept + slope * log_odds(score)
+    probability: NDArray[np.float64] = expit(logits)
+    return probability
+
+
+def _merged_scores(
+    scan: Scan, method: FitMethod, parameters: NDArray[np.float64]
+) -> NDArray[np.int64]:
+    """Return how many scores of each group have the same probability as the next lower score."""
+
+    def block_values(block: Block) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        scores = scan.codec.decode(block.codes).astype(np.float64)
+        group = block.of_steps(np.arange(len(parameters)))
+        return group, logistic_probabilities(method, scores, parameters[group])
+
+    n_groups, blocks = len(parameters), scan.map(block_values)
+    if not blocks:
+        return np.zeros(n_groups, np.int64)
+    group, probability = (np.concatenate(values) for values in zip(*blocks, strict=True))
+    merged = (group[1:] == group[:-1]) & (probability[1:] == probability[:-1])
+    return np.bincount(group[1:][merged], minlength=n_groups)
 
 
 def _score_ranges(scan: Scan) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -22,7 +22,8 @@ from rocframe.reports.offline_script import (
 from rocframe.text import format_list
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
+    from types import ModuleType
 
 
 # The options of each format, by suffix.
@@ -49,6 +50,10 @@ CHART_PAGE = """<!doctype html>
 </body>
 </html>
 """
+
+FONT_SAMPLE = """<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20">
+<text y="15" font-size="15" font-family="{font}">{text}</text>
+</svg>"""
 
 DRAW_CALL = "window.rocframe&&rocframe.draw()"
 
@@ -95,7 +100,8 @@ def save_chart(
         If vl-convert is not installed and the suffix is not `.json`.
     OptionValueError
         If `chart` is not an Altair chart, if `scale` or `ppi` is not a number in its range, or if
-        one of them is given for a format to which it does not apply.
+        one of them is given for a format to which it does not apply. This error is also raised if a
+        font of a `.png` or `.pdf` file is not installed, because the file would have no text.
 
     Examples
     --------
@@ -145,9 +151,40 @@ def _file_content(chart: alt.TopLevelMixin, suffix: str, options: Mapping[str, A
         policy = content_policy(bundle_script(), DRAW_CALL)
         page = CHART_PAGE.format(policy=policy, title=title, fragment=chart_fragment(chart))
         return page.encode()
+    if suffix != ".svg":  # SVG images contain the text and the name of the font
+        _check_fonts(spec, library)
     convert = getattr(library, f"vegalite_to_{suffix[1:]}")
     content: bytes | str = convert(spec, **options)
     return content.encode() if isinstance(content, str) else content
+
+
+def _check_fonts(spec: Mapping[str, Any], library: ModuleType) -> None:
+    """Raise an error if no font of a list of fonts is installed: images would have no text."""
+    for font in dict.fromkeys(_fonts(spec)):
+        images = (
+            library.svg_to_png(FONT_SAMPLE.format(font=escape(font), text=text)) for text in "M "
+        )
+        if len(set(images)) == 1:
+            raise OptionValueError.compose(
+                "font",
+                font,
+                "the font is not installed, so the image would have no text",
+                f'Install it, or name another font for this case: font="{font}, sans-serif". SVG '
+                "and HTML files use the fonts of the reader.",
+            )
+
+
+def _fonts(part: Any) -> Iterator[str]:
+    """Yield the values of all options of fonts in a specification, without its data."""
+    if isinstance(part, list):
+        for one in part:
+            yield from _fonts(one)
+    elif isinstance(part, dict):
+        for name, value in part.items():
+            if name.lower().endswith("font") and isinstance(value, str):
+                yield value
+            elif name not in {"data", "datasets"}:
+                yield from _fonts(value)
 
 
 @public

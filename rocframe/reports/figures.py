@@ -13,16 +13,16 @@ from rocframe.charts.dashboard.dashboard import dashboard
 from rocframe.charts.dashboard.data import MAX_CURVES
 from rocframe.charts.labels import distinct_labels, short_name
 from rocframe.charts.style import CHANCE_STROKE
+from rocframe.decisions.costs import ErrorCosts
 from rocframe.frames import column, find_keys, key_starts, number_keys, select_keys, take_rows
 from rocframe.rates import CONFUSION
-from rocframe.reports.colors import with_page_colors
+from rocframe.reports.colors import PAGE_STYLE, with_page_colors
 from rocframe.reports.export import chart_spec, text_alternative
 from rocframe.reports.report_tables import first_rows, group_columns
 from rocframe.reports.text_tables import interval_title
 from rocframe.schemas.averages import curve_average_of
 from rocframe.schemas.columns import MODEL, THRESHOLD
-from rocframe.schemas.recognition import table_of
-from rocframe.text import format_count, format_name, join_names
+from rocframe.text import format_count, format_name, format_values, join_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -306,29 +306,24 @@ def _without_limits(averages: pl.DataFrame) -> pl.DataFrame:
     return averages.with_columns(pl.lit(None, pl.Float64).alias(name) for name in limits)
 
 
-def table_figure(table: pl.DataFrame | None) -> Figure | None:
-    """Return the figure of a table that has no curves; None if it has no rows or no chart."""
-    if table is None or table.is_empty() or table_of(table.columns).type.drawing is None:
-        return None
-    return Figure(spec=with_page_colors(_package_spec(chart(table))), name=None)
+def time_figure(tables: ReportTables, selection: CurveSelection) -> Figure | None:
+    """Return the figure of the areas over time; None without a group column of dates or times.
 
-
-def areas_figure(tables: ReportTables, selection: CurveSelection) -> Figure | None:
-    """Return the figure of the areas of all groups.
-
-    If there are more than MAX_DRAWN_CURVES groups, it shows the mean areas. If there are no means
-    or too many, it shows only the groups whose curves are drawn.
+    If there are more than MAX_DRAWN_CURVES groups, it shows the mean areas, or only the groups
+    whose curves are drawn.
     """
-    areas = tables.areas
-    if areas.height <= MAX_DRAWN_CURVES:
-        return table_figure(areas)
-    table = areas if tables.mean_areas is None else tables.mean_areas
-    if table.height > MAX_DRAWN_CURVES and selection.n_drawn:
-        groups = pl.concat([part for _, part in selection.panels])
-        # If areas are drawn over time, all times of the drawn groups are shown.
-        keys = [key for key in group_columns(groups) if not groups.schema[key].is_temporal()]
-        table = rows_of_groups(table, groups.select(*map(column, keys), "auc"))
-    return table_figure(table)
+    areas, keys = tables.areas, group_columns(tables.areas)
+    if not any(areas.schema[key].is_temporal() for key in keys):
+        return None
+    if areas.height > MAX_DRAWN_CURVES:
+        areas = areas if tables.mean_areas is None else tables.mean_areas
+        if areas.height > MAX_DRAWN_CURVES and selection.n_drawn:
+            groups = pl.concat([part for _, part in selection.panels])
+            keys = [key for key in group_columns(groups) if not groups.schema[key].is_temporal()]
+            areas = rows_of_groups(areas, groups.select(*map(column, keys), "auc"))
+    if areas.is_empty():
+        return None
+    return Figure(spec=with_page_colors(_package_spec(chart(areas))), name=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -361,6 +356,15 @@ class CurveSelection:
             return []
         values, _ = number_keys(pl.concat([groups for _, groups in self.panels]), [self.color])
         return distinct_labels(values.get_column(self.color))
+
+    @property
+    def model_colors(self) -> dict[str, int]:
+        """The number of the color of each model, if models have the same color in all charts."""
+        labels = self.color_values
+        if self.color != MODEL or not 1 < len(labels) <= len(PAGE_STYLE.colors):
+            return {}
+        values, _ = number_keys(pl.concat([groups for _, groups in self.panels]), [MODEL])
+        return {text: i for i, text in enumerate(format_values(values.get_column(MODEL)))}
 
     def note(self, file: str | None) -> str:
         """Return sentences about curves that are not drawn, or an empty text.
@@ -516,24 +520,40 @@ class DashboardSection:
 
 
 def dashboard_section(
-    curves: GroupedCurves, selection: CurveSelection, calibration: pl.DataFrame | None = None
+    curves: GroupedCurves,
+    selection: CurveSelection,
+    calibration: pl.DataFrame | None = None,
+    *,
+    costs: Mapping[str, float] | None = None,
+    prevalence: float | None = None,
 ) -> DashboardSection:
     """Return the dashboard of up to `MAX_CURVES` groups.
 
     `curves` has one curve per group, and `calibration` the calibration curves of some groups, or
-    None. If the page shows means, the curves of a group are those of the pooled rows of all
-    averaged curves.
+    None. Initially, the dashboard has the costs and the prevalence of the report. If the page shows
+    means, the curves of a group are those of the pooled rows of all averaged curves.
     """
     groups, note = _dashboard_groups(selection)
     if groups.is_empty():
         return DashboardSection(figure=None, text=EMPTY_DASHBOARD)
     rows = curves.of_groups(groups)
     rates = None if calibration is None else _calibration_of_groups(calibration, groups)
-    spec = _package_spec(dashboard(rows, color=selection.color, calibration=rates))
+    errors = None if costs is None else ErrorCosts.parse(costs)
+    board = dashboard(
+        rows,
+        color=selection.color,
+        calibration=rates,
+        # The dashboard varies the ratio of both costs, which must not be 0.
+        costs={"fp": float(errors.fp), "fn": float(errors.fn)} if errors and all(errors) else None,
+        prevalence=prevalence,
+    )
+    spec = _package_spec(board)
     spec = with_page_colors(spec, selection.color_values)
     subtitle = spec.pop("title").get("subtitle", [])  # the page shows this title as text
     pooled = (
-        [] if selection.averaged is None else [f"Pooled over {format_name(selection.averaged)}."]
+        []
+        if selection.averaged is None
+        else [f"The curves and AUCs are pooled over {format_name(selection.averaged)}."]
     )
     text = [*pooled, note, *(f"{line}." for line in subtitle)]
     return DashboardSection(figure=Figure(spec=spec, name=None), text=" ".join(filter(None, text)))

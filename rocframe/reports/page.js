@@ -22,17 +22,13 @@
     return spec;
   }
 
-  // Fit legends and the names of lines to the width. If there are several charts of one kind, their
+  // Fit legends to the width. If there are several charts of one kind, their
   // title is in the heading.
   function adapt(spec, room, many) {
-    const legend = spec.encoding?.color?.legend, names = spec.encoding?.y?.axis;
+    const legend = spec.encoding?.color?.legend;
     if (legend) {
       legend.labelLimit = room;
       if (room < 480 && legend.labelExpr) legend.labelExpr = shortened(legend.labelExpr, room / 6.8, 32);
-    }
-    if (names?.labelLimit === 0) {
-      names.labelLimit = Math.max(80, 0.4 * room);
-      names.labelExpr = shortened("(datum.label)", names.labelLimit / 6.2);
     }
     if (legend?.columns) legend.columns = Math.max(1, Math.floor(legend.columns * room / 1000));
     // Each invisible point with a tooltip is an element. Small charts need fewer of them.
@@ -44,7 +40,7 @@
   }
 
   // Return the expression of a label that is shortened in the middle to `length` characters.
-  function shortened(label, length, tail = length / 2) {
+  function shortened(label, length, tail) {
     const most = Math.floor(length), end = Math.min(Math.floor(tail), most - 3);
     const cut = `slice((${label}), 0, ${most - end - 1}) + "…" + slice((${label}), -${end})`;
     return `length(${label}) > ${most} ? ${cut} : (${label})`;
@@ -102,6 +98,42 @@
     link.download = `chart-${[...document.querySelectorAll("figure")].indexOf(figure) + 1}.${format}`;
     link.click();
   }
+
+  // A click on a title sorts the rows of its table by the numbers or the texts of the column.
+  function makeSortable(table) {
+    const body = table.tBodies[0], titles = [...table.tHead.rows[0].cells];
+    const compare = new Intl.Collator(undefined, { numeric: true }).compare;
+    const number = (text) => {
+      const [found] = text.replaceAll(",", "").replaceAll("−", "-").match(/-?(\d[\d.]*(e[-+]?\d+)?|∞)/i) ?? [NaN];
+      return Number(String(found).replace("∞", "Infinity"));
+    };
+    titles.forEach((title, i) => {
+      // Chromium prints no buttons in the titles of the following pages.
+      const button = document.createElement("span");
+      button.role = "button";
+      button.tabIndex = 0;
+      button.append(...title.childNodes);
+      title.append(button);
+      button.addEventListener("keydown", (event) => {
+        if (event.key !== "Enter" && event.key !== " ") return;
+        event.preventDefault();
+        button.click();
+      });
+      button.addEventListener("click", () => {
+        const up = title.getAttribute("aria-sort") !== "ascending";
+        const rows = [...body.rows].map((row) => {
+          const text = row.cells[i].textContent;
+          return { row, text, value: title.classList.contains("number") ? number(text) : NaN };
+        });
+        rows.sort((a, b) => isNaN(a.value) - isNaN(b.value) // rows without a number come last
+          || (up ? 1 : -1) * (isNaN(a.value) ? compare(a.text, b.text) : Math.sign(a.value - b.value) || 0));
+        titles.forEach((one) => one.removeAttribute("aria-sort"));
+        title.setAttribute("aria-sort", up ? "ascending" : "descending");
+        body.append(...rows.map(({ row }) => row));
+      });
+    });
+  }
+  document.querySelectorAll("table").forEach(makeSortable);
 
   // If rows or columns of a table are hidden, say so below the table.
   function updateCue(box) {

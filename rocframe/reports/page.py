@@ -15,32 +15,43 @@ from rocframe.reports.colors import PAGE_STYLE, style_sheets
 from rocframe.reports.export import json_for_html
 from rocframe.reports.figures import (
     GroupedCurves,
-    areas_figure,
     calibration_caption,
     calibration_figures,
     curve_caption,
     curve_figures,
     dashboard_section,
     select_curves,
-    table_figure,
+    time_figure,
 )
-from rocframe.reports.model_ranks import model_ranking
+from rocframe.reports.model_ranks import model_ranking, verdict
 from rocframe.reports.offline_script import content_policy, embed_script
 from rocframe.reports.recommendations import costs_text, exact_text, recommendations
 from rocframe.reports.report_tables import group_columns
 from rocframe.reports.text_tables import (
+    DECIMALS,
+    NO_VALUE,
     NOTE_TEXTS,
     UNDEFINED_AUC,
-    areas_text,
     comparison_text,
-    mean_areas_text,
+    metrics_text,
 )
-from rocframe.text import format_count, format_name, format_percent, format_values, join_names
+from rocframe.schemas.columns import MODEL
+from rocframe.text import (
+    format_count,
+    format_interval,
+    format_name,
+    format_number,
+    format_percent,
+    format_values,
+    join_names,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from rocframe.reports.figures import CurveSelection
+    from rocframe.reports.model_ranks import ModelRanking
+    from rocframe.reports.recommendations import Recommendations
     from rocframe.reports.report import ReportOptions
     from rocframe.reports.report_tables import ReportTables
 
@@ -75,7 +86,9 @@ def report_page(
     areas = tables.areas
     curves_file, areas_file = files or (None, None)
     selection = select_curves(areas, options.averaged)
-    recommended = recommendations(tables, options)
+    colors = selection.model_colors
+    recommended = recommendations(tables, options, colors)
+    ranking = model_ranking(tables, options, colors=colors, file=areas_file)
     points = None if recommended is None else recommended.points
     curves = GroupedCurves.from_table(tables.curves)
     # Calibration curves and the dashboard show the pooled rows of averaged curves.
@@ -88,27 +101,34 @@ def report_page(
     sections = _sections(
         tables, options, selection, points, curves=curves, pooled=pooled, on_step=on_step
     )
+    # The first chart, such as the ROC curves of all models, is at the top of the page.
+    first = sections[0]["figures"].pop(0) if selection.panel is None else None
     on_step("Drawing the dashboard")
-    dashboard = dashboard_section(pooled, selection, tables.calibration)
+    dashboard = dashboard_section(
+        pooled,
+        selection,
+        tables.calibration,
+        costs=options.costs,
+        prevalence=options.prevalence,
+    )
     return environment.from_string(PAGE_TEMPLATE.read_text(encoding="utf-8")).render(
         title=title,
         version=versions["rocframe"],
         data_line=_data_line(areas, provenance),
         recommended=recommended,
-        ranking=model_ranking(tables, options),
+        ranking=ranking,
+        key_numbers=key_numbers(tables, ranking, recommended),
         sheets={name: Markup(text) for name, text in style_sheets().items()},
-        areas=areas_text(tables, areas_file),
-        areas_figure=areas_figure(tables, selection),
+        metrics=metrics_text(tables, areas_file),
+        time_figure=time_figure(tables, selection),
         over=options.averaged,
-        mean_areas=None
-        if tables.mean_areas is None
-        else mean_areas_text(tables.areas, tables.mean_areas, str(options.averaged)),
+        first_figure=first,
+        first_caption=sections[0]["caption"],
         selection_note=selection.note(curves_file),
-        sections=sections,
+        sections=[section for section in sections if section["figures"]],
         dashboard=dashboard,
         comparison=None if tables.comparison is None else comparison_text(tables.comparison),
         pooled_over=None if options.averages_classes else options.averaged,
-        comparison_figure=table_figure(tables.comparison),
         omissions=_omissions(tables, options, provenance),
         settings=_settings_list(areas, options, provenance, versions),
         files=provenance.get("files", []),
@@ -117,6 +137,68 @@ def report_page(
         offline_script=Markup(scripts[0]),
         page_script=Markup(scripts[1]),
     )
+
+
+def key_numbers(
+    tables: ReportTables,
+    ranking: ModelRanking,
+    recommended: Recommendations | None,
+) -> list[tuple[str, str, str]]:
+    """Return four numbers with their titles and explanations, for the top of the page."""
+    areas = tables.areas
+    sizes = areas.select(pos="n_pos", all=pl.col("n_pos") + pl.col("n_neg"))
+    of_each = ""
+    if MODEL in group_columns(areas) and areas.get_column(MODEL).n_unique() > 1:
+        of_models = sizes.with_columns(areas.get_column(MODEL).alias("model"))
+        of_models = of_models.group_by("model").sum().drop("model")
+        sizes, of_each = (
+            (of_models[:1], " of each model")
+            if of_models.is_duplicated().all()
+            else (of_models, "")
+        )
+    pos, n = sizes.sum().row(0)
+    share = NO_VALUE if not n else format_percent(float(f"{pos / n:.3g}"))
+    numbers = [
+        ("Rows" if of_each else "Predictions", f"{n:,}", of_each.strip()),
+        ("Positives", share, f"{pos:,} of {n:,}{of_each}"),
+    ]
+    ranks = ranking.ranks.with_row_index()
+    best = ranks.sort("area", descending=True, nulls_last=True, maintain_order=True)[:1]
+    if not best.height:
+        return numbers
+    area, row = best["area"][0], ranking.areas[best["index"]]
+    highest = f"Highest {ranking.name}" if ranks.height > 1 else ranking.name
+    first = "auc" if tables.mean_areas is None else "mean_auc"
+    limits = [] if best["area"][0] != row[first][0] else [_limits(row)]
+    numbers.append(
+        (
+            highest[0].upper() + highest[1:],
+            format_number(area, DECIMALS) or NO_VALUE,
+            ", ".join(filter(None, [_name(row, group_columns(row, first)), *limits])),
+        )
+    )
+    if recommended is not None:
+        return [*numbers, recommended.key_number]
+    second = ranks.filter(pl.col("rank") == 1)
+    if second.height == 1 and ranks["group"].n_unique() == 1:
+        text = format_number(second["difference"][0], DECIMALS) or NO_VALUE
+        verdicts = verdict(*second.select("area", "rank", "significant", "p").row(0))
+        model = format_values(second.get_column("model"))[0]
+        return [*numbers, ("Ahead of the second", text, f"{model}: {verdicts}")]
+    if ranks.height > 1:
+        return [*numbers, ("Groups", f"{ranks.height:,}", join_names(group_columns(row, first)))]
+    precision = tables.metrics["average_precision"]
+    only = format_number(precision[0], DECIMALS) if precision.len() == 1 else None
+    return [*numbers, ("Average precision", only, "")] if only else numbers
+
+
+def _name(row: pl.DataFrame, keys: Sequence[str]) -> str:
+    """Return the values of the group columns of a table with one row."""
+    return ", ".join(format_values(row.get_column(key))[0] for key in keys)
+
+
+def _limits(row: pl.DataFrame) -> str:
+    return format_interval(row["lower"][0], row["upper"][0], DECIMALS) or ""
 
 
 def _sections(

@@ -12,7 +12,7 @@ import polars as pl
 
 from rocframe.averages.options import parse_over
 from rocframe.comparisons.pairing import Unmatched
-from rocframe.decisions.costs import cost_rule
+from rocframe.decisions.operating_point import RuleOptions
 from rocframe.errors import MissingColumnError, OptionValueError, StorageError
 from rocframe.frames import column, lazy_plan
 from rocframe.inputs.roles import column_expression, parse_scores
@@ -29,7 +29,6 @@ from rocframe.options import (
     parse_names,
     public,
 )
-from rocframe.rates import Settings
 from rocframe.reports.offline_script import load_vl_convert
 from rocframe.reports.page import report_page
 from rocframe.reports.progress import Progress
@@ -67,6 +66,7 @@ def report(
     unmatched: Unmatched = "raise",
     costs: Mapping[str, float] | None = None,
     prevalence: float | None = None,
+    subject_to: Mapping[str, Sequence[float | None]] | None = None,
     seed: int | None = None,
     title: str = "Evaluation",
     about: Mapping[str, object] | None = None,
@@ -78,11 +78,12 @@ def report(
 ) -> Path:
     """Write an HTML page with the AUC and the curves of each group.
 
-    The page is one file that needs no network. The page contains tables of the AUC and of other
-    metrics, charts, an interactive dashboard, a comparison of models if their rows can be paired, a
-    list of rows and results that were left out, and the data and settings. Calibration charts show
-    the models whose scores are all between 0 and 1. The same predictions give the same file, byte
-    by byte; with bootstrap intervals, this requires the same `seed`.
+    The page is one file that needs no network. The page starts with key numbers, the best model and
+    a table of the areas. It contains charts, an interactive dashboard, a comparison of models if
+    their rows can be paired, a list of rows and results that were left out, and the data and
+    settings. Calibration charts show the models whose scores are all between 0 and 1. The same
+    predictions give the same file, byte by byte; with bootstrap intervals, this requires the same
+    `seed`.
 
     Parameters
     ----------
@@ -125,11 +126,16 @@ def report(
         `unmatched="raise"`.
     costs : mapping of str to float, default None
         Costs of one `tp`, `fp`, `fn` and `tn`, such as `{"fp": 1, "fn": 5}`. Costs that are not
-        given are 0. With costs, the page starts with a recommendation for each group: the threshold
-        of lowest expected cost and its effect. Without costs, the page recommends no threshold.
+        given are 0. With costs, the page has a table of the threshold of lowest expected cost of
+        each group, and compares the costs of the models.
     prevalence : float, default None
         Prevalence, between 0 and 1. The costs and the effect of the recommended thresholds are
         computed at this prevalence. By default, the prevalence of each group.
+    subject_to : mapping of str to sequence, default None
+        Constraints of the recommended thresholds, as in `operating_point`, such as a capacity:
+        `{"alerts": (0, 100)}` or `{"alert_rate": (0, 0.01)}`. Without costs, the recommended
+        threshold is that of the highest recall. Without `costs` and `subject_to`, the page
+        recommends no threshold.
     seed : int, default None
         Seed of the random draws, an integer >= 0. If None, each call uses a new seed. The draws of
         a group depend only on the seed and the values of the group columns, not on other groups.
@@ -205,6 +211,7 @@ def report(
         unmatched=unmatched,
         costs=costs,
         prevalence=prevalence,
+        subject_to=subject_to,
         seed=seed,
         positive=positive,
         weight=weight,
@@ -287,6 +294,7 @@ class ReportOptions:
     unmatched: Unmatched = "raise"
     costs: Mapping[str, float] | None = None
     prevalence: float | None = None
+    subject_to: Mapping[str, Sequence[float | None]] | None = None
     seed: int | None = None
     positive: object = None
     weight: Column | None = None
@@ -314,8 +322,10 @@ class ReportOptions:
                 f"Group columns: {format_list(keys) or 'none'}.\nInclude {averaged!r} in by=."
             )
         check_choice("unmatched", self.unmatched, get_args(Unmatched))
-        if self.costs is not None:
-            cost_rule(Settings(costs=self.costs, prevalence=self.prevalence))
+        if self.recommends:
+            RuleOptions.parse(
+                **self.decision_rule, benefits=None, minimize=None, prior=None, beta=1.0
+            )
         elif self.prevalence is not None:
             problem = "a prevalence has no effect without costs"
             hint = 'Pass costs={"fp": 1, "fn": 5} as well, or do not set a prevalence.'
@@ -349,9 +359,14 @@ class ReportOptions:
         return {_column_name(score): score}
 
     @property
+    def counted(self) -> Column | None:
+        """The column of counts, or None."""
+        return None if self.count is NOT_GIVEN else self.count
+
+    @property
     def columns(self) -> list[Column]:
         """The columns of predictions that the options use, without the group columns."""
-        optional = [self.weight, None if self.count is NOT_GIVEN else self.count]
+        optional = [self.weight, self.counted]
         weights = [column for column in optional if column is not None]
         return [self.label, *self.scores.values(), *weights, *self.id_columns]
 
@@ -359,6 +374,24 @@ class ReportOptions:
     def id_columns(self) -> list[Column]:
         """The columns that identify the rows of several models."""
         return _as_list(self.id)
+
+    @property
+    def recommends(self) -> bool:
+        """Whether the report recommends thresholds."""
+        return self.costs is not None or self.subject_to is not None
+
+    @property
+    def decision_rule(self) -> dict[str, Any]:
+        """The arguments of `operating_point` that determine the recommended thresholds.
+
+        Without costs, it is the highest recall that the constraints allow.
+        """
+        return {
+            "rule": "recall" if self.costs is None else "expected_cost",
+            "costs": self.costs,
+            "prevalence": self.prevalence,
+            "subject_to": self.subject_to,
+        }
 
     @property
     def averages_classes(self) -> bool:
@@ -376,7 +409,8 @@ class ReportOptions:
 
         The number is too large by one if the page has no calibration charts.
         """
-        optional = [self.averaged is not None, self.id is not None or len(self.scores) > 1]
+        is_compared = self.id is not None or len(self.scores) > 1
+        optional = [self.averaged is not None, is_compared, self.recommends]
         return 6 + sum(optional) + len(self.kinds)
 
     @property
@@ -427,7 +461,7 @@ class ReportOptions:
             positive = True if boolean else 1
         if not isinstance(positive, bool | int | float | str):
             positive = str(positive)
-        count = None if self.count is NOT_GIVEN else self.count
+        count = self.counted
         n_rows = rows.height
         if count is not None:
             counts = column_expression("count", count).cast(pl.Int64)

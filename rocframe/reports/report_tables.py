@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast, get_args
 
 import polars as pl
@@ -12,21 +13,32 @@ from rocframe.areas.auc import auc
 from rocframe.averages.average import average
 from rocframe.averages.fold_auc import FoldIntervalMethod, fold_auc
 from rocframe.comparisons.compare import compare
+from rocframe.comparisons.decision_intervals import decision_intervals
 from rocframe.curves.curve import curve
+from rocframe.decisions.costs import ErrorCosts
+from rocframe.decisions.operating_point import operating_point
 from rocframe.errors import OptionValueError, RocframeError
-from rocframe.frames import column, key_starts, private_names, select_keys
+from rocframe.frames import (
+    column,
+    find_keys,
+    key_starts,
+    number_keys,
+    private_names,
+    select_keys,
+)
 from rocframe.inputs.roles import column_expression
 from rocframe.kinds import kind_named
 from rocframe.metrics.intervals import intervals
 from rocframe.options import NOT_GIVEN
 from rocframe.probabilities.calibration import calibration
-from rocframe.rates import RATES, Settings
+from rocframe.rates import CONFUSION, RATES, Settings
 from rocframe.schemas.columns import MODEL, THRESHOLD
 from rocframe.text import format_list
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from rocframe.inputs.roles import Column
     from rocframe.kinds import KindName
     from rocframe.reports.report import ReportOptions
 
@@ -64,6 +76,9 @@ class ReportTables:
     calibration
         Calibration curves of the models whose scores are probabilities, or None. With an averaged
         group column, they are computed from the pooled rows of all its values.
+    decisions
+        Recommended thresholds, or None. They are those of the rows that all models of a group
+        scored, if comparisons leave out rows, and of the pooled rows if curves are averaged.
     remarks
         Sentences that state which tables could not be computed, and why.
     """
@@ -78,7 +93,34 @@ class ReportTables:
     common_comparison: pl.DataFrame | None
     n_not_common: int
     calibration: pl.DataFrame | None
+    decisions: ReportDecisions | None
     remarks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportDecisions:
+    """The recommended thresholds of the groups.
+
+    Attributes
+    ----------
+    points
+        The table of `operating_point`. The models of a group are sorted by their value, the best
+        model first. There are at most MAX_DECISIONS rows.
+    values
+        For each row of `points`: the number of the group without the model (`group`), the expected
+        cost or, without costs, the recall (`value`) with its limits (`lower, upper`), and the
+        limits of the difference from the best model of the group (`difference_lower,
+        difference_upper`), which hold together for all models of the group.
+    n_omitted
+        Number of thresholds that are left out.
+    on_curves
+        Whether the points are rows of the curves of the report.
+    """
+
+    points: pl.DataFrame
+    values: pl.DataFrame
+    n_omitted: int
+    on_curves: bool
 
 
 def areas_and_curves(
@@ -139,17 +181,27 @@ def report_tables(
     elif len(options.scores) > 1:
         on_step("Comparing the models")
         comparison = attempt("Comparison", _comparison, predictions, options)
+    scored = predictions
     if comparison is not None and comparison["note"].str.contains("unmatched:").any():
-        common = _common_rows(predictions, options)
+        scored = common = _common_rows(predictions, options)
         common_comparison = attempt("Ranking of the models", _comparison, common, options)
         n_not_common = predictions.height - common.height
+    decisions = None
+    if options.recommends:
+        on_step("Choosing the thresholds")
+        on_curves = scored is predictions and pooled is None
+        all_curves = curves if pooled is None else pooled
+        if scored is not predictions:
+            by = options.keys_without(options.averaged)
+            all_curves = curve(scored, **options.roles, by=by)
+        decisions = _decisions(scored, options, all_curves, on_curves=on_curves)
     on_step("Computing the metrics")
     metrics = _curve_metrics(predictions, options, curves)
     on_step("Computing the calibration")
-    scored = curves if pooled is None else pooled
-    models = _models_with_probabilities(scored)
-    rates = attempt("Calibration", _calibrations, predictions, options, scored, models)
-    remarks += _calibration_remarks(scored, models)
+    pooled_curves = curves if pooled is None else pooled
+    models = _models_with_probabilities(pooled_curves)
+    rates = attempt("Calibration", _calibrations, predictions, options, pooled_curves, models)
+    remarks += _calibration_remarks(pooled_curves, models)
     return ReportTables(
         areas=areas,
         curves=curves,
@@ -161,6 +213,7 @@ def report_tables(
         common_comparison=common_comparison,
         n_not_common=n_not_common,
         calibration=rates,
+        decisions=decisions,
         remarks=tuple(dict.fromkeys(remarks)),
     )
 
@@ -217,6 +270,164 @@ def _common_rows(predictions: pl.DataFrame, options: ReportOptions) -> pl.DataFr
     ids = (column_expression("id", name) for name in options.id_columns)
     n_models = column(MODEL).n_unique()
     return predictions.filter(n_models.over(*groups, *ids) == n_models.over(*groups))
+
+
+MAX_DECISIONS = 100
+DECISION_LIMITS = ("lower", "upper", "difference_lower", "difference_upper")
+EMPTY_LIMITS = {"number": pl.UInt32, **dict.fromkeys(DECISION_LIMITS, pl.Float64)}
+LEAST_ODDS = 1e-12  # at a threshold of 0, all rows would be predicted positive
+
+
+def _decisions(
+    predictions: pl.DataFrame, options: ReportOptions, curves: pl.DataFrame, *, on_curves: bool
+) -> ReportDecisions:
+    """Return the recommended threshold of each curve, with limits of the cost at the threshold."""
+    points = operating_point(curves, **options.decision_rule)
+    keys = [key for key in group_columns(points, "rule") if key != MODEL]
+    groups, group = number_keys(points, keys)
+    pos, neg = pl.col("tp") + pl.col("fn"), pl.col("fp") + pl.col("tn")
+    values = points.select(
+        pl.Series("group", group),
+        pl.when(pos > 0, neg > 0, pl.col(THRESHOLD).is_not_null()).then("value").alias("value"),
+        (pos / (pos + neg)).alias("prevalence"),
+        pl.int_range(pl.len()).alias("row"),
+    )
+    order = [False, options.costs is None, False]
+    values = values.sort("group", "value", "row", descending=order, nulls_last=True)
+    values = values.head(MAX_DECISIONS).with_row_index("number")
+    top = points[values.get_column("row")]
+    values = values.select("group", "value", "number", "prevalence")
+    is_paired = options.id is not None or len(options.scores) > 1
+    defined = values.filter(pl.col("value").is_not_null())
+    parts = defined.partition_by("group" if is_paired else "number", maintain_order=True)
+    number = find_keys(select_keys(predictions, keys), groups) if is_paired else None
+    limits = [
+        _decision_limits(
+            _outcomes(top, numbers[0])
+            if number is None
+            else _model_alerts(
+                predictions.filter(number == part["group"][0]), options, top, numbers
+            ),
+            len(numbers),
+            options,
+            options.prevalence or part["prevalence"][0],
+        )
+        for part in ([] if options.averages_classes else parts)
+        for numbers in [part["number"].to_list()]
+    ]
+    empty = pl.DataFrame(schema=EMPTY_LIMITS)
+    return ReportDecisions(
+        points=top,
+        values=values.join(
+            pl.concat([empty, *limits]), on="number", how="left", maintain_order="left"
+        ).select("group", "value", *DECISION_LIMITS),
+        n_omitted=points.height - top.height,
+        on_curves=on_curves,
+    )
+
+
+def _outcomes(points: pl.DataFrame, number: int) -> dict[str, Any]:
+    """Return the predictions at one point as arguments of `decision_intervals`."""
+    counts = pl.Series("n", [points[name][number] for name in CONFUSION])
+    rows = pl.DataFrame({"label": [1, 0, 1, 0], "alert": [1, 1, 0, 0], "number": number})
+    return {
+        "predictions": rows.with_columns(counts),
+        "score": "alert",
+        "by": "number",
+        "count" if counts.dtype.is_integer() else "weight": "n",
+    }
+
+
+def _model_alerts(
+    predictions: pl.DataFrame, options: ReportOptions, points: pl.DataFrame, numbers: list[int]
+) -> dict[str, Any]:
+    """Return the predictions of several models as arguments of `decision_intervals`.
+
+    The models have the names `numbers`, which are the rows of their thresholds in `points`.
+    """
+    optional = {"label": options.label, "weight": options.weight, "count": options.counted}
+    used = {name: role for name, role in optional.items() if role is not None}
+    ids = {f"id {i}": role for i, role in enumerate(options.id_columns)}
+    roles = [column_expression(name, role).alias(name) for name, role in (used | ids).items()]
+    top = points[numbers]
+
+    def alert(score: Column, threshold: Any) -> pl.Expr:
+        value = column_expression("score", score).cast(pl.Float64)
+        return pl.when(value.is_not_nan()).then((value >= threshold).cast(pl.Int8))
+
+    arguments: dict[str, Any] = {name: name for name in used if name != "label"} | {
+        "id": list(ids) or None,
+        "positive": options.positive,
+        "missing": options.missing,
+        "baseline": numbers[0],
+        "between": "number",
+    }
+    if isinstance(options.score, Mapping):
+        models = zip(numbers, top[MODEL], top[THRESHOLD], strict=True)
+        scores = {str(i): alert(options.score[model], at) for i, model, at in models}
+        named = [score.alias(name) for name, score in scores.items()]
+        del arguments["between"]
+        return arguments | {
+            "predictions": predictions.select(*roles, *named),
+            "score": list(scores),
+            "baseline": str(numbers[0]),
+        }
+    row = find_keys(select_keys(predictions, [MODEL]), select_keys(top, [MODEL]))
+    (score,) = options.scores.values()
+    rows = predictions.select(
+        *roles,
+        alert(score, pl.lit(top.get_column(THRESHOLD).gather(row))).alias("alert"),
+        pl.Series("number", numbers, pl.Int64).gather(row),
+    )
+    return arguments | {
+        "predictions": rows.filter(pl.col("number").is_not_null()),
+        "score": "alert",
+    }
+
+
+def _decision_limits(
+    arguments: dict[str, Any], n_models: int, options: ReportOptions, prevalence: float
+) -> pl.DataFrame:
+    """Return the limits of the cost of each model, and of its difference from the baseline.
+
+    The cost is a linear function of the net benefit at the odds of the costs. The prevalence is
+    regarded as known. The limits of differences hold together for all models.
+    """
+    costs = {"fn": 1.0} if options.costs is None else options.costs
+    fp, fn = map(float, ErrorCosts.parse(costs))
+    if not fn:
+        return pl.DataFrame(schema=EMPTY_LIMITS)
+    odds = max(fp / fn, LEAST_ODDS)
+    limits = partial(
+        decision_intervals,
+        arguments.pop("predictions"),
+        "label",
+        **arguments,
+        grid=odds / (1 + odds),
+        prevalence=prevalence,
+        ci=None if "weight" in arguments else "mover",
+    )
+    single: pl.DataFrame = limits(level=options.level)
+    level = 1 - (1 - options.level) / max(n_models - 1, 1)
+    joint = single if n_models < 3 else limits(level=level)
+    # Cost: the cost of correct predictions + fn * (prevalence - net benefit). Recall: net benefit
+    # / prevalence.
+    correct = prevalence * costs.get("tp", 0) + (1 - prevalence) * costs.get("tn", 0)
+    start, slope = (correct + fn * prevalence, -fn)
+    if options.costs is None:
+        start, slope = 0.0, 1 / prevalence
+    upper, lower = ("lower", "upper") if slope < 0 else ("upper", "lower")
+    return single.select(
+        pl.Series("number", single.to_series().cast(pl.UInt32)),
+        *(
+            (start + slope * single[name]).alias(new)
+            for new, name in (("lower", lower), ("upper", upper))
+        ),
+        *(
+            (slope * joint[f"difference{name}"]).alias(f"difference{new}")
+            for new, name in (("_lower", f"_{lower}"), ("_upper", f"_{upper}"))
+        ),
+    )
 
 
 def _calibrations(

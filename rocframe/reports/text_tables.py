@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from math import floor, inf, log10
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -10,6 +12,7 @@ import polars as pl
 from rocframe.frames import column
 from rocframe.inference.notes import SEPARATOR
 from rocframe.reports.report_tables import CURVE_METRICS, group_columns
+from rocframe.schemas.columns import MODEL
 from rocframe.text import (
     format_count,
     format_interval,
@@ -22,49 +25,71 @@ from rocframe.text import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from rocframe.inference.notes import Note
     from rocframe.reports.report_tables import ReportTables
 
 
 MAX_TABLE_ROWS = 500
+DECIMALS = 3  # of rates and areas in pages
 NO_VALUE = "–"
-SHORT_NAME = 20  # characters
+SHORT_LENGTHS = {"name": 20, "word": 30}  # characters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextColumn:
     """A column as text: a title and a cell per row.
 
-    `kind` determines the alignment of the column: "name", "number" or "word".
+    `kind` determines the alignment of the column: "name", "number" or "word". `bars` are small
+    drawings of intervals beside the cells, and `colors` numbers of colors that mark the names.
     """
 
     title: str
     cells: Sequence[str]
     kind: str = "number"
+    bars: Sequence[IntervalBar | None] = ()
+    colors: Sequence[int | None] = ()
 
     @property
     def is_short(self) -> bool:
         """Whether all cells are texts, not numbers, that are short enough for one line."""
-        return self.kind != "number" and max(map(len, self.cells), default=0) <= SHORT_NAME
+        return max(map(len, self.cells), default=0) <= SHORT_LENGTHS.get(self.kind, -1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntervalBar:
+    """An interval on the common scale of a column, from 0 to 100; `zero` is 0 on this scale."""
+
+    low: float
+    high: float
+    at: float
+    zero: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextTable:
     """A table as text; `omitted` is a sentence about rows that are left out, or empty."""
 
+    caption: str
     columns: list[TextColumn]
-    omitted: str
+    omitted: str = ""
 
     @property
     def rows(self) -> list[tuple[str, ...]]:
         """The cells of each row."""
         return list(zip(*(column.cells for column in self.columns), strict=True))
 
+    @property
+    def sentence(self) -> str:
+        """The titles and cells of a table with one row, as a sentence."""
+        cells = [(column.title, column.cells[0]) for column in self.columns if column.cells[0]]
+        text = ", ".join(f"{title} {cell}" for title, cell in cells if cell != NO_VALUE)
+        return f"{text}."
 
-def areas_text(tables: ReportTables, file: str | None) -> TextTable:
-    """Return the AUC and other metrics of each group as text.
+
+def metrics_text(tables: ReportTables, file: str | None) -> TextTable:
+    """Return the AUC of each group with its interval, and other metrics, as text.
 
     `file` is the name of a file with all rows of the table, or None.
     """
@@ -72,27 +97,38 @@ def areas_text(tables: ReportTables, file: str | None) -> TextTable:
     metrics = tables.metrics.head(MAX_TABLE_ROWS)
     columns = [
         *name_columns(top, group_columns(areas)),
-        number_column("AUC", top["auc"]),
-        *interval_columns(top, areas),
+        *estimate_columns("AUC", "auc", top, areas, decimals=DECIMALS),
         *(
-            number_column(title, metrics[name])
+            number_column(title, metrics[name], decimals=DECIMALS)
             for name, title in CURVE_METRICS.items()
             if metrics[name].null_count() < top.height
         ),
-        number_column("prevalence", metrics["prevalence"]),
+        number_column("prevalence", metrics["prevalence"], decimals=DECIMALS),
+        *size_columns(top, areas),
+    ]
+    return TextTable(
+        caption="AUC and other metrics of each group",
+        columns=columns,
+        omitted=omitted_text(areas.height - top.height, "row", file),
+    )
+
+
+def size_columns(top: pl.DataFrame, areas: pl.DataFrame) -> list[TextColumn]:
+    """Return the row counts and notes of areas; `top` are the shown rows of `areas`."""
+    return [
         count_column("positives", top["n_pos"]),
         count_column("negatives", top["n_neg"]),
         *([count_column("missing", top["n_missing"])] if areas["n_missing"].sum() else []),
+        *note_columns(top, areas, note_in_words),
     ]
-    return _text_table(columns, top, areas, file)
 
 
-def mean_areas_text(areas: pl.DataFrame, mean_areas: pl.DataFrame, over: str) -> TextTable:
-    """Return the mean areas over the values of the group column `over` as text.
+def mean_area_columns(top: pl.DataFrame, areas: pl.DataFrame, over: str) -> list[TextColumn]:
+    """Return what explains the mean areas over the values of the group column `over`.
 
-    Notes state which values of `over` have an undefined area.
+    `top` are rows of the table of `fold_auc`. Notes state which values of `over` have an undefined
+    area.
     """
-    top = mean_areas.head(MAX_TABLE_ROWS)
     notes = []
     for group in top.iter_slices(1):
         note = group["note"][0]
@@ -100,16 +136,12 @@ def mean_areas_text(areas: pl.DataFrame, mean_areas: pl.DataFrame, over: str) ->
         first, left_out, _ = (note or "").partition("left_out:")
         notes.append(first + _left_out_text(areas, group, over) if left_out else note)
     top = top.with_columns(pl.Series("note", notes, pl.String))
-    columns = [
-        *name_columns(top, group_columns(mean_areas, "mean_auc")),
-        number_column("mean AUC", top["mean_auc"]),
-        *interval_columns(top, mean_areas),
-        number_column("sd", top["sd"]),
-        number_column("AUC of mean curve", top["auc_of_mean"]),
-        number_column("pooled AUC", top["pooled_auc"]),
+    return [
+        number_column("sd", top["sd"], decimals=DECIMALS),
+        number_column("AUC of mean curve", top["auc_of_mean"], decimals=DECIMALS),
         count_column("curves", top["n_curves"]),
+        *note_columns(top, top, note_in_words),
     ]
-    return _text_table(columns, top, mean_areas)
 
 
 def _left_out_text(areas: pl.DataFrame, group: pl.DataFrame, over: str) -> str:
@@ -137,23 +169,20 @@ def comparison_text(comparison: pl.DataFrame) -> TextTable:
     columns = [
         *name_columns(top, group_columns(comparison, "model_a")),
         *name_columns(models, models.columns),
-        number_column("difference", top["difference"]),
-        *interval_columns(top, comparison),
-        number_column("p-value", top["p_value"], format_p_value),
-        number_column("adjusted p-value", top["p_adjusted"], format_p_value),
-        number_column("AUC a", top["auc_a"]),
-        number_column("AUC b", top["auc_b"]),
+        *estimate_columns(
+            "difference", "difference", top, comparison, decimals=DECIMALS, zero=True
+        ),
+        p_value_column("p-value", top["p_value"]),
+        p_value_column("adjusted p-value", top["p_adjusted"]),
+        number_column("AUC a", top["auc_a"], decimals=DECIMALS),
+        number_column("AUC b", top["auc_b"], decimals=DECIMALS),
         count_column("rows", top["n_paired"]),
+        *note_columns(top, comparison, note_in_words),
     ]
-    return _text_table(columns, top, comparison)
-
-
-def _text_table(
-    columns: list[TextColumn], top: pl.DataFrame, table: pl.DataFrame, file: str | None = None
-) -> TextTable:
     return TextTable(
-        columns=[*columns, *note_columns(top, table, note_in_words)],
-        omitted=omitted_text(table.height - top.height, "row", file),
+        caption="Differences of the AUC of each pair of models",
+        columns=columns,
+        omitted=omitted_text(comparison.height - top.height, "row"),
     )
 
 
@@ -167,21 +196,40 @@ def omitted_text(number: int, noun: str, file: str | None = None) -> str:
     return f"Not shown here: {format_count(number, noun)}{f', see {file}' if file else ''}."
 
 
-def name_columns(top: pl.DataFrame, names: Sequence[str]) -> list[TextColumn]:
-    """Return a column of text for each column in `names`, such as the group columns."""
+def name_columns(
+    top: pl.DataFrame, names: Sequence[str], colors: Mapping[str, int] | None = None
+) -> list[TextColumn]:
+    """Return a column of text for each column in `names`, such as the group columns.
+
+    `colors` are the numbers of the colors of the values of the column `model`.
+    """
+    texts = {name: format_values(top.get_column(name)) for name in names}
     return [
-        TextColumn(title=format_name(name), cells=format_values(top.get_column(name)), kind="name")
-        for name in names
+        TextColumn(
+            title=format_name(name),
+            cells=cells,
+            kind="name",
+            colors=[colors.get(cell) for cell in cells] if colors and name == MODEL else (),
+        )
+        for name, cells in texts.items()
     ]
 
 
 def number_column(
     title: str,
     values: pl.Series,
-    format_value: Callable[[float | None], str | None] = format_number,
+    format_value: Callable[[float | None], str | None] | None = None,
+    *,
+    decimals: int = 4,
 ) -> TextColumn:
     """Return a column of numbers as text; a missing number is a dash."""
-    return TextColumn(title=title, cells=[format_value(value) or NO_VALUE for value in values])
+    to_text = format_value or partial(format_number, decimals=decimals)
+    return TextColumn(title=title, cells=[to_text(value) or NO_VALUE for value in values])
+
+
+def p_value_column(title: str, values: pl.Series) -> TextColumn:
+    """Return a column of p-values as text."""
+    return number_column(title, values, partial(format_p_value, decimals=DECIMALS))
 
 
 def count_column(title: str, values: pl.Series) -> TextColumn:
@@ -189,7 +237,30 @@ def count_column(title: str, values: pl.Series) -> TextColumn:
     return TextColumn(title=title, cells=[NO_VALUE if n is None else f"{n:,}" for n in values])
 
 
-def interval_columns(top: pl.DataFrame, table: pl.DataFrame, of: str = "") -> list[TextColumn]:
+def estimate_columns(
+    title: str,
+    value: str,
+    top: pl.DataFrame,
+    table: pl.DataFrame,
+    of: str = "",
+    *,
+    decimals: int,
+    zero: bool = False,
+) -> list[TextColumn]:
+    """Return the column `value` with drawn intervals, and the intervals as text.
+
+    The intervals are drawn if there are several, with a line at 0 if `zero`. The title of the
+    intervals ends with `of`.
+    """
+    numbers = number_column(title, top[value], decimals=decimals)
+    limits = list(zip(top["lower"], top["upper"], strict=True))
+    bars = _interval_bars(limits, top[value].to_list(), zero=zero)
+    return [replace(numbers, bars=bars), *interval_columns(top, table, of, decimals=decimals)]
+
+
+def interval_columns(
+    top: pl.DataFrame, table: pl.DataFrame, of: str = "", *, decimals: int = 4
+) -> list[TextColumn]:
     """Return a list with a column of intervals as text; an empty list if the table has none.
 
     `top` are the rows that are shown of `table`. The title ends with `of`.
@@ -198,8 +269,43 @@ def interval_columns(top: pl.DataFrame, table: pl.DataFrame, of: str = "") -> li
     if title is None:
         return []
     limits = zip(top["lower"], top["upper"], strict=True)
-    cells = [format_interval(*pair) or NO_VALUE for pair in limits]
+    cells = [format_interval(*pair, decimals=decimals) or NO_VALUE for pair in limits]
     return [TextColumn(title=title + of, cells=cells)]
+
+
+def _interval_bars(
+    limits: Sequence[tuple[float | None, float | None]],
+    values: Sequence[float | None],
+    *,
+    zero: bool,
+) -> list[IntervalBar | None]:
+    """Return the intervals on a common scale; an empty list if only one row has an interval."""
+    drawn = [
+        (low, high, at)
+        for (low, high), at in zip(limits, values, strict=True)
+        if low is not None and high is not None and at is not None
+    ]
+    if len(drawn) < 2:
+        return []
+    numbers = [number for one in drawn for number in one] + [0.0] * zero
+    least, width = min(numbers), (max(numbers) - min(numbers)) or 1.0
+
+    def bar(*numbers: float) -> IntervalBar:
+        low, high, at = (100 * (number - least) / width for number in numbers)
+        return IntervalBar(low=low, high=high, at=at, zero=-100 * least / width if zero else None)
+
+    bars = iter([bar(*one) for one in drawn])
+    is_drawn = [None not in (*pair, at) for pair, at in zip(limits, values, strict=True)]
+    return [next(bars) if one else None for one in is_drawn]
+
+
+def column_decimals(values: Iterable[float | None]) -> int:
+    """Return the number of decimals of a column: at least three digits of its largest number."""
+    largest = max((abs(value) for value in values if value is not None), default=0.0)
+    if not 0 < largest < inf:
+        return DECIMALS
+    exponent = floor(log10(largest))
+    return max(DECIMALS - exponent, 0) if exponent >= 0 else min(2 - exponent, 12)
 
 
 def interval_title(table: pl.DataFrame) -> str | None:

@@ -193,9 +193,7 @@ DRIFT_TEST = TableType(
     functions=("drift_test",),
     columns=lambda: (
         floats("homogeneity_p_adjusted", "trend_p_adjusted", "homogeneity_p", "trend_p")
-        | floats("se", "between_sd", "cochran_q")
-        | integers("df")
-        | floats("df_denominator", "mean_auc")
+        | floats("se", "between_sd", "cochran_q", "df", "df_denominator", "mean_auc")
         | integers("n_windows")
         | ROW_COUNTS
         | floats("ci_level", "slope", "lower", "upper")

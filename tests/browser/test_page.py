@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import polars as pl
@@ -98,29 +99,37 @@ def many(tmp_path_factory):
     return path
 
 
+METRICS = "AUC and other metrics of each group"
+MEAN_AREAS = "Areas under the ROC curves, pooled and as means over fold"
+FIRST_CHARTS = ":is(.first, .charts) svg.marks"
+
+
+def cells(page, caption):
+    """Return the text of each row of a table."""
+    return page.locator(f"[aria-label='{caption}'] tbody tr").evaluate_all(
+        "all => all.map(row => [...row.cells].map(cell => cell.textContent))"
+    )
+
+
 def test_the_numbers_of_a_report_are_those_of_the_tables(opened, many):
     page, events = opened(many)
     assert events == []
     vote = rf.datasets.vote()
     areas = rf.auc(vote, "label", "score", by=["model", "fold"])
-    rows = page.locator("[aria-labelledby=each] tbody tr").evaluate_all(
-        "all => all.map(row => [...row.cells].map(cell => cell.innerText))"
-    )
+    rows = cells(page, METRICS)
     assert [row[:4] for row in rows] == [
-        [one["model"], str(one["fold"]), f"{one['auc']:.4f}",
-         f"{one['lower']:.4f} to {one['upper']:.4f}"]
+        [one["model"], str(one["fold"]), f"{one['auc']:.3f}",
+         f"{one['lower']:.3f} to {one['upper']:.3f}"]
         for one in areas.to_dicts()
     ]  # fmt: skip
     pairs = rf.compare(vote, "label", "score", id="id")
-    rows = page.locator("[aria-labelledby=comparison] tbody tr").evaluate_all(
-        "all => all.map(row => [...row.cells].map(cell => cell.innerText))"
-    )
+    rows = cells(page, "Differences of the AUC of each pair of models")
     assert [row[:3] for row in rows] == [
-        [one["model_a"], one["model_b"], f"{one['difference']:.4f}".replace("-", "\u2212")]
+        [one["model_a"], one["model_b"], f"{one['difference']:z.3f}".replace("-", "\u2212")]
         for one in pairs.to_dicts()
     ]
-    assert page.locator(".charts.many svg.marks").count() == 15  # 14 of curves, 1 of calibration
-    legend = page.locator(".charts.many").first.locator("svg.marks").nth(1)
+    assert page.locator(FIRST_CHARTS).count() == 15  # 14 of curves, 1 of calibration
+    legend = page.locator(FIRST_CHARTS).nth(1)
     assert "mean AUC" in legend.text_content()
 
 
@@ -198,10 +207,10 @@ def test_pages_run_only_their_own_scripts(opened, vote, tmp_path):
 def test_all_charts_are_drawn_without_a_request(opened, vote):
     page, events = opened(vote)
     assert events == []
-    assert page.locator(".charts svg.marks").count() == 3
+    assert page.locator(FIRST_CHARTS).count() == 3
     # The calibration chart does not show the model linear_svm, whose scores are not probabilities.
     for number, n_lines in enumerate((6, 6, 5)):
-        chart = page.locator(".charts svg.marks").nth(number)
+        chart = page.locator(FIRST_CHARTS).nth(number)
         lines = chart.locator(".mark-line path").count()
         assert lines == n_lines
         assert chart.bounding_box()["width"] > 300
@@ -209,8 +218,8 @@ def test_all_charts_are_drawn_without_a_request(opened, vote):
 
 def test_a_tooltip_names_the_model_and_the_threshold(opened, vote):
     page, _ = opened(vote)
-    page.locator(".charts svg.marks").first.scroll_into_view_if_needed()
-    box = page.locator(".charts svg.marks").first.bounding_box()
+    page.locator(FIRST_CHARTS).first.scroll_into_view_if_needed()
+    box = page.locator(FIRST_CHARTS).first.bounding_box()
     for step in range(100):
         page.mouse.move(box["x"] + 60 + 2 * step, box["y"] + 180)
         if page.locator("#vg-tooltip-element.visible").count():
@@ -225,9 +234,9 @@ def test_markup_in_names_is_shown_as_text(opened, markup):
     assert events == []
     assert page.title() == MARKUP[0]
     assert page.locator("img").count() == 0
-    first = page.locator("tbody th").all_inner_texts()
-    assert sorted(first) == sorted(MARKUP)
-    assert page.locator(".charts .mark-line path").count() == 12
+    first = page.locator(".table tbody th").all_text_contents()
+    assert sorted(first) == sorted([*MARKUP, *MARKUP])
+    assert page.locator(f"{FIRST_CHARTS} .mark-line path").count() == 12
 
 
 @pytest.mark.parametrize("width", [320, 360, 768, 1200])
@@ -235,19 +244,19 @@ def test_nothing_is_wider_than_the_screen(opened, markup, width):
     page, _ = opened(markup, viewport={"width": width, "height": 800})
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     for number in range(2):
-        box = page.locator(".charts .chart").nth(number)
+        box = page.locator(":is(.first, .charts) .chart").nth(number)
         assert box.evaluate("box => box.scrollWidth <= box.clientWidth")
 
 
 def test_charts_are_fitted_to_a_window_with_a_new_size(opened, vote):
     page, events = opened(vote, viewport={"width": 1200, "height": 800})
-    wide = page.locator(".charts svg.marks").first.bounding_box()["width"]
+    wide = page.locator(FIRST_CHARTS).first.bounding_box()["width"]
     page.set_viewport_size({"width": 360, "height": 800})
     page.wait_for_function(
-        f"document.querySelector('.charts svg.marks').getBoundingClientRect().width < {wide} - 50"
+        f"document.querySelector('.first svg.marks').getBoundingClientRect().width < {wide} - 50"
     )
     assert events == []
-    assert page.locator(".charts svg.marks").count() == 3
+    assert page.locator(FIRST_CHARTS).count() == 3
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -260,19 +269,19 @@ def test_text_and_lines_have_sufficient_contrast(opened, vote, scheme):
     assert contrast(paper, ink) > 7
     quiet = page.evaluate("getComputedStyle(document.querySelector('.quiet')).color")
     assert contrast(paper, quiet) > 4.5
-    lines = page.locator(".charts .mark-line path")
+    lines = page.locator(f"{FIRST_CHARTS} .mark-line path")
     colors = lines.evaluate_all("all => all.map(one => getComputedStyle(one).stroke)")
     assert len(set(colors)) == 6
     assert min(contrast(paper, color) for color in colors) >= 3
-    words = page.locator(".charts svg.marks text")
+    words = page.locator(f"{FIRST_CHARTS} text")
     for fill in set(words.evaluate_all("all => all.map(one => getComputedStyle(one).fill)")):
         assert contrast(paper, fill) > 4.5
 
 
 def test_charts_follow_the_color_scheme_and_print_on_white(opened, vote):
     page, _ = opened(vote, color_scheme="dark")
-    line = page.locator(".charts .mark-line path").first
-    text = page.locator(".charts svg.marks text").first
+    line = page.locator(f"{FIRST_CHARTS} .mark-line path").first
+    text = page.locator(f"{FIRST_CHARTS} text").first
     colors_of = {}
     for name, media in {
         "dark": {"color_scheme": "dark"},
@@ -306,7 +315,7 @@ def test_a_printed_page_is_complete(opened, vote):
     assert page.evaluate("getComputedStyle(document.querySelector('.scroll')).maxHeight") == "none"
     assert page.locator("nav").is_hidden()
     assert page.locator(".save").first.is_hidden()
-    assert page.locator(".charts svg.marks").count() == 3
+    assert page.locator(FIRST_CHARTS).count() == 3
     assert page.pdf(format="A4").startswith(b"%PDF-")
 
 
@@ -316,10 +325,10 @@ def test_printing_draws_all_charts(browser, many):
     # Without timers, only visible charts are drawn until the event `beforeprint`.
     page.add_init_script("window.setTimeout = () => 0;")
     page.goto(many.resolve().as_uri())
-    total = page.locator(".charts .chart").count()
-    assert page.locator(".charts svg.marks").count() < total
+    total = page.locator(":is(.first, .charts) .chart").count()
+    assert page.locator(FIRST_CHARTS).count() < total
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    assert page.locator(".charts svg.marks").count() == total
+    assert page.locator(FIRST_CHARTS).count() == total
     context.close()
 
 
@@ -346,14 +355,67 @@ def test_a_chart_that_altair_saves_is_drawn_without_a_network(browser, tmp_path)
 
 def test_a_text_states_that_a_table_has_hidden_rows_or_columns(opened, many):
     page, _ = opened(many, viewport={"width": 1400, "height": 900})
-    cue = page.locator(".scroll[aria-labelledby=each] + .cue")
-    assert cue.inner_text() == "Scroll down to see all 60 rows."
-    assert page.locator(".scroll[aria-labelledby=folds] + .cue").is_hidden()
-    page.set_viewport_size({"width": 400, "height": 900})
-    page.wait_for_function(
-        "document.querySelector('.scroll[aria-labelledby=folds] + .cue').innerText"
-        " === 'Scroll to the right to see all 7 columns.'"
+    page.locator("details", has=page.locator(f"[aria-label='{METRICS}']")).evaluate(
+        "one => { one.open = true; }"
     )
+    cue = page.locator(f".scroll[aria-label='{METRICS}'] + .cue")
+    sync_api.expect(cue).to_contain_text("Scroll down to see all 60 rows.")
+    page.set_viewport_size({"width": 400, "height": 900})
+    cue = page.locator(f".scroll[aria-label='{MEAN_AREAS}'] + .cue")
+    sync_api.expect(cue).to_have_text("Scroll to the right to see all 10 columns.")
+
+
+def test_a_click_on_a_title_sorts_the_rows(opened, many):
+    page, events = opened(many)
+    before = cells(page, MEAN_AREAS)
+    title = page.locator(f"[aria-label='{MEAN_AREAS}'] thead th")
+    titles = title.all_inner_texts()
+    for name, key in {
+        "model": lambda row: row[0],
+        "below the best": lambda row: (row[2] == "–", float(row[2].replace("–", "nan"))),
+        "95 % interval\nof the difference": lambda row: (
+            row[3] == "–",
+            float(row[3].partition(" ")[0].replace("\u2212", "-").replace("–", "nan")),
+        ),
+    }.items():
+        column = [one.replace("\n", " ") for one in titles].index(name.replace("\n", " "))
+        title.nth(column).locator("[role=button]").click()
+        assert cells(page, MEAN_AREAS) == sorted(before, key=key)
+        assert title.nth(column).get_attribute("aria-sort") == "ascending"
+        page.locator(f"[aria-label='{MEAN_AREAS}'] thead th[aria-sort] [role=button]").press(
+            "Enter"
+        )
+        assert title.nth(column).get_attribute("aria-sort") == "descending"
+        last = [row for row in sorted(before, key=key) if "–" in row[2:4] and name != "model"]
+        rows = [row for row in sorted(before, key=key) if row not in last]
+        assert cells(page, MEAN_AREAS) == rows[::-1] + last
+    assert events == []
+
+
+def test_a_report_of_25_models_is_printed_on_at_most_six_pages(browser, tmp_path):
+    part = pl.select(id=pl.int_range(200)).with_columns(label=pl.col("id") % 4 == 0)
+    rows = pl.concat(
+        part.with_columns(
+            model=pl.lit(f"gradient_boosting_with_splines_{i:02}"),
+            score=pl.col("id").hash(i) % 100 + (60 - i) * pl.col("label"),
+        )
+        for i in range(25)
+    )
+    costs = {"fp": 1, "fn": 5}
+    options = {"by": "model", "id": "id", "costs": costs}
+    path = rf.report(rows, "label", "score", path=tmp_path / "page.html", **options)
+    context = browser.new_context(viewport={"width": 1000, "height": 800})
+    page = context.new_page()
+    page.goto(path.resolve().as_uri())
+    page.wait_for_selector("body[data-drawn]")
+    pdf = page.pdf(format="A4", margin=dict.fromkeys(["top", "right", "bottom", "left"], "1cm"))
+    assert len(re.findall(rb"/Type\s*/Page\b(?!s)", pdf)) <= 6
+    page.emulate_media(media="print")
+    assert page.locator("#threshold").is_hidden()
+    assert page.locator("#comparison").is_hidden()  # it has 300 rows
+    assert page.locator("[aria-label='Area under the ROC curve'] tbody tr").count() == 25
+    assert page.locator("[aria-label^='Thresholds with the lowest'] tbody tr").last.is_visible()
+    context.close()
 
 
 def test_long_names_do_not_narrow_the_plot_and_break_between_words(opened, tmp_path):
@@ -364,9 +426,9 @@ def test_long_names_do_not_narrow_the_plot_and_break_between_words(opened, tmp_p
     path = rf.report(vote, "label", "score", path=tmp_path / "long.html", by="model", kind="roc")
     page, events = opened(path, viewport={"width": 400, "height": 900})
     assert events == []
-    plot = page.locator(".wide svg.marks .background").first.bounding_box()
+    plot = page.locator(f"{FIRST_CHARTS} .background").first.bounding_box()
     assert plot["width"] >= 180
-    assert "(AUC 0.808)" in page.locator(".charts svg.marks .role-legend").first.text_content()
+    assert "(AUC 0.808)" in page.locator(f"{FIRST_CHARTS} .role-legend").first.text_content()
     # Each part of a name, between hyphens, is in one line.
     lines = page.locator("tbody th bdi").first.evaluate(
         """box => [...box.childNodes].filter(part => part.data).map(part => {

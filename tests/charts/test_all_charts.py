@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from importlib import import_module
-from typing import TYPE_CHECKING
 
+import altair as alt
 import polars as pl
 import pytest
 
 import rocframe as rf
+from rocframe.charts.labels import short_name
+from rocframe.charts.style import DARK, LIGHT, REFERENCE_COLOR
 from rocframe.schemas.decisions import CONVEX_HULL
 from rocframe.schemas.recognition import TABLES, table_of
-from tests.charts.specifications import spec, svg
+from tests.charts.specifications import layers, reference_lines, shared, spec, svg, texts
 from tests.test_names import PUNCTUATION
 
-if TYPE_CHECKING:
-    import altair as alt
-
 # Names that all functions accept, and names of fields in the data of charts.
-NAMES = ["^p.*$", *PUNCTUATION, "שלום", "row", "x", "c0", "f0", "a very long name " * 9]
+NAMES = ["^p.*$", *PUNCTUATION, "שלום", "row", "x", "c0", "f0", "_layer", "a very long name " * 9]
+# Charts of curves show the areas of the table of `area`.
+AREA_COLUMNS = ("auc", "average_precision")
+OWN_COLORS = ["#d62728", "#000001", "#2ca02c", "#bcbd22"]
 
 # Group v has no positives.
 PREDICTIONS = pl.DataFrame(
@@ -54,6 +57,11 @@ def curves(table: pl.DataFrame, by: str) -> pl.DataFrame:
 
 
 TABLE_FUNCTIONS = {
+    "curve": curves,
+    "average": lambda table, by: rf.average(curves(table, by), over="m", grid=5),
+    "average of a metric": lambda table, by: rf.average(
+        curves(table, by), over="m", grid=5, fixed="fpr", metrics="mcc"
+    ),
     "auc": lambda table, by: rf.auc(table, "label", "score", by=[by, "m"]),
     "partial auc": lambda table, by: rf.auc(table, "label", "score", by=by, fpr=(0, 0.5)),
     "summary": lambda table, by: rf.summary(table, "label", "score", by=by),
@@ -156,13 +164,32 @@ def chart(table: pl.DataFrame) -> alt.Chart:
 
 
 def fields(part: object) -> set[str]:
-    """Return all fields that a specification, or a part of one, reads."""
+    """Return all fields of the encodings and panels in a specification."""
     if isinstance(part, list):
         return set().union(*map(fields, part))
     if not isinstance(part, dict):
         return set()
     own = {part["field"]} if isinstance(part.get("field"), str) else set()
-    return own.union(*(fields(value) for key, value in part.items() if key != "datasets"))
+    return own.union(
+        *(fields(value) for key, value in part.items() if key not in {"datasets", "transform"})
+    )
+
+
+def colors(chart: alt.Chart) -> set[str]:
+    """Return all colors of the rendered chart."""
+    return set(re.findall(r'(?:fill|stroke)="([^"]+)"', svg(chart)))
+
+
+def drawn(chart: alt.Chart) -> Counter[str]:
+    """Return the number of rendered marks of each kind, without reference lines."""
+    elements = re.findall(r'<[^>]*aria-roledescription="[\w ]+"[^>]*>', svg(chart))
+    kinds = [
+        re.search('roledescription="([^"]*)"', text)[1]
+        for text in elements
+        if REFERENCE_COLOR not in text
+    ]
+    guides = ("container", "axis", "legend", "title")
+    return Counter(kind for kind in kinds if not kind.endswith(guides))
 
 
 def test_tables_without_a_drawing_have_a_hint():
@@ -270,7 +297,7 @@ def test_the_chart_of_an_empty_table_is_empty(table):
     assert 'aria-roledescription="axis"' in svg(chart)
     assert any(
         f" 0 {things}" in chart.description
-        for things in ("rows", "bands", "plans", "curves", "pairs", "chains")
+        for things in ("rows", "bands", "plans", "curves", "averaged curves", "pairs", "chains")
     ) or ("0 points" in chart.description or "0 models" in chart.description)
 
 
@@ -286,19 +313,105 @@ def test_an_option_that_a_drawing_does_not_read_raises(table):
         )
 
 
+def test_fields_of_encodings_are_columns_of_the_table(table, chart):
+    known = {*table.columns, *AREA_COLUMNS}
+    strange = {
+        field
+        for field in fields(spec(chart))
+        if not (
+            known.issuperset(field.split(" · "))
+            or field.startswith("_")
+            or field.endswith(("_deviate", "_logit"))
+        )
+    }
+    assert not strange
+
+
 @pytest.mark.render
-def test_names_of_group_columns_do_not_change_the_data_of_a_chart(table, chart):
-    odd = table.rename({"g": "a\\.b"}, strict=False).roc.chart()
-    assert odd.data.values == chart.data.values
-    assert fields(odd.to_dict(validate=False)) == fields(spec(chart))
+def test_group_columns_of_any_name_are_drawn_and_named(table):
     if "g" not in table.columns:
         return
     odd, plain = (
         table.select(*(pl.col("g").alias(name) for name in names), pl.exclude("g")).roc.chart()
         for names in (NAMES, [f"g{i}" for i in range(len(NAMES))])
     )
-    assert odd.data.values == plain.data.values
-    assert fields(odd.to_dict(validate=False)) == fields(plain.to_dict(validate=False))
+    assert drawn(odd) == drawn(plain)
+    shown = {
+        part.get("title", part["field"]).replace("\\\\", "\\")
+        for layer in [*layers(odd), spec(odd)]
+        for parts in [*layer.get("encoding", {}).values(), layer.get("facet", {})]
+        for part in (parts if isinstance(parts, list) else [parts])
+        if isinstance(part, dict) and "field" in part
+    }
+    assert {short_name(name) for name in NAMES} <= shown
+
+
+def own_range(chart: alt.Chart, table: pl.DataFrame) -> alt.Color:
+    """Return colors of a user for the column with colors, or for the first group column."""
+    field = shared(chart, "color").get("field", table.columns[0])
+    return alt.Color(field, type="nominal", scale=alt.Scale(range=OWN_COLORS))
+
+
+def encoded(chart: alt.Chart, **channels: object) -> alt.Chart:
+    """Return a chart with other channels; those of a chart with panels are in its `spec`."""
+    if not isinstance(chart, alt.FacetChart):
+        return chart.encode(**channels)
+    changed = chart.copy()
+    changed.spec = chart.spec.encode(**channels)
+    return changed
+
+
+@pytest.mark.render
+def test_colors_of_a_user_replace_those_of_the_chart(table, chart):
+    color = own_range(chart, table)
+    changed = encoded(chart, color=color)
+    assert not colors(changed) & {*LIGHT.colors}
+    assert colors(changed) & {*OWN_COLORS}
+    assert reference_lines(changed) == reference_lines(chart)
+    titles = re.findall(r"legend titled '([^']*)' for \w+ color", svg(changed))
+    assert titles == [color.shorthand]
+
+
+@pytest.mark.render
+def test_a_title_of_a_user_is_the_only_title_of_its_axis(chart):
+    x = shared(chart, "x")
+    changed = encoded(chart, x=alt.X(field=x["field"], type=x["type"], title="new title"))
+    titles = re.findall(r"X-axis titled '([^']*)'", svg(changed))
+    assert set(titles) == {"new title"}
+    assert drawn(changed) == drawn(chart)
+
+
+@pytest.mark.render
+def test_dashes_of_a_user_have_a_legend_without_undefined_values(table, chart):
+    changed = encoded(chart, strokeDash=f"{own_range(chart, table).shorthand}:N")
+    assert "undefined" not in texts(changed)
+    assert reference_lines(changed) == reference_lines(chart)
+
+
+@pytest.mark.render
+def test_a_range_of_the_config_replaces_the_colors(chart):
+    changed = chart.configure_range(category=OWN_COLORS)
+    assert not colors(changed) & {*LIGHT.colors}
+    if "color" in spec(chart).get("spec", spec(chart))["encoding"]:
+        assert colors(changed) & {*OWN_COLORS}
+
+
+@pytest.mark.render
+def test_the_dark_theme_has_none_of_the_colors_of_the_light_theme(table):
+    with alt.theme.enable("rocframe_dark"):
+        chart = table.roc.chart()
+        shown = colors(chart)
+    light = {LIGHT.background, LIGHT.foreground, LIGHT.muted, LIGHT.grid, *LIGHT.colors, "white"}
+    assert {DARK.background, DARK.grid, DARK.foreground} <= shown
+    assert not shown & light
+
+
+@pytest.mark.render
+def test_a_filter_of_a_group_column_leaves_its_rows(table, chart):
+    name = table.columns[0]
+    every = [str(value) for value in table[name].unique()]
+    parts = [drawn(chart.transform_filter(f"datum.{name} == '{value}'")) for value in every]
+    assert {kind: sum(part[kind] for part in parts) for kind in drawn(chart)} == drawn(chart)
 
 
 @every_table_function

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
+import altair as alt
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
 import rocframe as rf
-from tests.charts.specifications import encodings, records, svg
+from rocframe.charts.style import COLORS, REFERENCE_COLOR
+from tests.charts.specifications import encodings, records, spec, svg
 
 
 @pytest.fixture(scope="module")
@@ -23,16 +28,76 @@ def test_each_pair_has_its_difference_interval_and_p_value(vote):
     table = rf.compare(vote, "label", "score", id="id")
     chart = table.roc.chart()
     drawn = pl.DataFrame(records(chart))
-    assert drawn["row"].to_list() == [
+    assert drawn["model_a − model_b"].to_list() == [
         "decision_tree − linear_svm",
         "decision_tree − naive_bayes",
         "linear_svm − naive_bayes",
     ]
-    for name, column in (("difference", "difference"), ("low", "lower"), ("high", "upper")):
-        assert drawn[name].to_list() == table[column].round_sig_figs(7).to_list()
-    assert drawn["text"].to_list() == [f"{p:.3f}" for p in table["p_adjusted"]]
-    assert {"datum": 0.0} in encodings(chart, "x")
-    assert all(f">{p:.3f}<" in svg(chart) for p in table["p_adjusted"])
+    for name in ("difference", "lower", "upper"):
+        assert drawn[name].to_list() == table[name].round_sig_figs(7).to_list()
+    own = [layer.data.values for layer in chart.layer if isinstance(layer.data, alt.InlineData)]
+    assert [{"difference": 0.0}] in own
+    shown = svg(chart)
+    for name in ("p_value", "p_adjusted"):
+        assert drawn[f"_{name}"].to_list() == [f"{p:.3f}" for p in table[name]]
+        assert all(f">{p:.3f}<" in shown for p in table[name])
+    assert ">p<" in shown
+    assert ">adjusted p<" in shown
+
+
+def ends(chart) -> pl.DataFrame:
+    return pl.DataFrame(records(chart)).select("_lower", "_upper")
+
+
+@pytest.mark.parametrize("method", ["delong", "delong_t"])
+def test_thin_lines_are_simultaneous_limits_of_the_tests_of_a_group(vote, method):
+    options = {"id": "id", "by": "age", "method": method}
+    table = rf.compare(vote, "label", "score", **options)
+    # The limits at Bonferroni's level: three pairs in each age group.
+    wide = rf.compare(vote, "label", "score", level=1 - 0.05 / 3, **options)
+    limits = wide.select(_lower="lower", _upper="upper")
+    assert_frame_equal(ends(table.roc.chart()), limits, rel_tol=1e-6)
+    # One family of nine pairs.
+    table = rf.compare(vote, "label", "score", family="all", **options)
+    wide = rf.compare(vote, "label", "score", level=1 - 0.05 / 9, **options)
+    limits = wide.select(_lower="lower", _upper="upper")
+    assert_frame_equal(ends(table.roc.chart()), limits, rel_tol=1e-6)
+    widths = encodings(table.roc.chart(), "strokeWidth")[0]["scale"]
+    texts = ["simultaneous 95 % intervals (Bonferroni)", "95 % intervals"]
+    assert widths == {"type": "ordinal", "domain": texts, "range": [1, 4]}
+    assert all(f">{text}<" in svg(table.roc.chart()) for text in texts)
+
+
+@pytest.mark.parametrize(
+    "options", [{"adjust": None}, {"adjust": "bh"}, {"method": "permutation", "seed": 1}]
+)
+def test_other_adjustments_and_tests_without_limits_have_no_simultaneous_limits(vote, options):
+    table = rf.compare(vote, "label", "score", id="id", **options)
+    rows = pl.DataFrame(records(table.roc.chart()))
+    assert "_lower" not in rows.columns or rows["_lower"].null_count() == 3
+
+
+def test_differences_that_are_not_significant_after_adjustment_are_gray(vote):
+    table = rf.compare(vote, "label", "score", id="id", by="age").with_columns(
+        p_value=pl.Series([0.001, 0.03, 0.3] * 3), p_adjusted=pl.Series([0.003, 0.06, None] * 3)
+    )
+    chart = table.roc.chart()
+    assert "Gray: adjusted p ≥ 0.05" in chart.title.subtitle
+    points = re.findall(r'aria-roledescription="point" [^>]*fill="([^"]*)"', svg(chart))
+    assert points.count(REFERENCE_COLOR) == 6
+    assert points.count(COLORS[0]) == 3
+
+
+def test_each_name_of_a_long_pair_is_cut_separately():
+    rows = pl.select(label=pl.int_range(20) % 2)
+    names = [f"gradient boosting with splines {i} (baseline 2019)" for i in "ab"]
+    scores = rows.with_columns(
+        pl.int_range(20).hash(i).cast(pl.Float64).alias(n) for i, n in enumerate(names)
+    )
+    (record,) = records(rf.compare(scores, "label", names).roc.chart())
+    assert record["model_a − model_b"] == (
+        "gradient boo…(baseline 2019) (1) − gradient boo…(baseline 2019) (2)"
+    )
 
 
 def test_groups_share_the_line_of_a_pair_where_they_have_colors(vote):
@@ -49,7 +114,8 @@ def test_groups_share_the_line_of_a_pair_where_they_have_colors(vote):
 def test_the_axis_title_is_the_compared_metric(vote):
     partial = rf.compare(vote, "label", "score", id="id", fpr=(0, 0.2)).roc.chart()
     assert encodings(partial, "x")[0]["title"] == "Difference of partial AUC"
-    assert partial.title.text == "Differences of partial AUC"
+    title = "Differences of partial AUC, 393 positives, 551 negatives"
+    assert partial.title.text == title
 
 
 @pytest.mark.parametrize(
@@ -66,7 +132,7 @@ def test_the_axis_title_is_the_name_of_another_metric(vote, metric, name):
     table = rf.compare(scores, "label", "score", id="id", metric=metric, **options)
     chart = table.roc.chart()
     assert encodings(chart, "x")[0]["title"] == f"Difference of {name}"
-    assert chart.title.text == f"Differences of {name}"
+    assert chart.title.text == f"Differences of {name}, 393 positives, 551 negatives"
 
 
 def test_only_pairs_with_the_smallest_p_values_are_drawn():
@@ -81,7 +147,15 @@ def test_only_pairs_with_the_smallest_p_values_are_drawn():
     smallest = table.with_row_index().sort("p_value").head(40).sort("index")
     drawn = pl.DataFrame(records(chart))
     pairs = smallest.select(pl.format("{} − {}", "model_a", "model_b")).to_series()
-    assert drawn["row"].to_list() == pairs.to_list()
+    assert drawn["model_a − model_b"].to_list() == pairs.to_list()
     rule = "Rows with the 40 smallest of 66 p-values"
-    assert chart.title.subtitle == f"95 % intervals (not adjusted), test: delong_t. {rule}"
+    assert chart.title.subtitle == (
+        "95 % intervals (not adjusted), test: DeLong, t distribution. Gray: adjusted p ≥ 0.05. "
+        f"{rule}"
+    )
+    # The family consists of all pairs, not only of the drawn ones.
+    wide = rf.compare(rows, "label", list(models), level=1 - 0.05 / 66)
+    limits = wide[smallest["index"].to_list()].select(_lower="lower", _upper="upper")
+    assert_frame_equal(ends(chart), limits, rel_tol=1e-6)
+    assert spec(chart)["height"] <= 700
     assert rule in chart.description

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 
+import altair as alt
 import polars as pl
 import pytest
 
 import rocframe as rf
-from tests.charts.specifications import encodings, marks, records, spec, svg
+from tests.charts.specifications import encodings, layers, marks, records, spec, svg
 
 
 @pytest.fixture(scope="module")
@@ -33,16 +34,21 @@ def test_the_specification_of_a_chart_of_areas_over_folds_is_unchanged(vote, ass
 
 
 def test_the_dots_and_intervals_are_those_of_the_table(areas):
-    drawn = pl.DataFrame(records(areas.roc.chart()), infer_schema_length=None)
-    assert drawn["row"].to_list() == areas["model"].to_list()
-    for name, column in (("auc", "auc"), ("low", "lower"), ("high", "upper")):
-        expected = areas[column].round_sig_figs(7).to_list()
-        assert drawn[name].to_list() == expected
+    chart = areas.roc.chart()
+    drawn = pl.DataFrame(records(chart), infer_schema_length=None)
+    for name in ("auc", "lower", "upper"):
+        assert drawn[name].to_list() == areas[name].round_sig_figs(7).to_list()
+    assert drawn["model"].to_list() == areas["model"].to_list()
+    drawn = [(layer["mark"]["type"], layer["encoding"]) for layer in layers(chart)]
+    (interval,) = (channels for _, channels in drawn if channels["x"].get("field") == "lower")
+    assert interval["x2"] == {"field": "upper"}
+    (dots,) = (channels for mark, channels in drawn if mark == "point")
+    assert (dots["x"]["field"], dots["y"]["field"]) == ("auc", "model")
 
 
 def test_an_undefined_area_has_a_line_with_the_reason(areas):
     chart = areas.roc.chart()
-    assert [record["reason"] for record in records(chart)] == [
+    assert [record.get("_reason") for record in records(chart)] == [
         "no positives" if model == "linear_svm" else None for model in areas["model"]
     ]
     shown = svg(chart)
@@ -60,17 +66,23 @@ def test_a_description_has_the_most_important_numbers(areas):
 
 
 def test_the_subtitle_describes_the_intervals(areas):
-    assert areas.roc.chart().title.subtitle == "95 % intervals (logit_delong)"
+    assert areas.roc.chart().title.subtitle == "95 % intervals (DeLong, logit scale)"
+
+
+def lines_at(chart) -> list[dict[str, float]]:
+    """Return the data of the reference lines."""
+    own = [layer.data for layer in chart.layer if isinstance(layer.data, alt.InlineData)]
+    return [row for data in own for row in data.values if row]
 
 
 def test_the_axis_has_a_line_at_a_half_if_areas_are_near_it(areas):
     numbers = pl.col("auc", "lower", "upper", "auc_pessimistic", "auc_optimistic")
     chart = areas.with_columns(numbers - 0.2).roc.chart()
-    assert {"datum": 0.5} in encodings(chart, "x")
+    assert lines_at(chart) == [{"auc": 0.5}]
     assert encodings(chart, "x")[0]["scale"]["domain"][0] == 0.5
     assert "The dashed line is at 0.5." in chart.description
     partial = rf.auc(rf.datasets.vote(), "label", "score", by="model", fpr=(0, 0.1))
-    assert {"datum": 0.5} not in encodings(partial.roc.chart(), "x")
+    assert lines_at(partial.roc.chart()) == []
 
 
 def test_the_axis_of_areas_far_from_a_half_begins_near_the_smallest_number(areas):
@@ -78,7 +90,7 @@ def test_the_axis_of_areas_far_from_a_half_begins_near_the_smallest_number(areas
     chart = areas.roc.chart()
     assert smallest > 0.7
     assert encodings(chart, "x")[0]["scale"]["domain"][0] == pytest.approx(smallest, abs=1e-4)
-    assert {"datum": 0.5} not in encodings(chart, "x")
+    assert lines_at(chart) == []
     assert "dashed line" not in chart.description
 
 
@@ -95,20 +107,19 @@ def test_ties_make_a_dotted_box_with_a_legend_and_without_ties_there_is_none(vot
     tied = rf.auc(vote.with_columns(pl.col("score").round(1)), "label", "score", by="model")
     apart = rf.auc(vote.filter(model="logistic_regression"), "label", "score", by="model")
     apart = apart.with_columns(auc_pessimistic="auc", auc_optimistic="auc")
-    assert marks(tied.roc.chart())[:2] == ["bar", "rule"]
-    (dashes,) = encodings(tied.roc.chart(), "strokeDash")
-    assert dashes["scale"]["domain"] == ["worst to best order of ties"]
+    assert marks(tied.roc.chart())[:2] == ["bar", "bar"]
     assert svg(tied.roc.chart()).count(">worst to best order of ties<") == 1
-    assert "bar" not in marks(apart.roc.chart())
+    assert marks(apart.roc.chart()).count("bar") == 1
     assert "worst to best order of ties" not in svg(apart.roc.chart())
 
 
 def test_without_intervals_there_are_dots(vote):
     chart = rf.area(rf.curve(vote, "label", "score", by="model")).roc.chart()
-    assert marks(chart) == ["point", "text"]
+    assert set(marks(chart)) == {"point", "text"}
     assert svg(chart).count('aria-roledescription="point"') == 5
     without = rf.auc(vote, "label", "score", by="model", ci=None).roc.chart()
-    assert all(record["low"] is None for record in records(without))
+    assert set(marks(without)) == {"bar", "point", "text"}
+    assert "lower" not in [x.get("field") for x in encodings(without, "x")]
 
 
 def test_the_model_has_the_colors_and_other_keys_the_lines(vote):
@@ -118,9 +129,12 @@ def test_the_model_has_the_colors_and_other_keys_the_lines(vote):
     assert encodings(chart, "color")[0]["scale"]["domain"] == sorted(vote["model"].unique())
     plain = table.roc.chart(color=None)
     assert encodings(plain, "y")[0]["scale"]["domain"][:2] == [
-        "18-34 · decision_tree",
-        "18-34 · linear_svm",
+        f"18-34 · {model}"
+        for model in table.filter(age="18-34")
+        .sort("auc", descending=True, nulls_last=True)["model"]
+        .head(2)
     ]
+    assert encodings(plain, "y")[0]["field"] == "age · model"
     assert encodings(plain, "y")[0]["title"] == "age · model"
     assert encodings(plain, "yOffset") == []
 
@@ -137,10 +151,48 @@ def test_panels_have_the_values_of_a_group(vote):
     )
 
 
-def test_lines_are_in_the_order_of_the_table(areas):
+def test_lines_are_sorted_by_value_or_in_the_order_of_a_table_that_the_user_sorted(areas):
+    best_first = areas.sort("auc", descending=True, nulls_last=True)
     for table in (areas, areas.sort("auc", nulls_last=True), areas.reverse()):
         domain = encodings(table.roc.chart(), "y")[0]["scale"]["domain"]
-        assert domain == table["model"].to_list()
+        assert domain == (best_first if table is areas else table)["model"].to_list()
+
+
+def test_losses_are_sorted_with_the_smallest_on_top(vote):
+    table = rf.intervals(vote, "label", "score", metrics="fpr", threshold=0.5, by="model", ci=None)
+    domain = encodings(table.roc.chart(), "y")[0]["scale"]["domain"]
+    assert domain == table.sort("estimate")["model"].to_list()
+
+
+def test_numbers_are_printed_beside_the_intervals(areas):
+    shown = svg(areas.roc.chart())
+    for row in areas.drop_nulls("auc").iter_rows(named=True):
+        text = f"{row['auc']:.3f} ({row['lower']:.3f} to {row['upper']:.3f})"
+        assert f">{text}<" in shown
+    assert ">AUC (95 % interval)<" in shown
+
+
+def test_small_numbers_have_three_digits_and_a_minus_sign():
+    table = pl.DataFrame({"model": ["a", "b"], "auc": [0.00312, -0.0004]})
+    assert [r["_estimate"] for r in records(table.roc.chart())] == ["0.00312", "−0.00040"]
+
+
+def test_the_title_has_the_numbers_of_rows_if_they_are_equal(vote, areas):
+    same = areas.filter(pl.col("model") != "linear_svm")
+    n_pos, n_neg = same.select("n_pos", "n_neg").row(0)
+    title = f"Area under the ROC curve, {n_pos} positives, {n_neg} negatives"
+    assert same.roc.chart().title.text == title
+    assert areas.roc.chart().title.text == "Area under the ROC curve"
+    test = rf.auc_test(vote.filter(model="random_forest"), "label", "score")
+    title = f"Does the AUC differ from the null hypothesis? {n_pos} positives, {n_neg} negatives"
+    assert test.roc.chart().title.text == title
+
+
+def test_the_interval_of_a_single_row_is_not_as_wide_as_the_chart(areas):
+    chart = areas.filter(model="random_forest").roc.chart()
+    low, high = encodings(chart, "x")[0]["scale"]["domain"]
+    lower, upper = areas.filter(model="random_forest").select("lower", "upper").row(0)
+    assert upper - lower < (high - low) / 2
 
 
 def test_tests_have_a_line_at_each_null_hypothesis_and_their_p_values(vote):
@@ -152,31 +204,71 @@ def test_tests_have_a_line_at_each_null_hypothesis_and_their_p_values(vote):
     )
     chart = table.roc.chart()
     first, undefined, third = records(chart)
-    assert (first["text"], undefined["text"]) == ("< 0.001", "")
-    assert third["text"] == f"{table['p_adjusted'][2]:.3f}"
+    assert (first["_p_adjusted"], undefined["_p_adjusted"]) == ("< 0.001", "")
+    assert third["_p_adjusted"] == f"{table['p_adjusted'][2]:.3f}"
     shown = svg(chart)
     assert shown.count("stroke-dasharray") == 2
     assert ">adjusted p<" in shown
-    assert f"{third['row']}: {third['auc']:.3f}, adjusted p = {third['text']}" in chart.description
+    text = f"adjusted p = {third['_p_adjusted']}"
+    assert f"{third['model']}: {third['auc']:.3f}, p = {third['_p_value']}, {text}" in (
+        chart.description
+    )
 
 
-def test_three_numbers_over_folds_have_three_marks(vote):
+def test_three_numbers_over_folds_have_three_marks_whose_legends_show_their_symbols(vote):
     chart = rf.fold_auc(vote, "label", "score", by="model").roc.chart()
-    assert encodings(chart, "shape")[0]["scale"]["domain"] == [
-        "mean_auc",
-        "pooled_auc",
-        "auc_of_mean",
+    names = ["mean AUC", "pooled AUC", "AUC of mean"]
+    scales = [shape["scale"] for shape in encodings(chart, "shape")]
+    assert [scale["domain"] for scale in scales] == [[name] for name in names]
+    shown = svg(chart)
+    assert all(f">{name}<" in shown for name in names)
+    symbols = re.findall(r"role-legend-symbol(.*?)</g>", shown)
+    assert ["fill=" in symbol for symbol in symbols] == [True, False, False]
+
+
+def statistics(chart) -> dict[str, dict[str, float | None]]:
+    """Return the drawn values of each panel by model."""
+    drawn: dict[str, dict[str, float | None]] = {}
+    for record in records(chart):
+        drawn.setdefault(record["_statistic"], {})[record["model"]] = record["_value"]
+    return drawn
+
+
+def test_statistics_of_different_scales_have_panels_with_axes_of_their_own():
+    vote = rf.datasets.vote()
+    table = rf.summary(vote, "label", "score", by="model")
+    chart = table.roc.chart()
+    titles = {
+        "AUC (better →)": "auc",
+        "average precision (better →)": "average_precision",
+        "KS (better →)": "ks",
+        "H measure (better →)": "h_measure",
+    }
+    assert statistics(chart) == {
+        title: dict(zip(table["model"], table[name].round_sig_figs(7), strict=True))
+        for title, name in titles.items()
+    }
+    read = spec(chart)
+    assert read["facet"]["sort"] == [*titles]
+    assert read["resolve"]["scale"]["x"] == "independent"
+    order = table.sort("auc", descending=True)["model"].to_list()
+    assert encodings(chart, "y")[0]["scale"]["domain"] == order
+    shown = svg(chart)
+    assert all(f">{title}<" in shown for title in titles)
+    assert all(f">{value:.3f}<" in shown for name in titles.values() for value in table[name])
+
+
+def test_panels_of_losses_and_of_accuracy_state_which_side_is_better():
+    table = pl.DataFrame({"label": [*"pq"] * 2, "p": [0.9, 0.2, 0.4, 0.3]})
+    table = table.with_columns(q=1 - pl.col("p"))
+    chart = rf.multiclass_losses(table, "label", ["p", "q"]).roc.chart()
+    assert spec(chart)["facet"]["sort"] == [
+        *("Brier score (← better)", "logarithmic loss (← better)", "accuracy (better →)")
     ]
-    shown = svg(chart)
-    assert all(f">{name}<" in shown for name in ("mean AUC", "pooled AUC", "AUC of mean"))
-
-
-def test_marks_have_the_names_of_their_statistics_in_words(vote):
-    chart = rf.summary(vote, "label", "score").roc.chart()
-    shown = svg(chart)
-    assert all(f">{name}<" in shown for name in ("AUC", "average precision", "KS", "H measure"))
-    row = rf.summary(vote, "label", "score").row(0, named=True)
-    assert f", KS {row['ks']:.3f}, H measure {row['h_measure']:.3f}." in chart.description
+    scores = rf.datasets.vote().with_columns(pl.col("score").clip(0, 1))
+    table = rf.calibration_summary(scores, "label", "score", by="model")
+    order = table.sort("brier")["model"].to_list()
+    assert encodings(table.roc.chart(), "y")[0]["scale"]["domain"] == order
 
 
 def test_each_average_over_classes_has_a_line():
@@ -191,17 +283,17 @@ def test_each_average_over_classes_has_a_line():
     assert [record["auc"] for record in records(chart)] == areas["auc"].round_sig_figs(7).to_list()
 
 
-def test_thousands_of_rows_are_all_drawn_on_thin_lines():
+def test_a_thousand_rows_are_all_drawn_on_one_screen():
     rows = pl.DataFrame({"g": range(1000), "auc": [i / 1000 for i in range(1000)]})
     chart = rows.roc.chart()
-    assert spec(chart)["height"] == 4000
+    assert spec(chart)["height"] == 700
     assert len(records(chart)) == 1000
     assert svg(chart).count('aria-roledescription="point"') == 1000
 
 
 def test_one_row_without_groups_has_a_line():
     (record,) = records(pl.DataFrame({"auc": [0.75]}).roc.chart())
-    assert (record["row"], record["auc"]) == ("all rows", 0.75)
+    assert (record["_rows"], record["auc"]) == ("all rows", 0.75)
 
 
 def test_areas_of_dates_are_drawn_over_time():
@@ -214,23 +306,26 @@ def test_areas_of_dates_are_drawn_over_time():
     table = rf.auc(predictions, "label", "score", by=["model", "day"])
     chart = table.sort("auc").roc.chart()
     expected = table.sort("day", "model")
-    drawn = pl.DataFrame(records(chart), infer_schema_length=None).sort("time", "f0")
-    assert drawn["time"].to_list() == [f"{day}T00:00:00.000Z" for day in expected["day"]]
-    for name, column in (("auc", "auc"), ("low", "lower"), ("high", "upper")):
-        assert drawn[name].to_list() == expected[column].round_sig_figs(7).to_list()
-    assert marks(chart) == ["line", "rule", "point", "rule"]
+    drawn = pl.DataFrame(records(chart), infer_schema_length=None).sort("day", "model")
+    assert drawn["day"].to_list() == [f"{day}T00:00:00.000Z" for day in expected["day"]]
+    for name in ("auc", "lower", "upper"):
+        assert drawn[name].to_list() == expected[name].round_sig_figs(7).to_list()
+    assert marks(chart) == ["line", "bar", "point", "rule"]
     assert encodings(chart, "x")[0]["scale"] == {"type": "utc"}
-    assert encodings(chart, "color")[0]["scale"]["domain"] == ["a", "b"]
+    assert spec(chart)["facet"]["sort"] == ["a", "b"]
+    colored = table.roc.chart(color="model")
+    assert encodings(colored, "color")[0]["scale"]["domain"] == ["a", "b"]
     assert spec(chart)["title"]["text"] == "Area under the ROC curve over day"
-    assert ">February<" in svg(chart)
+    assert "Feb" in svg(chart)
     # Times are drawn as the table displays them.
     zoned = table.with_columns(
         pl.col("day").cast(pl.Datetime).dt.replace_time_zone("America/New_York")
     )
-    assert records(zoned.roc.chart())[0]["time"] == "2026-01-30T00:00:00.000Z"
+    assert records(zoned.roc.chart())[0]["day"] == "2026-01-30T00:00:00.000Z"
     assert records(table.filter(model="a").roc.chart(facet="model"))
-    assert "row" in records(table.roc.chart(color="day"))[0]
-    assert "row" in records(table.filter(pl.col("day") < days[2]).roc.chart())[0]
+    for dots in (table.roc.chart(color="day"), table.filter(pl.col("day") < days[2]).roc.chart()):
+        assert spec(dots)["title"]["text"].startswith("Area under the ROC curve")
+        assert "over" not in spec(dots)["title"]["text"]
 
 
 def test_the_box_of_ties_of_a_row_surrounds_its_dot(vote):

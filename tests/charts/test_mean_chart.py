@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import polars as pl
 import pytest
 
 import rocframe as rf
 from rocframe.kinds import KINDS
-from tests.charts.specifications import spec as read
-from tests.charts.specifications import svg
+from tests.charts.specifications import (
+    domain,
+    layers,
+    marks,
+    records,
+    reference_lines,
+    shared,
+    spec,
+    svg,
+    texts,
+)
 
 every_kind = pytest.mark.parametrize("kind", KINDS)
 
@@ -31,15 +38,6 @@ def curves() -> pl.DataFrame:
     return rf.curve(table, "label", "score", by=["model", "fold"])
 
 
-def records(chart) -> list[dict]:
-    spec = read(chart)
-    return json.loads(spec["datasets"][spec["data"]["name"]])
-
-
-def marks(chart) -> list[str]:
-    return [layer["mark"]["type"] for layer in read(chart)["layer"]]
-
-
 @every_kind
 @pytest.mark.render
 def test_every_kind_can_be_rendered_alone_and_over_its_curves(curves, kind):
@@ -49,26 +47,17 @@ def test_every_kind_can_be_rendered_alone_and_over_its_curves(curves, kind):
         assert "mark-area" in svg(chart)
 
 
-def chance_lines(part) -> int:
-    """Count the dashed lines of chance in a specification."""
-    if isinstance(part, list):
-        return sum(map(chance_lines, part))
-    if not isinstance(part, dict):
-        return 0
-    mark = part.get("mark")
-    own = isinstance(mark, dict) and mark.get("strokeDash") == [4, 4]
-    return own + sum(map(chance_lines, part.values()))
-
-
 @pytest.mark.render
 @every_kind
 def test_layered_charts_draw_the_lines_of_chance_once(curves, kind):
     mean = curves.roc.average(kind=kind, grid=11).roc.chart()
     points = curves.roc.at(fpr=0.2).roc.chart(kind=kind, by=["model", "fold"])
     alone = curves.roc.chart(kind=kind, detail="fold")
-    for chart in (alone, alone + mean, alone + mean + points, alone.add_layers(mean, points)):
-        assert chance_lines(read(chart)) == 1
-    assert chance_lines(read(mean | mean)) == 2 * chance_lines(read(mean))
+    expected = reference_lines(alone)
+    assert expected
+    for chart in (alone + mean, alone + mean + points, alone.add_layers(mean, points)):
+        assert reference_lines(chart) == expected
+    assert reference_lines(mean | mean) == 2 * reference_lines(mean)
 
 
 @pytest.mark.parametrize("method", ["vertical", "horizontal", "threshold"])
@@ -84,51 +73,47 @@ def test_a_legend_has_the_level_of_the_limits_alone_and_over_curves(curves, meth
 def test_the_line_and_its_limits_are_those_of_the_table(curves):
     mean = curves.roc.average(grid=[0.25, 0.75])
     first, second = records(mean.roc.chart())
-    assert (first["f0"], second["f0"]) == ("a", "b")
+    assert (first["model"], second["model"]) == ("a", "b")
     rows = mean.filter(model="a")
-    for name, column in (
-        ("x", "fpr"),
-        ("y", "tpr"),
-        ("y_low", "tpr_lower"),
-        ("y_high", "tpr_upper"),
-        ("threshold", "threshold_mean"),
-    ):
-        assert first[name] == pytest.approx(rows[column].to_list(), rel=1e-6)
-    assert first["x_low"] == first["x_high"] == [0.25, 0.75]
+    for name in ("fpr", "tpr", "tpr_lower", "tpr_upper", "threshold_mean"):
+        assert first[name] == pytest.approx(rows[name].to_list(), rel=1e-6)
+    assert first["x"] == [0.25, 0.75]
 
 
 def test_limits_lie_along_the_axes_that_were_averaged(curves):
-    assert marks(curves.roc.average().roc.chart()) == ["area", "area", "rule", "line", "point"]
-    across = read(curves.roc.average(method="horizontal").roc.chart())
-    areas = [layer for layer in across["layer"] if layer["mark"]["type"] == "area"]
-    assert [area["encoding"]["x2"] for area in areas] == [{"field": "x_high"}] * 2
+    assert marks(curves.roc.average().roc.chart()) == ["area", "area", "line", "line", "point"]
+    across = curves.roc.average(method="horizontal").roc.chart()
+    areas = [layer for layer in layers(across) if layer["mark"]["type"] == "area"]
+    for area in areas:
+        ends = [area["encoding"][name]["field"] for name in ("x", "x2", "y")]
+        assert ends == ["fpr_lower", "fpr_upper", "tpr"]
     assert [area["mark"]["orient"] for area in areas] == ["horizontal"] * 2
     bars = curves.roc.average(method="threshold").roc.chart()
-    assert marks(bars) == ["rule", "rule", "rule", "line", "point"]
-    assert [sum(record["bar"]) for record in records(bars)] == [20, 20]
+    assert marks(bars) == ["rule", "rule", "line", "line", "point"]
+    assert [sum(record["_bar"]) for record in records(bars)] == [20, 20]
 
 
 def test_without_limits_the_band_is_as_thin_as_the_line(curves):
     one = curves.filter(model="a", fold=0).roc.average(interval="t", grid=5)
     (record,) = records(one.roc.chart())
-    assert record["y_low"] == record["y_high"] == record["y"]
-    assert "pointwise" not in json.dumps(read(one.roc.chart())["layer"])  # no legend of limits
+    assert record["tpr_lower"] == record["tpr_upper"] == record["y"]
+    assert not any("pointwise" in text for text in texts(one.roc.chart()))
 
 
 def test_the_legend_has_the_area_under_each_mean(curves):
     mean = curves.roc.average(grid="union")
     areas = rf.area(mean)["auc_of_mean"].to_list()
-    spec = json.dumps(read(mean.roc.chart())["layer"][0]["encoding"]["color"]["legend"])
-    assert all(f"(AUC {area:.3f})" in spec for area in areas)
+    entries = {f"{name} (AUC {area:.3f})" for name, area in zip("ab", areas, strict=True)}
+    assert entries <= set(texts(mean.roc.chart()))
     alone = mean.filter(model="a").drop("model").roc.chart()
-    assert read(alone)["title"]["subtitle"] == f"AUC {areas[0]:.3f}"
-    assert "subtitle" not in read(curves.roc.average(kind="gain").roc.chart())["title"]
+    assert alone.title.subtitle == f"AUC {areas[0]:.3f}"
+    assert "subtitle" not in spec(curves.roc.average(kind="gain").roc.chart())["title"]
 
 
 def test_panels_and_colors_are_chosen_as_for_curves(curves):
     mean = curves.roc.average()
-    panels = read(mean.roc.chart(facet="model", color=None))
-    assert panels["facet"]["field"] == "f0"
+    panels = spec(mean.roc.chart(facet="model", color=None))
+    assert panels["facet"]["field"] == "model"
     with pytest.raises(rf.MissingColumnError) as caught:
         mean.roc.chart(color="fold")
     assert str(caught.value).startswith("color='fold': the frame has no group column of this name.")
@@ -151,9 +136,9 @@ def test_a_group_without_a_mean_is_named_and_not_drawn():
     )
     mean = rf.curve(table, "label", "score", by=["g", "fold"]).roc.average(grid=3)
     first, second = records(mean.roc.chart())
-    assert (first["f0"], second["f0"], second["x"]) == ("a", "b", [])
-    read(mean.clear().roc.chart())
-    read(mean.clear().drop("g").roc.chart())
+    assert (first["g"], second["g"], second["x"]) == ("a", "b", [])
+    spec(mean.clear().roc.chart())
+    spec(mean.clear().drop("g").roc.chart())
 
 
 def test_metrics_at_fixed_values_are_lines_of_their_own(curves):
@@ -161,50 +146,49 @@ def test_metrics_at_fixed_values_are_lines_of_their_own(curves):
     chart = table.roc.chart(color="metric")
     # There is no line of chance, because these axes do not belong to a kind of curve.
     assert marks(chart) == ["area", "area", "line", "point"]
-    assert [record["f0"] for record in records(chart)] == ["npv", "npv", "precision", "precision"]
-    assert [record["f1"] for record in records(chart)] == ["a", "b", "a", "b"]
-    line = read(chart)["layer"][0]["encoding"]
-    assert (line["x"]["title"], line["y"]["title"]) == ("Accuracy", "Mean")
-    assert line["x"]["scale"]["domain"] == line["y"]["scale"]["domain"] == [0, 1]
-    assert line["color"]["field"] == "f0"
-    assert read(chart)["description"].startswith(
+    metrics = [record["metric"] for record in records(chart)]
+    assert metrics == ["npv", "npv", "precision", "precision"]
+    assert [record["model"] for record in records(chart)] == ["a", "b", "a", "b"]
+    assert (shared(chart, "x")["title"], shared(chart, "y")["title"]) == ("Accuracy", "Mean")
+    assert domain(chart, "x") == domain(chart, "y") == [0, 1]
+    assert shared(chart, "color")["field"] == "metric"
+    assert chart.description.startswith(
         "Means chart, 4 averaged curves with 95 % pointwise intervals: mean against accuracy."
     )
     first = records(chart)[2]
     own = table.filter(model="a").drop_nulls("precision")
     assert first["x"][0] == pytest.approx(own["accuracy"][0])
     assert first["y"][0] == pytest.approx(own["precision"][0], rel=1e-6)
-    panels = read(table.roc.chart(facet="model"))
-    assert panels["facet"]["field"] == "f1"
+    panels = spec(table.roc.chart(facet="model"))
+    assert panels["facet"]["field"] == "model"
 
 
 def test_groups_keep_their_colors_where_several_metrics_have_panels(curves):
     table = curves.roc.average(fixed="accuracy", metrics=["precision", "npv"], grid=11)
-    chart = read(table.roc.chart())
-    assert chart["facet"]["field"] == "f0"
-    assert chart["spec"]["layer"][0]["encoding"]["color"]["field"] == "f1"
-    alone = read(table.filter(model="a").drop("model").roc.chart())
-    assert alone["layer"][0]["encoding"]["color"]["field"] == "f0"
+    chart = table.roc.chart()
+    assert spec(chart)["facet"]["field"] == "metric"
+    assert shared(chart, "color")["field"] == "model"
+    alone = table.filter(model="a").drop("model").roc.chart()
+    assert shared(alone, "color")["field"] == "metric"
 
 
 def test_one_metric_is_named_on_its_axis_and_groups_have_the_colors(curves):
     net = (pl.col("tp") - pl.col("fp")).alias("net")
     table = curves.roc.average(fixed="threshold", metrics=net, grid=20)
     chart = table.roc.chart()
-    line = read(chart)["layer"][0]["encoding"]
-    assert (line["x"]["title"], line["y"]["title"]) == ("Threshold", "net")
-    low, high = line["y"]["scale"]["domain"]
+    assert (shared(chart, "x")["title"], shared(chart, "y")["title"]) == ("Threshold", "net")
+    low, high = domain(chart, "y")
     ends = table.filter(pl.col("threshold").is_finite())
     assert low == pytest.approx(ends["net_lower"].min(), rel=1e-6)
     assert high == pytest.approx(ends["net_upper"].max(), rel=1e-6)
-    assert [record["f0"] for record in records(chart)] == ["a", "b"]
+    assert [record["model"] for record in records(chart)] == ["a", "b"]
 
 
 def test_axes_of_averaged_metrics_are_those_of_curves(curves):
     for name in ("ppv", "mcc", "tp", "sensitivity"):
-        mean = read(curves.roc.average(fixed="fpr", metrics=name, grid=11).roc.chart())
-        curve = read(curves.roc.chart(x="fpr", y=name, detail="fold"))
-        mean_y, curve_y = (chart["layer"][0]["encoding"]["y"] for chart in (mean, curve))
+        mean = curves.roc.average(fixed="fpr", metrics=name, grid=11).roc.chart()
+        curve = curves.roc.chart(x="fpr", y=name, detail="fold")
+        mean_y, curve_y = (shared(chart, "y") for chart in (mean, curve))
         assert mean_y["title"] == curve_y["title"]
         assert mean_y["scale"]["nice"] == curve_y["scale"]["nice"]
         if name != "tp":
@@ -237,7 +221,7 @@ def test_means_are_described_in_words(curves):
 def test_overlapping_bands_are_light_areas_with_lines_at_their_limits(curves):
     means = curves.roc.average(over="fold", grid=11)
     areas = [
-        [layer["mark"] for layer in read(table.roc.chart())["layer"][:2]]
+        [layer["mark"] for layer in layers(table.roc.chart())[:2]]
         for table in (means, curves.roc.average(over="model", grid=11))
     ]
     for fill, outline in areas:
@@ -245,7 +229,7 @@ def test_overlapping_bands_are_light_areas_with_lines_at_their_limits(curves):
         assert (outline["type"], outline["filled"], outline["strokeWidth"]) == ("area", False, 1)
     (alone,) = (
         layer["mark"]
-        for layer in read(means.filter(model="a").roc.chart())["layer"]
+        for layer in layers(means.filter(model="a").roc.chart())
         if layer["mark"]["type"] == "area"
     )
     assert alone["opacity"] == 0.2

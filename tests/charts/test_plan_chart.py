@@ -67,7 +67,7 @@ def test_detectable_differences_have_a_line_for_each_power():
     assert ": difference of AUC against positives. " in chart.description
     found = rf.detectable_difference(n_pos=[20, 50], n_neg=[40, 80], null=0.5).roc.chart()
     assert axes(found) == ("n_pos", "difference")
-    assert encodings(found, "color")[0]["legend"]["title"] == "n_neg"
+    assert encodings(found, "color")[0]["field"] == "n_neg"
 
 
 def test_an_impossible_plan_is_not_drawn_and_the_subtitle_names_it():

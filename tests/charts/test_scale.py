@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import rocframe as rf
-from tests.charts.test_chart import lines, records, strict
+from tests.charts.specifications import domain, lines, parts, records, reference_lines, shared
 from tests.curves.test_thinning import farthest
 
 NORMAL = np.vectorize(NormalDist().inv_cdf)
@@ -35,9 +35,9 @@ def test_the_specification_of_a_chart_with_a_scale_is_unchanged(table, kind, sca
 
 @every_pair
 def test_lines_between_two_rows_are_curved_on_transformed_axes(table, kind, scale):
-    (record,) = records(rf.chart(table, kind=kind, scale=scale))
-    spec = strict(rf.chart(table, kind=kind, scale=scale))["layer"][0]["encoding"]
-    domains = [np.array(spec[axis]["scale"]["domain"], float) for axis in "xy"]
+    chart = rf.chart(table, kind=kind, scale=scale)
+    (record,) = parts(chart)
+    domains = [np.array(domain(chart, axis), float) for axis in "xy"]
     # The definitions of the rates, at a thousand equal steps of the counts between two rows.
     at = np.arange(0, table.height - 1 + 1e-9, 1 / 1000)
     tp, fp = (np.interp(at, np.arange(table.height), table[name]) for name in ("tp", "fp"))
@@ -53,10 +53,10 @@ def test_lines_between_two_rows_are_curved_on_transformed_axes(table, kind, scal
 
     def positions(x, y):
         shares = []
-        for axis, values, domain in zip("xy", (x, y), domains, strict=True):
-            scaled, ends = np.asarray(values, float), domain
+        for axis, values, limits in zip("xy", (x, y), domains, strict=True):
+            scaled, ends = np.asarray(values, float), limits
             with np.errstate(divide="ignore"):
-                if spec[axis]["scale"].get("type") == "log":
+                if shared(chart, axis)["scale"].get("type") == "log":
                     scaled, ends = np.log(scaled), np.log(ends)
                 elif scale == "normal_deviate":
                     scaled = NORMAL(np.clip(scaled, 1e-12, 1 - 1e-12))
@@ -73,7 +73,7 @@ def test_lines_between_two_rows_are_curved_on_transformed_axes(table, kind, scal
 
 def test_logarithmic_axes_end_at_a_power_of_ten_below_the_least_rate(table):
     least = table.filter(pl.col("fpr") > 0)["fpr"].min()
-    axis = strict(rf.chart(table, scale="log"))["layer"][0]["encoding"]["x"]
+    axis = shared(rf.chart(table, scale="log"), "x")
     low, high = axis["scale"]["domain"]
     assert low < least <= 10 * low
     assert high == 1
@@ -82,8 +82,8 @@ def test_logarithmic_axes_end_at_a_power_of_ten_below_the_least_rate(table):
 
 def test_the_line_of_chance_is_curved_on_logarithmic_axes(table):
     def chance(kind):
-        layer = rf.chart(table, kind=kind, scale="log").layer[1]
-        return [(point["across"], point["up"]) for point in layer.data.values]
+        line = rf.chart(table, kind=kind, scale="log").layer[0]
+        return [tuple(point.values()) for point in line.data.values]
 
     assert all(across == up for across, up in chance("roc"))
     assert all(across == up for across, up in chance("gain"))
@@ -117,11 +117,11 @@ def test_means_lie_on_the_same_axes_as_their_curves():
     curves = rf.curve(rows, "label", "score", by="fold")
     mean = curves.roc.average(grid="union").roc.chart(scale="log")
     # Three curves, their mean, and chance.
-    assert lines(curves.roc.chart(scale="log") + mean) == 5
+    both = curves.roc.chart(scale="log") + mean
+    assert (lines(both), reference_lines(both)) == (4, 1)
     (record,) = records(mean)
-    low = strict(mean)["layer"][0]["encoding"]["x"]["scale"]["domain"][0]
-    assert min(record["x"]) >= low
-    assert {-1, 0} == set(record["bar"])
+    assert min(record["x"]) >= domain(mean, "x")[0]
+    assert {-1, 0} == set(record["_bar"])
 
 
 @pytest.mark.parametrize(

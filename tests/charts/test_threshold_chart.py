@@ -7,8 +7,17 @@ import polars as pl
 import pytest
 
 import rocframe as rf
-from tests.charts.specifications import encodings, marks, records, spec, svg
-from tests.charts.test_chart import texts
+from tests.charts.specifications import (
+    domain,
+    encodings,
+    marks,
+    parts,
+    records,
+    shared,
+    spec,
+    svg,
+    texts,
+)
 
 VOTE = rf.datasets.vote().filter(pl.col("model").str.contains("tree|svm"))
 CURVES = rf.curve(VOTE, "label", "score", by="model")
@@ -49,7 +58,7 @@ def test_thresholds_have_all_their_digits_on_the_axis_and_in_tooltips():
     ):
         assert set(records(chart)[0]["x"]) == set(thresholds)
     (line,) = records(curves.roc.chart())
-    assert line["threshold"] == [None, *thresholds]
+    assert line["threshold"] == ["inf", *thresholds]
     line, mark = records(curves.roc.chart(x="tpr", y="threshold", mark=thresholds[2]))
     assert set(line["y"]) == {thresholds[0], thresholds[1], thresholds[3]}
     assert (mark["y"], mark["threshold"]) == ([thresholds[2]], [thresholds[2]])
@@ -79,14 +88,14 @@ def test_several_metrics_have_colors_or_panels():
     chart = one.roc.chart(x="threshold", y=["precision", "recall"])
     assert chart.title.text == "Precision and recall against threshold"
     assert {"metric", "precision", "recall"} <= set(texts(chart))
-    assert [encodings(chart, side)[0]["title"] for side in "xy"] == ["Threshold", "Value"]
+    assert [shared(chart, side)["title"] for side in "xy"] == ["Threshold", "Value"]
     panels = CURVES.roc.chart(x="threshold", y=["precision", "f1"])
     assert panels.description == "Chart, 4 lines: precision and F1 against threshold."
     shown = texts(panels)
     assert {"metric", "model", "precision", "f1", "decision_tree", "linear_svm"} <= set(shown)
     swapped = CURVES.roc.chart(x="threshold", y=["precision", "f1"], facet="model", color="metric")
-    found = {(r["f0"], r["f1"], *r["y"][:3]) for r in records(swapped)}
-    assert found == {(r["f0"], r["f1"], *r["y"][:3]) for r in records(panels)}
+    found = {(r["metric"], r["model"], *r["y"][:3]) for r in records(swapped)}
+    assert found == {(r["metric"], r["model"], *r["y"][:3]) for r in records(panels)}
     assert len(found) == 4
 
 
@@ -95,9 +104,9 @@ def test_a_zoomed_axis_clips_the_steps():
     ends = CURVES.roc.at(threshold=[0.5, 0.3])
     for record in records(chart):
         assert (record["x"][0], record["x"][-1]) == (0.5, 0.3)
-        expected = ends.filter(model=record["f0"])["tpr"].to_list()
+        expected = ends.filter(model=record["model"])["tpr"].to_list()
         assert [record["y"][0], record["y"][-1]] == pytest.approx(expected, rel=1e-6)
-    assert spec(chart)["layer"][0]["encoding"]["x"]["scale"]["domain"] == [0.3, 0.5]
+    assert domain(chart, "x") == [0.3, 0.5]
     assert "Shown: threshold from 0.3 to 0.5." in chart.description
 
 
@@ -120,7 +129,7 @@ def test_rates_are_those_at_the_prevalence_of_the_table():
     assert chart.title.subtitle == "prevalence 0.1"
     assert "Prevalence" not in table.roc.chart(x="threshold", y="tpr").description
     for record in records(chart):
-        rows = table.filter(model=record["f0"])
+        rows = table.filter(model=record["model"])
         expected = {
             (tp, fp): value for tp, fp, value in rows.select("tp", "fp", "precision").rows()
         }
@@ -133,7 +142,7 @@ def test_operating_points_are_marked_on_the_line_of_each_metric():
     best = rf.operating_point(CURVES, "f1")
     metrics = ["f1", "precision"]
     chart = CURVES.roc.chart(x="threshold", y=metrics, mark={"highest F1": best, "half": 0.5})
-    marked = [record for record in records(chart) if record.get("_layer") == "mark"]
+    marked = parts(chart, "mark")
     assert len(marked) == 8
     at_half = CURVES.roc.at(threshold=0.5)
     for name, points in (("highest F1", best), ("half", at_half)):
@@ -144,19 +153,20 @@ def test_operating_points_are_marked_on_the_line_of_each_metric():
                 (record,) = [
                     record
                     for record in marked
-                    if (record["mark"], record["f0"], record["f1"]) == (name, metric, row["model"])
+                    if (record["mark"], record["metric"], record["model"])
+                    == (name, metric, row["model"])
                 ]
                 expected = (row["threshold"], row[metric], row["tp"], row["fp"])
                 found = [record[field][0] for field in ("x", "y", "tp", "fp")]
                 assert found == pytest.approx(expected, rel=1e-6)
     assert {"highest F1", "half"} <= set(texts(chart))
     assert chart.description.endswith("Points are marked: highest F1, half.")
-    for lines in encodings(chart, "tooltip"):
-        names = [line["title"] for line in lines]
+    for lines in (shared(chart, "tooltip"), encodings(chart, "tooltip")[-1]):
+        names = [line.get("title", line["field"]) for line in lines]
         assert names.count("threshold") == 1
         assert "value" in names
     zoomed = CURVES.roc.chart(x="threshold", y="f1", mark=0.5, x_domain=(0.7, 0.8))
-    assert not [record for record in records(zoomed) if record.get("_layer") == "mark"]
+    assert not parts(zoomed, "mark")
 
 
 def test_groups_named_metric_keep_their_name():
@@ -177,14 +187,14 @@ def test_the_threshold_against_rnp_is_the_quantile_function_of_the_score():
     quantiles = np.quantile(predictions["score"], shares, method="inverted_cdf")
     assert np.interp(shares, x, y) == pytest.approx(quantiles)
     assert (x.min(), x.max(), mark["x"], mark["y"]) == ([0], [1], [5 / 8], [0.6])
-    rows = zip(line["threshold"], line["x"], line["y"], strict=True)
+    rows = zip(line["tp"], line["x"], line["y"], strict=True)
     assert [row for row in rows if row[0] is not None] == [
-        (0.9, 7 / 8, 0.9),
-        (0.8, 6 / 8, 0.8),
-        (0.6, 5 / 8, 0.6),
-        (0.4, 2 / 8, 0.4),
-        (0.2, 1 / 8, 0.2),
-        (0.1, 0, 0.1),
+        (1, 7 / 8, 0.9),
+        (1, 6 / 8, 0.8),
+        (2, 5 / 8, 0.6),
+        (3, 2 / 8, 0.4),
+        (3, 1 / 8, 0.2),
+        (3, 0, 0.1),
     ]
 
 
@@ -196,13 +206,13 @@ def test_the_threshold_against_a_rate_has_the_rows_of_the_table(x):
     (line,) = records(chart)
     expected = {(row["tp"], row["fp"]): (row[x], row["threshold"]) for row in table.to_dicts()}
     points = zip(*(line[name] for name in ("tp", "fp", "x", "y")), strict=True)
-    rows = [point for point in points if point[0] is not None]
+    rows = [point for point in points if None not in point]
     assert len(rows) > 20
     for tp, fp, *values in rows:
         assert values == pytest.approx(expected[tp, fp], abs=1e-6)
     assert chart.title.text.startswith("Threshold against ")
     zoomed = table.roc.chart(x=x, y="threshold", y_domain=(0.4, 0.6))
-    assert encodings(zoomed, "y")[0]["scale"]["domain"] == [0.4, 0.6]
+    assert domain(zoomed, "y") == [0.4, 0.6]
 
 
 @pytest.mark.parametrize(
@@ -245,10 +255,7 @@ def test_panels_with_different_thresholds_have_separate_axes():
     curves = rf.curve(both, "label", "score", by="model")
     panels = curves.roc.chart(x="threshold", y="precision", facet="model", mark=0.5).to_dict()
     assert panels["resolve"] == {"scale": {"x": "independent"}}
-    assert all(
-        layer["encoding"]["x"]["scale"] == {"nice": True, "zero": False}
-        for layer in panels["spec"]["layer"]
-    )
+    assert panels["spec"]["encoding"]["x"]["scale"] == {"nice": True, "zero": False}
     # All panels have the same axis if their thresholds are similar or if a domain is given.
     similar = both.with_columns(score=pl.concat([rows["score"], rows["score"] * 0.6]))
     same = rf.curve(similar, "label", "score", by="model")
@@ -258,10 +265,8 @@ def test_panels_with_different_thresholds_have_separate_axes():
         curves.roc.chart(x="threshold", y="precision"),
         curves.roc.chart(x="threshold", y=["precision", "recall"]),
     ):
-        shared = chart.to_dict()
-        assert "resolve" not in shared
-        layers = shared.get("spec", shared)["layer"]
-        assert all("domain" in layer["encoding"]["x"]["scale"] for layer in layers)
+        assert "resolve" not in spec(chart)
+        assert len(domain(chart, "x")) == 2
     # The line of the probabilities has as many points as in a chart of its own.
     alone = curves.filter(model="probability").roc.chart(x="threshold", y="precision")
     points = records(alone)[0]["x"]

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import rocframe as rf
-from tests.charts.specifications import records, spec, svg
+from tests.charts.specifications import layers, records, spec, svg
 
 VOTE = rf.datasets.vote().filter(pl.col("model").str.contains("tree|bayes"), pl.col("fold") <= 3)
 CURVES = rf.curve(VOTE, "label", "score", by=["model", "fold"])
@@ -19,29 +19,19 @@ def table():
 
 def encodings(chart):
     """Return the encoding of each layer, by the type of its mark."""
-    read = spec(chart)
-    return [
-        (layer["mark"]["type"], layer["encoding"])
-        for layer in read.get("spec", read)["layer"]
-        if "x" in layer["encoding"]
-    ]
+    return [(layer["mark"]["type"], layer["encoding"]) for layer in layers(chart)]
 
 
 def test_a_line_connects_the_value_realised_and_the_value_chosen_of_each_row(table):
     chart = table.roc.chart()
     drawn = pl.DataFrame(records(chart))
-    for fields, name in (
-        (("value_realised", "low"), "value_realised"),
-        (("value_chosen", "high"), "value_chosen"),
-    ):
-        for field in fields:
-            assert drawn[field].to_list() == table[name].round_sig_figs(7).to_list()
-    assert drawn["f0"].to_list() == table["model"].to_list()
-    assert drawn["f1"].to_list() == table["fold"].cast(pl.String).to_list()
-    layers = encodings(chart)
-    (line,) = (layer for mark, layer in layers if mark == "rule")
-    assert (line["x"]["field"], line["x2"]["field"]) == ("low", "high")
-    dots = {layer["x"]["field"] for mark, layer in layers if mark == "point"}
+    for name in ("value_realised", "value_chosen"):
+        assert drawn[name].to_list() == table[name].round_sig_figs(7).to_list()
+    assert drawn["model"].to_list() == table["model"].to_list()
+    assert drawn["fold"].to_list() == table["fold"].cast(pl.String).to_list()
+    (line,) = (layer for mark, layer in encodings(chart) if mark == "rule")
+    assert (line["x"]["field"], line["x2"]["field"]) == ("value_realised", "value_chosen")
+    dots = {layer["x"]["field"] for mark, layer in encodings(chart) if mark == "point"}
     assert dots == {"value_realised", "value_chosen"}
     row = table.row(0, named=True)
     text = f"{row['value_realised']:.3f}, where it was chosen {row['value_chosen']:.3f}"
@@ -83,6 +73,6 @@ def test_an_undefined_value_has_a_line_with_the_reason():
     table = curves.roc.transfer("precision").filter(fold=1)
     assert table["value_realised"].null_count() == 2
     chart = table.roc.chart()
-    assert [record["low"] for record in records(chart)] == [None, None]
+    assert [record["value_realised"] for record in records(chart)] == [None, None]
     assert None not in [record["value_chosen"] for record in records(chart)]
     assert svg(chart).count(": undefined<") == 2

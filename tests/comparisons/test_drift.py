@@ -594,3 +594,150 @@ def test_the_test_is_conservative_if_two_windows_share_rows():
     )
     tests = rf.drift(windows, "label", "score", by="group", adjust=None)
     assert (tests["p_value"].drop_nulls() < 0.05).mean() < 0.02
+
+
+def persons(n_persons=60, n_windows=4, seed=1, *, decimals=1):
+    """Five rows of each person in random windows; rows of a person are dependent."""
+    rng = np.random.default_rng(seed)
+    person = np.repeat(np.arange(n_persons), 5)
+    label = (person % 3 == 0) ^ (rng.random(len(person)) < 0.2)
+    score = label + rng.normal(size=n_persons)[person] + rng.normal(size=len(person))
+    return pl.DataFrame(
+        {
+            "person": [f"p{i}" for i in person],
+            "w": rng.integers(0, n_windows, len(person)),
+            "label": label,
+            "score": score.round(decimals),
+        }
+    )
+
+
+def influences(rows):
+    """The centered placement values of the persons, with the numbers of Obuchowski's method."""
+    pos, neg = rows.filter("label"), rows.filter(~pl.col("label"))
+    x, y = pos["score"].to_numpy(), neg["score"].to_numpy()
+    wins = (x[:, None] > y) + (x[:, None] == y) / 2
+    of_pos, of_neg = {}, {}
+    for sums, owner, values in [(of_pos, pos, wins.mean(1)), (of_neg, neg, wins.mean(0))]:
+        for person, value in zip(owner["person"], values, strict=True):
+            sums[person] = sums.get(person, 0) + (value - wins.mean()) / len(values)
+    return wins.mean(), of_pos, of_neg, len({*of_pos, *of_neg})
+
+
+def covariance(a, b):
+    """Obuchowski's covariance of two areas, with the factor √(I/(I - 1)) for each window."""
+    (_, pos_a, neg_a, n_a), (_, pos_b, neg_b, n_b) = a, b
+    total = 0
+    for left, right in [(pos_a, pos_b), (neg_a, neg_b)]:
+        factor = np.sqrt(len(left) / (len(left) - 1) * len(right) / (len(right) - 1))
+        total += factor * sum(left[one] * right.get(one, 0) for one in left)
+    factor = np.sqrt(n_a / (n_a - 1) * n_b / (n_b - 1))
+    for left, right in [(pos_a, neg_b), (neg_a, pos_b)]:
+        total += factor * sum(left[one] * right.get(one, 0) for one in left)
+    return total
+
+
+@pytest.mark.parametrize("reference", ["first", "previous", 2])
+def test_the_test_of_clusters_is_that_of_a_slow_implementation(reference):
+    table = persons()
+    found = rf.drift(table, "label", "score", over="w", cluster="person", reference=reference)
+    areas = {w: influences(table.filter(w=w)) for w in range(4)}
+    for row in found.filter(pl.col("difference").is_not_null()).rows(named=True):
+        a, b = areas[row["w"]], areas[row["reference"]]
+        variance = covariance(a, a) + covariance(b, b) - 2 * covariance(a, b)
+        parts = [
+            (len(one) / (len(one) - 1) * sum(v**2 for v in one.values()), len(one))
+            for one in (*a[1:3], *b[1:3])
+        ]
+        df = variance**2 / sum(v**2 / (n - 1) for v, n in parts)
+        n = len({*a[1], *a[2], *b[1], *b[2]})
+        df = min(max(df, min(n for _, n in parts) - 1), n - 1)
+        assert row["difference"] == pytest.approx(a[0] - b[0], abs=1e-12)
+        assert row["se"] == pytest.approx(variance**0.5, rel=1e-9)
+        assert row["df"] == pytest.approx(df, rel=1e-9)
+        expected = 2 * stats.t.sf(abs(row["difference"] / row["se"]), df)
+        assert row["p_value"] == pytest.approx(expected, rel=1e-9)
+    assert found["difference"].null_count() == 1
+    each = rf.auc(table, "label", "score", by="w", cluster="person")
+    shared = ["auc", "lower", "upper", "n_pos", "n_neg", "ci_method"]
+    assert_frame_equal(found.select("w", *shared), each.select("w", *shared))
+
+
+@pytest.mark.parametrize("weight", [None, "weight"])
+def test_clusters_of_one_row_give_the_test_without_clusters(weight):
+    table = LOG.with_row_index("row").with_columns(weight=1 + pl.col("row") % 3)
+    weeks = rf.windows(table, "day", every="1w")
+    options = {"by": "segment", "weight": weight}
+    columns = ["auc", *TEST, "p_adjusted", "test", "note"]
+    single = rf.drift(weeks, "label", "score", cluster="row", **options).select(columns)
+    every = rf.drift(weeks, "label", "score", **options).select(columns)
+    assert_frame_equal(single, every, rel_tol=1e-12, abs_tol=1e-14)
+
+
+def test_a_reference_table_can_have_the_clusters_of_the_windows():
+    table = persons()
+    windows, reference = table.filter(pl.col("w") > 0), table.filter(w=0).drop("w")
+    options = {"cluster": "person", "over": "w"}
+    found = rf.drift(windows, "label", "score", reference=reference, **options)
+    expected = rf.drift(table, "label", "score", reference=0, **options).filter(pl.col("w") > 0)
+    assert_frame_equal(found.drop("reference"), expected.drop("reference"))
+    numbers = reference.with_columns(person=pl.col("person").str.slice(1).cast(pl.Int64))
+    with pytest.raises(rf.ColumnTypeError) as error:
+        rf.drift(windows, "label", "score", reference=numbers, **options)
+    assert str(error.value) == (
+        "reference: column 'person' of the table has type Int64.\n"
+        "In the predictions, it has type String. Cast one of the two columns."
+    )
+
+
+def test_windows_of_the_same_rows_of_the_same_persons_do_not_differ():
+    table = persons().drop("w")
+    twice = pl.concat([table.with_columns(w=pl.lit(w)) for w in (1, 2)])
+    row = rf.drift(twice, "label", "score", over="w", cluster="person").row(1, named=True)
+    assert (row["difference"], row["p_value"], row["se"], row["note"]) == (0, 1, None, None)
+
+
+def test_a_class_in_one_cluster_is_named_in_the_note():
+    table = persons().with_columns(
+        person=pl.when(pl.col("label") & (pl.col("w") == 0)).then(pl.lit("p0")).otherwise("person")
+    )
+    found = rf.drift(table, "label", "score", over="w", cluster="person", reference=0)
+    assert found["note"].to_list() == [
+        "one_positive_cluster",
+        *["reference:one_positive_cluster"] * 3,
+    ]
+    with pytest.raises(rf.OptionValueError) as error:
+        rf.drift(table, "label", "score", over="w", cluster="person", count="w")
+    assert str(error.value) == (
+        "count='w': with cluster=, each row must be one prediction.\n"
+        "Use count=None, with a table that has one row for each prediction."
+    )
+
+
+@pytest.mark.parametrize("in_two_windows", [False, True])
+def test_rows_of_the_same_persons_do_not_cause_false_alarms(in_two_windows):
+    rng = np.random.default_rng(5)
+    n_logs, n_persons = 1000, 60
+    shape = (n_logs, n_persons, 5)
+    person = np.arange(n_persons)[:, None]
+    label = person % 6 < 2
+    row = np.arange(5)
+    score = label + rng.normal(size=(n_logs, n_persons, 1)) + rng.normal(size=shape)
+    columns = {
+        "log": np.arange(n_logs)[:, None, None],
+        "person": person,
+        "w": (person + row) % 2 if in_two_windows else person % 2 + 0 * row,
+        "label": label,
+        "score": score,
+    }
+    table = pl.DataFrame({k: np.broadcast_to(v, shape).ravel() for k, v in columns.items()})
+    share = {}
+    for cluster in (None, "person"):
+        options = {"over": "w", "by": "log", "cluster": cluster}
+        differences = rf.drift(table, "label", "score", adjust=None, **options)
+        tests = rf.drift_test(table, "label", "score", adjust=None, **options)
+        p_values = (differences.filter(w=1)["p_value"], tests["homogeneity_p"])
+        share[cluster] = [(each < 0.05).mean() for each in p_values]
+    assert all(0.03 < each < 0.07 for each in share["person"])
+    rejected = [each < 0.02 if in_two_windows else each > 0.2 for each in share[None]]
+    assert rejected == [True, True]

@@ -299,3 +299,114 @@ def test_the_standard_deviation_between_windows_is_that_of_the_simulation():
     assert (tests["homogeneity_p"] < 0.05).mean() > 0.9
     # The weeks vary without a trend, so that the test of the trend keeps its level.
     assert (tests["trend_p"] < 0.05).mean() < 0.13
+
+
+def persons(n_persons=80, n_windows=6, seed=1):
+    """Rows of persons in random windows; rows of a person are dependent."""
+    rng = np.random.default_rng(seed)
+    person = np.repeat(np.arange(n_persons), 5)
+    label = (person % 3 == 0) ^ (rng.random(len(person)) < 0.2)
+    score = label + rng.normal(size=n_persons)[person] + rng.normal(size=len(person))
+    week = rng.integers(0, n_windows, len(person))
+    return pl.DataFrame({"person": person, "week": week, "label": label, "score": score.round(1)})
+
+
+def clustered_brute_force(table):
+    """Return columns of the tests by matrices, from the placement values of all persons."""
+    people = np.unique(table["person"])
+    y, sums, sizes = [], [], []
+    for week in np.unique(table["week"]):
+        rows = table.filter(week=week)
+        values = placement_values(rows)
+        y.append(values[0].mean())
+        owners = [rows.filter(label=label)["person"].to_numpy() for label in (True, False)]
+        sums.append(
+            [
+                [(v - v.mean())[owner == one].sum() / len(v) for one in people]
+                for owner, v in zip(owners, values, strict=True)
+            ]
+        )
+        sizes.append([len(set(owner)) for owner in owners] + [rows["person"].n_unique()])
+    y, sums, sizes = np.array(y), np.array(sums), np.array(sizes)
+    (m, n, every), (pos, neg) = sizes.T, sums.transpose(1, 0, 2)
+    factors = [np.sqrt(each / (each - 1))[:, None] for each in (m, n, every)]
+    pos, neg, both_pos, both_neg = (
+        a * b for a, b in zip([pos, neg, pos, neg], [*factors, factors[2]], strict=True)
+    )
+    raw = pos @ pos.T + neg @ neg.T + both_pos @ both_neg.T + both_neg @ both_pos.T
+    parts, pooled, terms = [(pos**2).sum(1), (neg**2).sum(1)], 0, []
+    distinct = [table.filter(label=label)["person"].n_unique() for label in (True, False)]
+    for part, size, most in zip(parts, (m, n), distinct, strict=True):
+        one = ((size - 1) * size * part).sum() / (size - 1).sum() / size
+        terms.append(one.sum() ** 2 / min((size - 1).sum(), most - 1))
+        pooled = pooled + one
+    df_denominator = pooled.sum() ** 2 / sum(terms)
+    pooled = pooled * ((m + n) * raw.diagonal()).sum() / ((m + n) * sum(parts)).sum()
+    sd = np.sqrt(pooled / raw.diagonal())
+    v = sd[:, None] * raw * sd
+    k, t = len(y), np.arange(len(y))
+
+    def projection(w, x):
+        return w - w @ x @ np.linalg.inv(x.T @ w @ x) @ x.T @ w
+
+    w, ones = np.diag(1 / pooled), np.ones((k, 1))
+    p = projection(w, ones)
+    expected = np.trace(p @ v)
+    df = expected**2 / np.trace(p @ v @ p @ v)
+    x = np.column_stack([np.ones(k), t])
+    p_line = projection(w, x)
+    tau = max(0, y @ p_line @ y - np.trace(p_line @ v)) / np.trace(p_line)
+    w, total = np.diag(1 / (pooled + tau)), v + tau * np.eye(k)
+    p_line = projection(w, x)
+    coefficients = np.linalg.inv(x.T @ w @ x) @ x.T @ w
+    scale = y @ p_line @ y / np.trace(p_line @ total)
+    slope, se = (coefficients @ y)[1], (scale * coefficients @ total @ coefficients.T)[1, 1] ** 0.5
+    df_line = np.trace(p_line @ total) ** 2 / np.trace(p_line @ total @ p_line @ total)
+    q = y @ p @ y
+    return {
+        "homogeneity_p": stats.f.sf(q / expected, df, df_denominator),
+        "trend_p": 2 * stats.t.sf(abs(slope / se), df_line),
+        "slope": slope,
+        "se": se,
+        "between_sd": (max(0, q - expected) / np.trace(p)) ** 0.5,
+        "cochran_q": q * df / expected,
+        "df": df,
+        "df_denominator": df_denominator,
+        "mean_auc": np.average(y, weights=1 / pooled),
+        "n_windows": k,
+    }
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_tests_of_clusters_are_those_of_a_slow_implementation(seed):
+    table = persons(seed=seed)
+    expected = clustered_brute_force(table)
+    (row,) = rf.drift_test(table, "label", "score", over="week", cluster="person").rows(named=True)
+    assert {name: row[name] for name in expected} == pytest.approx(expected, rel=1e-9)
+    other = persons(seed=9).with_columns(log=pl.lit(2))  # another group does not change the result
+    both = pl.concat([other, table.with_columns(log=pl.lit(1))])
+    options = {"over": "week", "cluster": "person", "by": "log", "adjust": None}
+    (again,) = rf.drift_test(both, "label", "score", **options).filter(log=1).rows(named=True)
+    assert {name: again[name] for name in expected} == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("weight", [None, "weight"])
+def test_clusters_of_one_row_give_the_tests_without_clusters(weight):
+    table = log(n_logs=3).with_row_index("row").with_columns(weight=1 + pl.col("row") % 3)
+    options = {"over": "week", "by": "log", "weight": weight}
+    single = rf.drift_test(table, "label", "score", cluster="row", **options)
+    every = rf.drift_test(table, "label", "score", **options)
+    assert_frame_equal(single, every, rel_tol=1e-12, abs_tol=1e-14)
+
+
+def test_clusters_within_windows_only_change_the_variance_of_each_window():
+    table = persons().with_columns(week=pl.col("person") % 4)
+    (row,) = rf.drift_test(table, "label", "score", over="week", cluster="person").rows(named=True)
+    assert row["df"] == 3
+    (rows,) = rf.drift_test(table, "label", "score", over="week").rows(named=True)
+    assert row["df_denominator"] < rows["df_denominator"]
+    left_out = table.with_columns(person=pl.when(pl.col("week") == 2).then(0).otherwise("person"))
+    (row,) = rf.drift_test(left_out, "label", "score", over="week", cluster="person").rows(
+        named=True
+    )
+    assert (row["n_windows"], row["note"]) == (3, "left_out:1 (2)")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from math import inf
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -155,13 +156,19 @@ def test_the_envelope_across_models_names_the_best_and_the_cost_of_the_second():
         pl.col("expected_cost").get(1).alias("second_cost")
     )
     names = [name for name in separate.columns if name not in {"day", "model"}]
-    assert_frame_equal(common.filter(day=2).select(names, "model"), best.select(names, "model"))
+    # At the probability costs 0 and 1, no model is better than a trivial classifier.
+    is_inner = pl.col("probability_cost").is_between(0, 1, closed="none")
+    found = common.filter(day=2).select(*names, "model")
+    expected = best.select(*names, "model").filter(is_inner)
+    assert_frame_equal(found.filter(is_inner), expected)
+    ends = found.filter(~is_inner).select("probability_cost", "fpr", "fnr", "model")
+    assert ends.rows() == [(0, 0, 1, None), (1, 1, 0, None)]
     assert_frame_equal(
         common.filter(day=1).select("second_cost"), second.select("second_cost"), abs_tol=1e-12
     )
     difference = common.select(cost_difference=pl.col("second_cost") - pl.col("expected_cost"))
     assert_frame_equal(common.select("cost_difference"), difference, abs_tol=1e-12)
-    assert set(common.get_column("model")) == {"a", "b"}
+    assert set(common.get_column("model").drop_nulls()) == {"a", "b"}
 
 
 def test_costs_across_models_are_not_rounded():
@@ -249,4 +256,30 @@ def test_the_chart_draws_one_line_per_curve_and_one_color_per_best_curve():
     drawn = {point for one in sections for point in zip(one["x"], one["y"], strict=True)}
     table = dict(common.select("probability_cost", "expected_cost").iter_rows())
     assert all(table[x] == pytest.approx(y, abs=1e-6) for x, y in drawn)
-    assert {one["f0"] for one in sections} == set(common.get_column("model"))
+    assert {one["f0"] for one in sections} == set(common.get_column("model").drop_nulls())
+
+
+def test_the_envelope_across_models_names_a_model_only_where_it_is_better_than_trivial_ones():
+    rng = np.random.default_rng(7)
+    n = 30
+    label = rng.random(n) < 0.4
+    scores = {"a": rng.integers(0, 5, n) + label, "b": rng.normal(size=n) + label, "0": 1.0}
+    table = pl.DataFrame({"label": label, **scores})
+    curves = rf.curve(table, "label", [*scores])
+    for row in rf.cost_curve(curves, across="model", grid=41).rows(named=True):
+        p = row["probability_cost"]
+        costs = {
+            name: min(
+                p * (1 - one["tp"] / label.sum()) + (1 - p) * one["fp"] / (~label).sum()
+                for one in curves.filter(model=name).rows(named=True)
+            )
+            for name in scores
+        }
+        lowest = min(costs.values())
+        assert row["expected_cost"] == pytest.approx(lowest, abs=1e-12)
+        if lowest > min(p, 1 - p) - 1e-12:
+            rates = (0, 1) if p <= 0.5 else (1, 0)
+            assert (row["model"], row["fpr"], row["fnr"]) == (None, *rates)
+        else:
+            best = min(name for name in costs if costs[name] < lowest + 1e-12)
+            assert row["model"] == best != "0"

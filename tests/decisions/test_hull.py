@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
 from functools import partial
 from math import inf
@@ -122,10 +123,10 @@ def test_a_common_hull_names_the_curve_of_each_vertex():
     assert vertices.columns[:2] == ["day", "threshold"]
     assert vertices.columns[-1] == "model"
     assert vertices.select("model", "threshold", "fp", "tp").rows() == [
-        ("a", inf, 0, 0),
+        (None, inf, 0, 0),
         ("a", 5.0, 0, 2),
         ("b", 3.0, 1, 3),
-        ("a", 1.0, 3, 3),
+        (None, 1.0, 3, 3),
     ]
     # Curves of other numbers of rows have the same rates, and the same hull.
     doubled = pl.concat([frame, frame.filter(model="b")])
@@ -167,12 +168,12 @@ def test_a_curve_without_a_class_does_not_take_part_in_a_common_hull():
     assert (
         vertices.select("g", "model", "threshold", "slope_high", "note").rows()
         == [
-            (1, "a", inf, inf, "one_positive"),
+            (1, None, inf, inf, "one_positive"),
             (1, "a", 0.9, inf, "one_positive"),
-            (1, "a", 0.1, 0.0, "one_positive"),
-            (2, "a", inf, None, "no_negatives"),
-            (2, "a", 0.3, None, "no_negatives"),
-            (2, "b", 0.2, None, "no_negatives"),
+            (1, None, 0.1, 0.0, "one_positive"),
+            (2, None, inf, None, "no_negatives"),
+            (2, None, 0.3, None, "no_negatives"),
+            (2, None, 0.2, None, "no_negatives"),
         ][: vertices.height]
     )
 
@@ -260,7 +261,7 @@ def test_a_common_hull_is_no_curve_and_its_area_is_that_of_its_rates():
     common = rf.curve(rows, "label", "score", by="model").roc.hull(across="model")
     for by, problem in (
         (None, "curves: tp + fn is not the same in all rows of the curve"),
-        ("model", "curves: group model='b' lacks the row above all scores (threshold inf, tp 0)"),
+        ("model", "curves: group model='a' lacks the row above all scores (threshold inf, tp 0)"),
     ):
         with pytest.raises(rf.BrokenCurveError) as caught:
             common.roc.area(by=by)
@@ -292,3 +293,40 @@ def test_curves_that_lack_different_classes_have_no_common_slopes():
     assert hull.select("^slope.*|cost.*|prevalence.*$").null_count().row(0) == (hull.height,) * 6
     assert set(hull["note"]) == {"no_negatives"}
     assert curves.roc.mix(fpr=0.2, across="model")["note"].to_list() == ["no_negatives"]
+
+
+@pytest.mark.parametrize("options", [{}, {"weight": "w"}])
+def test_trivial_classifiers_have_no_model_and_a_constant_score_is_not_on_a_common_hull(options):
+    rng = np.random.default_rng(4)
+    n = 40
+    label = np.arange(n) % 3 == 0
+    scores = {"a": rng.normal(size=n) + label, "b": rng.integers(0, 5, n) + 2 * label, "0": 0.5}
+    table = pl.DataFrame({"label": label, "w": rng.integers(1, 4, n), **scores})
+    curves = rf.curve(table, "label", [*scores], **options)
+    found = curves.roc.hull(across="model")
+    assert found["model"].is_null().to_list() == [True, *[False] * (found.height - 2), True]
+    assert set(found["model"].drop_nulls()) <= {"a", "b"}
+    for name, threshold, tp, fp in (
+        found.drop_nulls("model").select("model", "threshold", "tp", "fp").rows()
+    ):
+        above = table.filter(pl.col(name) >= threshold)
+        weight = above["w"] if options else pl.Series([1]).new_from_index(0, above.height)
+        assert (tp, fp) == (
+            weight.filter(above["label"]).sum(),
+            weight.filter(~above["label"]).sum(),
+        )
+    constant = rf.curve(table, "label", ["0"], **options)
+    alone = constant.roc.hull(across="model").select("fpr", "tpr", "model")
+    assert alone.rows() == [(0, 0, None), (1, 1, None)]
+    assert constant.roc.cost_curve(across="model")["model"].null_count() == 101
+
+
+def test_the_chart_of_a_common_hull_has_no_mark_and_no_name_for_trivial_classifiers():
+    label = [1, 0, 1, 0, 1, 0]
+    table = pl.DataFrame({"label": label, "b": [0.9, 0.8, 0.7, 0.4, 0.4, 0.1], "a": 0.5})
+    vertices = rf.curve(table, "label", ["a", "b"]).roc.hull(across="model")
+    drawn = json.dumps(vertices.roc.chart().to_dict())
+    assert '"null"' not in drawn
+    assert "!datum.trivial" in drawn
+    constant = rf.curve(table, "label", ["a"]).roc.hull(across="model")
+    assert '"null"' not in json.dumps(constant.roc.chart().to_dict())

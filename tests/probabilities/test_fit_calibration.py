@@ -741,3 +741,33 @@ def test_a_score_outside_the_range_raises_the_same_error_in_a_lazy_plan():
     # The engine may convert the rows in several parts, so the number of scores is not fixed.
     with pytest.raises(rf.ScoreError, match=r"scores is outside \[0, 1\]"):
         plan.collect()
+
+
+@pytest.mark.parametrize("method", ["platt", "logistic", "beta", "temperature"])
+def test_scores_that_get_the_same_probability_are_counted_in_the_note(method):
+    n = 400
+    score = np.concatenate([np.linspace(0.3, 0.7, n // 2), 1 - np.logspace(-3, -15, n // 2)])
+    label = np.arange(n) % 7 > 1
+    label[: n // 2] ^= True
+    options = {"by": "g", "method": method}
+    if method == "platt":
+        score = np.where(score > 0.7, 100.0 * np.arange(n), 10 * score)
+        label = np.arange(n) % 7 < 7 * np.arange(n) / (n // 2)
+        options["smooth_targets"] = False
+    table = pl.DataFrame({"g": "a", "label": label, "score": score})
+    wide = table.with_columns(g=pl.lit("b"), score=0.2 + 0.6 * pl.col("score").rank() / n)
+    both = pl.concat([table, wide])
+    fit = rf.fit_calibration(both, "label", "score", **options)
+    calibrated = both.roc.apply_calibration("score", fit)
+    expected = []
+    for group in ("a", "b"):
+        values = calibrated.filter(g=group)
+        merged = values["score"].n_unique() - values["calibrated_score"].n_unique()
+        expected.append(f"merged:{merged}" if merged else None)
+    assert fit["note"].to_list() == expected
+    assert expected[1] is None
+    if method == "platt":
+        assert expected[0] is not None
+    repeated = pl.concat([both, both])
+    again = rf.fit_calibration(repeated, "label", "score", **options)
+    assert again["note"].to_list() == expected

@@ -38,7 +38,7 @@ def log(names=("a", "b")):
 def evaluate(predictions=None, by="model", **entries):
     """Return the tables of a page, the options and the other entries of its provenance."""
     predictions = log() if predictions is None else predictions
-    names = ("kind", "id", "over", "score", "missing", "unmatched", "ci", "costs")
+    names = ("kind", "id", "over", "score", "missing", "unmatched", "ci", "costs", "subject_to")
     options = {name: entries.pop(name) for name in names if name in entries}
     options = {"label": "label", "score": "score", "by": by, "missing": "drop", **options}
     options = ReportOptions(**options).with_models(predictions.lazy())
@@ -64,12 +64,20 @@ class Reader(HTMLParser):
         super().__init__()
         self.tags, self.text, self.scripts = [], [], []
         self.inside, self.joined = None, False
+        self.cells = []  # of each table: its caption, and the cells of each row
+        self.cells = []  # of each table: its caption, and the cells of each row
         self.feed(text)
 
     def handle_starttag(self, tag, attrs):
         self.tags.append((tag, dict(attrs)))
         self.joined = tag == "wbr"
         self.inside = tag
+        if tag == "table":
+            self.cells.append(("", []))
+        elif tag == "tr":
+            self.cells[-1][1].append([])
+        elif tag in {"th", "td"}:
+            self.cells[-1][1][-1].append("")
         if tag == "script":
             self.scripts.append((dict(attrs), ""))
 
@@ -77,14 +85,30 @@ class Reader(HTMLParser):
         if self.inside == "script":
             attributes, text = self.scripts[-1]
             self.scripts[-1] = (attributes, text + data)
+        elif self.inside == "caption":
+            self.cells[-1] = (data, self.cells[-1][1])
         elif self.joined:
             self.text[-1] += data.rstrip()
         elif data.strip() and self.inside != "style":
             self.text.append(data.strip())
+        if self.cells and self.cells[-1][1] and self.inside in {"th", "td", "bdi", "wbr", "span"}:
+            self.cells[-1][1][-1][-1] += data.strip()
         self.joined = False
 
-    def handle_endtag(self, _):
+    def handle_endtag(self, tag):
         self.inside, self.joined = None, False
+        if tag in {"span", "bdi"}:
+            self.inside = tag
+        if tag == "table":
+            self.cells.append(("", []))
+
+    def tables(self):
+        """Return the rows of each table, by caption, as dicts from titles to cells."""
+        return {
+            caption: [dict(zip(rows[0], row, strict=True)) for row in rows[1:]]
+            for caption, rows in self.cells
+            if rows
+        }
 
     def specs(self):
         data = [text for attrs, text in self.scripts if attrs == {"type": "application/json"}]

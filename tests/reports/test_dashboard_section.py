@@ -80,6 +80,19 @@ def test_missing_scores_count_as_errors_in_the_dashboard():
     assert (one["pos"], one["neg"]) == (2, 2)
 
 
+def test_the_dashboard_of_a_report_has_the_costs_and_the_prevalence_of_the_report():
+    curves = rf.curve(ROWS, "label", "score")
+    areas = rf.auc(ROWS, "label", "score")
+    arguments = GroupedCurves.from_table(curves), select_curves(areas, None)
+    costs = {"tp": 1, "fp": 1, "fn": 6}
+    result = dashboard_section(*arguments, costs=costs, prevalence=0.25)
+    same = rf.dashboard(curves, color=None, costs={"fp": 1, "fn": 5}, prevalence=0.25).to_dict()
+    assert result.figure.spec["params"] == with_page_colors(same)["params"]
+    assert result.figure.spec["params"] != dashboard_section(*arguments).figure.spec["params"]
+    # The dashboard has no costs of 0.
+    assert dashboard_section(*arguments, costs={"fp": 1}).figure is not None
+
+
 def test_titles_get_page_colors_but_their_text_stays():
     spec = {"title": {"text": "#59636e", "subtitle": ["#07469b"], "subtitleColor": "#59636e"}}
     assert with_page_colors({"layer": [spec], "title": "#59636e"}) == {

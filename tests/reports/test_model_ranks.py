@@ -45,7 +45,9 @@ def test_differences_are_those_of_the_group_if_another_group_has_only_one_model(
     expected = []
     for segment in segments:
         best, *others = areas.filter(segment=segment).sort("auc", descending=True).to_dicts()
-        expected.append((segment, best["model"], format_number(best["auc"]), "–", "best", "–"))
+        sizes = [f"{best['n_pos']}", f"{best['n_neg']}"]
+        area = format_number(best["auc"], 3)
+        expected.append((segment, best["model"], area, "–", "–", "best", *sizes))
         for row in others:
             models = {best["model"], row["model"]}
             (pair,) = (
@@ -55,21 +57,22 @@ def test_differences_are_those_of_the_group_if_another_group_has_only_one_model(
             )
             sign = 1 if pair["difference"] > 0 else -1
             limits = sorted([sign * pair["lower"], sign * pair["upper"]])
-            verdict = "yes" if pair["p_adjusted"] < 0.05 else "no"
+            verdict = "worse" if pair["p_adjusted"] < 0.05 else "not significant"
             expected.append(
                 (
                     segment,
                     row["model"],
-                    format_number(row["auc"]),
-                    format_number(best["auc"] - row["auc"]),
-                    f"{verdict}, p = {pair['p_adjusted']:.4f}",
-                    format_interval(*limits),
+                    format_number(row["auc"], 3),
+                    format_number(best["auc"] - row["auc"], 3),
+                    format_interval(*limits, 3),
+                    f"{verdict}, p = {pair['p_adjusted']:.3f}",
+                    *sizes,
                 )
             )
     _, result = evaluate(rows, by=["segment", "model"], id="id", ci=None)
     assert [column.title for column in result.table.columns] == [
-        *("segment", "model", "AUC", "below the best", "significant"),
-        "95 % interval of the difference",
+        *("segment", "model", "AUC", "below the best", "95 % interval of the difference"),
+        *("verdict", "positives", "negatives"),
     ]
     assert result.table.rows == expected
 
@@ -89,9 +92,9 @@ def test_models_are_compared_within_each_class_because_classes_have_the_same_ins
     assert_frame_equal(tables.comparison, expected)
     means = rf.fold_auc(rows, "label", "score", over="class", by="model", ci=None)
     best, other = means.sort("mean_auc", descending=True).to_dicts()
-    below = format_number(best["mean_auc"] - other["mean_auc"])
-    areas = [format_number(row["mean_auc"]) for row in (best, other)]
-    assert result.table.rows == [
+    below = format_number(best["mean_auc"] - other["mean_auc"], 3)
+    areas = [format_number(row["mean_auc"], 3) for row in (best, other)]
+    assert [row[:4] for row in result.table.rows] == [
         (best["model"], areas[0], "–", "best"),
         (other["model"], areas[1], below, "not tested"),
     ]
@@ -148,7 +151,7 @@ def test_models_are_ranked_and_tested_on_the_rows_that_all_models_of_the_group_s
     found = {row[:2]: row[2:] for row in result.table.rows}
     for segment in "xy":
         best, *others = areas.filter(segment=segment).sort("auc", descending=True).to_dicts()
-        assert found[segment, best["model"]][1:3] == ("–", "best")
+        assert found[segment, best["model"]][1:4] == ("–", "–", "best")
         for row in others:
             models = {best["model"], row["model"]}
             (p_value,) = (
@@ -156,12 +159,12 @@ def test_models_are_ranked_and_tested_on_the_rows_that_all_models_of_the_group_s
                 for pair in pairs
                 if pair["segment"] == segment and {pair["model_a"], pair["model_b"]} == models
             )
-            common_area, below, verdict, *_, all_area = found[segment, row["model"]]
-            assert common_area == format_number(row["auc"])
-            assert below == format_number(best["auc"] - row["auc"])
-            assert verdict.endswith(f"{p_value:.4f}") or p_value < 1e-4
+            common_area, below, _, verdict, all_area, *_ = found[segment, row["model"]]
+            assert common_area == format_number(row["auc"], 3)
+            assert below == format_number(best["auc"] - row["auc"], 3)
+            assert verdict.endswith(f"{p_value:.3f}") or p_value < 1e-3
             (area,) = all_areas.filter(segment=segment, model=row["model"])["auc"]
-            assert all_area == format_number(area)
+            assert all_area == format_number(area, 3)
     titles = [column.title for column in result.table.columns]
     assert titles[2:4] == ["AUC of the common rows", "below the best"]
     assert result.sentences[0].startswith("Models with the highest AUC of the common rows in ")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from base64 import b64encode
@@ -31,10 +32,14 @@ MARKUP = [
     "\u2028",
 ]
 AREAS = "Area under the ROC curve"
+MEAN_AREAS = "Areas under the ROC curves, pooled and as means over fold"
+METRICS = "AUC and other metrics of each group"
+PAIRS = "Differences of the AUC of each pair of models"
 TAGS = {
     *("html", "head", "meta", "title", "style", "body", "main", "h1", "h2", "h3", "p", "div"),
     *("table", "thead", "tr", "th", "tbody", "td", "bdi", "noscript", "figure", "figcaption"),
-    *("ul", "li", "dl", "dt", "dd", "script", "nav", "a", "span", "button", "wbr"),
+    *("ul", "li", "dl", "dt", "dd", "script", "nav", "a", "span", "button", "wbr", "caption"),
+    *("details", "summary", "section", "i"),
 }
 
 
@@ -45,11 +50,11 @@ def test_a_page_has_a_table_charts_and_the_settings():
         "T",
         "48 predictions, 2 groups by model. Score: score. Positive class: label = true.",
     ]
-    heads = ["AUC", "95 % interval", "average precision", "KS", "prevalence"]
-    assert read.after("model", 7, AREAS) == [*heads, "positives", "negatives"]
-    assert read.after("negatives", 6) == [
-        *("a", "0.9444", "0.2101 to 0.9991", "0.9167", "0.6667", "0.5000"),
-    ]
+    row = {"model": "a", "AUC": "0.944", "95 % interval": "0.210 to 0.999"}
+    sizes = {"positives": "3", "negatives": "3"}
+    assert read.tables()[AREAS][0] == {**row, "below the best": "–", "verdict": "best", **sizes}
+    metrics = {"average precision": "0.917", "KS": "0.667", "prevalence": "0.500"}
+    assert read.tables()[METRICS][0] == {**row, **metrics, **sizes}
     assert [spec["title"]["text"] for spec in read.curves()] == ["ROC", "Precision-recall"]
     assert "log.parquet" in read.text
     assert read.after("Scores" if "Scores" in read.text else "Score", 1) == ["score"]
@@ -86,16 +91,29 @@ def test_the_numbers_of_the_page_are_those_of_the_functions():
     areas = rf.auc(vote, "label", "score", by="model")
     metrics = ["average_precision", "ks"]
     others = rf.intervals(vote, "label", "score", metrics=metrics, ci=None, by="model")
-    for row in areas.to_dicts():
-        own = others.filter(model=row["model"])["estimate"].to_list()
-        assert read.after(row["model"], 7, AREAS) == [
-            f"{row['auc']:.4f}",
-            f"{row['lower']:.4f} to {row['upper']:.4f}",
-            *(f"{one:.4f}" for one in own),
-            f"{row['n_pos'] / (row['n_pos'] + row['n_neg']):.4f}",
-            f"{row['n_pos']:,}",
-            f"{row['n_neg']:,}",
-        ]
+    expected = [
+        {
+            "model": row["model"],
+            "AUC": f"{row['auc']:.3f}",
+            "95 % interval": f"{row['lower']:.3f} to {row['upper']:.3f}",
+            **{
+                title: f"{others.filter(model=row['model'], metric=name)['estimate'].item():.3f}"
+                for name, title in zip(metrics, ["average precision", "KS"], strict=True)
+            },
+            "prevalence": f"{row['n_pos'] / (row['n_pos'] + row['n_neg']):.3f}",
+            "positives": f"{row['n_pos']:,}",
+            "negatives": f"{row['n_neg']:,}",
+        }
+        for row in areas.to_dicts()
+    ]
+    assert read.tables()[METRICS] == expected
+    # The table at the top has the same numbers, the best model first.
+    top = sorted(areas.to_dicts(), key=lambda row: -row["auc"])
+    best = top[0]["auc"]
+    assert [(row["model"], row["AUC"], row["below the best"]) for row in read.tables()[AREAS]] == [
+        (row["model"], f"{row['auc']:.3f}", f"{best - row['auc']:.3f}" if i else "–")
+        for i, row in enumerate(top)
+    ]
 
 
 def test_names_and_values_are_escaped_everywhere():
@@ -108,7 +126,8 @@ def test_names_and_values_are_escaped_everywhere():
     assert {tag for tag, _ in read.tags} <= TAGS
     # The charts, and three scripts: the configuration, Vega, and the script of the page.
     assert len(read.scripts) == len(read.specs()) + 3
-    assert read.text.count(MARKUP[1]) == 4  # the title twice, a group, and a value of about=
+    # The title twice, two tables, and a value of about=.
+    assert read.text.count(MARKUP[1]) == 5
     assert all(name in " ".join(read.text) for name in MARKUP[:-1])
     assert "'\\u2028'" in read.text
 
@@ -230,7 +249,7 @@ def test_unmatched_rows_are_left_out_of_the_comparison_and_counted_in_words():
         write(rows, id="id")
     read = Reader(write(rows, id="id", unmatched="drop"))
     words = "rows left out because one of the two models lacks them: 1"
-    assert any(text.endswith(words) for text in read.text)
+    assert any(text.endswith(f"{words}.") for text in read.text)
     assert "The comparison of 1 pair of models leaves out 1 row that one model lacks." in read.text
     with pytest.raises(rf.UnknownOptionError, match=r"^unmatched='all': "):
         write(rows, unmatched="all")
@@ -306,15 +325,21 @@ def test_means_are_drawn_in_front_of_their_folds():
     read = Reader(write(vote, by=["model", "fold"], kind="roc", missing="raise"))
     assert len(read.curves()) == 7  # all means, and each over its folds
     means = rf.fold_auc(vote, "label", "score", by="model")
-    for row in means.to_dicts():
-        assert read.after(row["model"], 6, AREAS) == [
-            f"{row['mean_auc']:.4f}",
-            f"{row['lower']:.4f} to {row['upper']:.4f}",
-            f"{row['sd']:.4f}",
-            f"{row['auc_of_mean']:.4f}",
-            f"{row['pooled_auc']:.4f}",
-            f"{row['n_curves']}",
-        ]
+    expected = [
+        {
+            "model": row["model"],
+            "mean AUC": f"{row['mean_auc']:.3f}",
+            "95 % interval of the mean AUC": f"{row['lower']:.3f} to {row['upper']:.3f}",
+            "below the best": f"{means['mean_auc'].max() - row['mean_auc']:.3f}" if i else "–",
+            "verdict": "not tested" if i else "best",
+            "pooled AUC": f"{row['pooled_auc']:.3f}",
+            "sd": f"{row['sd']:.3f}",
+            "AUC of mean curve": f"{row['auc_of_mean']:.3f}",
+            "curves": f"{row['n_curves']}",
+        }
+        for i, row in enumerate(means.sort("mean_auc", descending=True).to_dicts())
+    ]
+    assert read.tables()[MEAN_AREAS] == expected
     first, each = read.curves()[0], read.curves()[1]
     assert first["description"].startswith("ROC chart, 6 averaged curves: ")
     assert each["description"].startswith("ROC chart, 10 curves: ")
@@ -326,7 +351,7 @@ def test_means_are_drawn_in_front_of_their_folds():
     ]
     assert widths == [1, 3.5]
     plain = Reader(write(vote, by=["model", "fold"], kind="roc", over=None))
-    assert "Mean over" not in plain.text
+    assert MEAN_AREAS not in plain.tables()
     assert len(plain.curves()) == 10
 
 
@@ -393,7 +418,7 @@ def test_folds_without_a_class_are_named_and_not_part_of_the_share_of_positives(
     )
     read = Reader(write(rows, by=["model", "fold"], kind="precision_recall"))
     note = "no interval: only one positive; fold 3 left out: no positives"
-    assert read.text.count(note) == 2
+    assert [row["note"] for row in read.tables()[MEAN_AREAS]] == [note, note]
     means = read.curves()[0]
     levels = [
         layer["encoding"]["y"]["datum"]
@@ -414,17 +439,22 @@ def test_models_are_compared_if_their_rows_can_be_paired(how):
     else:
         read = Reader(write(vote, id="id"))
     (row,) = rf.compare(vote, "label", "score", id="id").to_dicts()
-    start = read.text.index("model a")
-    assert read.text[start:][:9] == [
-        *("model a", "model b", "difference", "95 % interval", "p-value", "adjusted p-value"),
-        *("AUC a", "AUC b", "rows"),
-    ]
-    assert read.text[start + 9 :][:8] == [
-        *("linear_svm", "logistic_regression"),
-        f"{row['difference']:.4f}".replace("-", "−"),
-        f"{row['lower']:.4f} to {row['upper']:.4f}".replace("-", "−"),
-        *(f"{row[name]:.4f}" for name in ("p_value", "p_adjusted", "auc_a", "auc_b")),
-    ]
+    # A table of one row is a sentence.
+    assert PAIRS not in read.tables()
+    p_values = ", ".join(
+        f"{title} {row[name]:.3f}"
+        for title, name in {
+            "p-value": "p_value",
+            "adjusted p-value": "p_adjusted",
+            "AUC a": "auc_a",
+            "AUC b": "auc_b",
+        }.items()
+    )
+    assert (
+        "model a linear_svm, model b logistic_regression, "
+        f"difference {row['difference']:z.3f}, 95 % interval {row['lower']:.3f} to "
+        f"{row['upper']:.3f}, {p_values}, rows 944."
+    ).replace("-0", "−0") in read.text
 
 
 def test_the_page_begins_with_the_best_model_and_its_differences_from_the_others():
@@ -441,33 +471,48 @@ def test_the_page_begins_with_the_best_model_and_its_differences_from_the_others
     }
 
     def limits(low, high):
-        return f"{low:.4f} to {high:.4f}".replace("-", "−")
+        return f"{low:.3f} to {high:.3f}".replace("-", "−")
 
     def main(model):
         row = means[model]
-        return [f"{row['mean_auc']:.4f}", limits(row["lower"], row["upper"])]
+        return {
+            "mean AUC": f"{row['mean_auc']:.3f}",
+            "95 % interval of the mean AUC": limits(row["lower"], row["upper"]),
+            "sd": f"{row['sd']:.3f}",
+            "AUC of mean curve": f"{row['auc_of_mean']:.3f}",
+            "curves": "10",
+        }
 
-    start = read.text.index("significant") + 4
-    best, forest, noise = (read.text[start + 7 * i :][:7] for i in range(3))
-    assert best == [
-        *("linear_svm", f"{svm_noise['auc_a']:.4f}", "–", "best", "–", *main("linear_svm")),
+    area = f"{svm_noise['auc_a']:.3f}"
+    assert read.tables()[MEAN_AREAS] == [
+        {
+            "model": "linear_svm",
+            "pooled AUC": area,
+            "below the best": "–",
+            "95 % interval of the difference": "–",
+            "verdict": "best",
+            **main("linear_svm"),
+        },
+        *(
+            {
+                "model": pair["model_b"],
+                "pooled AUC": f"{pair['auc_b']:.3f}",
+                "below the best": f"{pair['difference']:.3f}",
+                "95 % interval of the difference": limits(pair["lower"], pair["upper"]),
+                "verdict": verdict,
+                **main(pair["model_b"]),
+            }
+            for pair, verdict in (
+                (svm_forest, f"worse, p = {svm_forest['p_adjusted']:.3f}"),
+                (svm_noise, "worse, p < 0.001"),
+            )
+        ),
     ]
-    assert forest == [
-        *("random_forest", f"{svm_forest['auc_b']:.4f}", f"{svm_forest['difference']:.4f}"),
-        f"yes, p = {svm_forest['p_adjusted']:.4f}",
-        *(limits(svm_forest["lower"], svm_forest["upper"]), *main("random_forest")),
-    ]
-    assert noise[:4] == [
-        *("noise", f"{svm_noise['auc_b']:.4f}", f"{svm_noise['difference']:.4f}"),
-        "yes, p < 0.0001",
-    ]
-    area = f"{svm_noise['auc_a']:.4f}"
     assert (
-        f"Highest AUC of all rows (pooled over fold): linear_svm, {area}. 2 of the 2 differences "
-        "from the best model are significant (adjusted p-value below 0.05)."
+        f"Highest pooled AUC: linear_svm, {area}. 2 of the 2 differences from the best model are "
+        "significant (adjusted p-value below 0.05)."
     ) in read.text
-    assert read.text.index("Best model") < read.text.index("Mean over")
-    assert any(text.startswith("Mean AUC: mean of the areas of each") for text in read.text)
+    assert any("Mean AUC: mean of the areas of each" in text for text in read.text)
 
 
 def test_differences_that_are_not_tested_are_stated_as_such():
@@ -477,11 +522,10 @@ def test_differences_that_are_not_tested_are_stated_as_such():
     )
     rows = pl.concat([rows, rows.filter(model="a").with_columns(day=2)], how="vertical_relaxed")
     read = Reader(write(rows, by=["model", "day"], kind="roc"))
-    start = read.text.index("significant") + 1
-    assert read.text[start:][:18] == [
-        *("1", "a", "0.9444", "0.2101 to 0.9991", "–", "best"),
-        *("1", "b", "0.0556", "0.0009 to 0.7899", "0.8889", "not tested"),
-        *("2", "a", "0.9444", "0.2101 to 0.9991", "–", "best"),
+    assert [tuple(row.values())[:6] for row in read.tables()[AREAS]] == [
+        ("1", "a", "0.944", "0.210 to 0.999", "–", "best"),
+        ("1", "b", "0.056", "0.001 to 0.790", "0.889", "not tested"),
+        ("2", "a", "0.944", "0.210 to 0.999", "–", "best"),
     ]
     assert (
         "Models with the highest AUC in 2 groups: a in 2. The differences are not tested, "
@@ -531,16 +575,20 @@ def test_the_best_model_of_each_group_is_compared_with_all_other_models():
         "significant (adjusted p-value below 0.05)."
     )
     # The table has a row for each model of each segment.
-    start = read.text.index("95 % interval of the difference") + 1
-    table = [read.text[start + 7 * i :][:7] for i in range(12)]
+    found = {(row["segment"], row["model"]): row for row in read.tables()[AREAS]}
+    assert len(found) == 12
     for row in areas.to_dicts():
-        (cells,) = (cells for cells in table if cells[:2] == [row["segment"], row["model"]])
+        cells = found[row["segment"], row["model"]]
         if row["auc"] is None:
-            assert cells[2:] == ["–", "–", "–", "AUC undefined", "–"]
+            assert (cells["AUC"], cells["below the best"], cells["verdict"]) == (
+                "–",
+                "–",
+                "undefined",
+            )
             continue
-        assert cells[2] == f"{row['auc']:.4f}"
+        assert cells["AUC"] == f"{row['auc']:.3f}"
         if best[row["segment"]] == row["model"]:
-            assert cells[4:] == ["–", "best", "–"]
+            assert (cells["below the best"], cells["verdict"]) == ("–", "best")
             continue
         (pair,) = (
             pair
@@ -548,8 +596,9 @@ def test_the_best_model_of_each_group_is_compared_with_all_other_models():
             if pair["segment"] == row["segment"]
             and row["model"] in (pair["model_a"], pair["model_b"])
         )
-        assert cells[4] == f"{abs(pair['difference']):.4f}"
-        assert cells[5].startswith("yes, p" if pair in significant else "no, p")
+        assert cells["below the best"] == f"{abs(pair['difference']):.3f}"
+        words = "worse, p" if pair in significant else "not significant, p"
+        assert cells["verdict"].startswith(words)
     assert any(
         text.endswith("The section “Comparison of models” contains the differences of all pairs.")
         for text in read.text
@@ -597,14 +646,14 @@ def test_models_that_did_not_score_the_same_rows_are_ranked_by_the_common_rows()
     (pair,) = rf.compare(common, "label", "score", id="id").filter(
         model_a="boost", model_b="logit"
     )["difference"]
-    assert f"{pair:.4f}" in read.text
+    assert f"{pair:.3f}" in [row["below the best"] for row in read.tables()[AREAS]]
 
 
 def test_lines_break_between_the_words_of_long_names_only():
     text = write(log(["a_very_long_name-of/a.model<b>", "short_name"]))
     assert "a_<wbr>very_<wbr>long_<wbr>name-<wbr>of/<wbr>a.<wbr>model&lt;b&gt;" in text
     assert "<bdi>short_<wbr>name</bdi>" in text
-    assert "<bdi>short_name</bdi>" in write(log(["short_name"]))
+    assert "<bdi>short_name</bdi>" in write(log(["short_name", "b"]))
 
 
 def test_an_emoji_of_several_characters_is_not_split():
@@ -641,3 +690,120 @@ def test_the_page_of_a_large_log_is_small():
         model=pl.int_range(n) % 2, label=pl.int_range(n) % 3 == 0, score=pl.int_range(n).hash() % n
     )
     assert len(write(many)) < 1_300_000
+
+
+def test_one_area_is_a_sentence_instead_of_a_table():
+    vote = rf.datasets.vote().filter(model="linear_svm")
+    read = Reader(write(vote, by=None))
+    (row,) = rf.auc(vote, "label", "score").to_dicts()
+    (precision, ks) = rf.intervals(
+        vote, "label", "score", metrics=["average_precision", "ks"], ci=None
+    )["estimate"]
+    limits = f"{row['lower']:.3f} to {row['upper']:.3f}"
+    assert read.tables() == {}
+    assert (
+        f"AUC {row['auc']:.3f}, 95 % interval {limits}, average precision {precision:.3f}, KS "
+        f"{ks:.3f}, prevalence {393 / 944:.3f}, positives 393, negatives 551."
+    ) in read.text
+    assert read.text[3:].index("Predictions") == 0
+    assert read.text[3:12] == [
+        *("Predictions", "944", "Positives", "41.6 %", "393 of 944"),
+        *("AUC", f"{row['auc']:.3f}", limits, "Average precision"),
+    ]
+
+
+def test_the_page_starts_with_four_numbers_and_the_verdict():
+    vote = rf.datasets.vote()
+    read = Reader(write(vote, id="id", costs={"fp": 1, "fn": 5}))
+    best, second = (
+        rf.auc(vote, "label", "score", by="model").sort("auc", descending=True)[:2].to_dicts()
+    )
+    curves = rf.curve(vote, "label", "score", by="model")
+    (cheapest,) = (
+        rf.operating_point(curves, "expected_cost", costs={"fp": 1, "fn": 5})
+        .sort("value")[:1]
+        .to_dicts()
+    )
+    assert read.text[3:14] == [
+        *("Rows", "944", "of each model", "Positives", "41.6 %", "393 of 944 of each model"),
+        *("Highest AUC", f"{best['auc']:.3f}"),
+        f"{best['model']}, {best['lower']:.3f} to {best['upper']:.3f}",
+        *("Lowest expected cost per row", f"{cheapest['value']:.3f}"),
+    ]
+    assert read.text[14] == f"{cheapest['model']}, score ≥ {cheapest['threshold']:.6g}"
+    assert read.text[15].startswith(f"Highest AUC: {best['model']}, {best['auc']:.3f}. None of ")
+    assert read.text[16].startswith(f"Lowest expected cost per row: {cheapest['model']}, ")
+    without_costs = Reader(write(vote, id="id"))
+    ahead = f"{best['auc'] - second['auc']:.3f}"
+    start = without_costs.text.index("Ahead of the second")
+    assert without_costs.text[start + 1 :][:2] == [
+        ahead,
+        f"{second['model']}: not significant, p = 1.000",
+    ]
+
+
+def bars(text):
+    """Return the position of the dot, the start and the width of each drawn interval."""
+    number = r"([\d.]+)%"
+    ranges = re.findall(rf'class="range" style="left: {number}; width: {number}"', text)
+    dots = re.findall(rf'class="dot" style="left: {number}"', text)
+    return [
+        (float(dot), float(low), float(width))
+        for dot, (low, width) in zip(dots, ranges, strict=True)
+    ]
+
+
+def test_tables_draw_their_intervals_on_one_scale():
+    vote = rf.datasets.vote()
+    areas = rf.auc(vote, "label", "score", by="model").sort("auc", descending=True)
+    low, high = areas["lower"].min(), areas["upper"].max()
+    expected = [
+        tuple(
+            round(100 * part / (high - low), 1)
+            for part in (row["auc"] - low, row["lower"] - low, row["upper"] - row["lower"])
+        )
+        for row in areas.to_dicts()
+    ]
+    assert bars(write(vote))[:6] == [pytest.approx(one, abs=0.051) for one in expected]
+    # The differences are drawn around 0.
+    pairs = rf.compare(vote, "label", "score", id="id")
+    low, high = pairs["lower"].min(), pairs["upper"].max()
+    text = write(vote, id="id")
+    dots = [100 * (one - low) / (high - low) for one in pairs["difference"]]
+    assert [dot for dot, _, _ in bars(text)[-15:]] == [
+        pytest.approx(one, abs=0.051) for one in dots
+    ]
+    zeros = re.findall(r'class="zero" style="left: ([\d.]+)%"', text)
+    assert set(zeros) == {f"{-100 * low / (high - low):.1f}"}
+
+
+def test_tables_have_captions_and_full_names_in_a_column_per_group_key():
+    names = [
+        "gradient boosting with splines and all interactions (candidate of 2025)",
+        "logistic regression with splines of the time (baseline of 2019)",
+        "gradient boosting with splines of the time (baseline of 2019)",
+    ]
+    segments = pl.DataFrame({"segment": ["east", "west"]})
+    read = Reader(write(log(names).join(segments, how="cross"), by=["model", "segment"], id="id"))
+    assert {"caption"} <= {tag for tag, _ in read.tags}
+    for rows in (read.tables()[AREAS], read.tables()[METRICS]):
+        assert {(row["segment"], row["model"]) for row in rows} == {
+            (segment, name) for segment in ("east", "west") for name in names
+        }
+    pairs = {(row["segment"], row["model a"], row["model b"]) for row in read.tables()[PAIRS]}
+    assert pairs == {
+        (segment, *sorted(pair))
+        for segment in ("east", "west")
+        for pair in itertools.combinations(names, 2)
+    }
+    assert not any("−" in spec["description"] for spec in read.specs()[:-1])
+
+
+def test_each_area_says_whether_it_is_pooled_or_a_mean():
+    vote = rf.datasets.vote()
+    read = Reader(write(vote, by=["model", "fold"], id="id", kind="roc"))
+    titles = list(read.tables()[MEAN_AREAS][0])
+    assert [title for title in titles if "AUC" in title] == [
+        *("pooled AUC", "mean AUC", "95 % interval of the mean AUC", "AUC of mean curve")
+    ]
+    assert any(text.startswith("The curves and AUCs are pooled over fold.") for text in read.text)

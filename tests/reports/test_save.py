@@ -93,6 +93,29 @@ def test_scale_and_ppi_set_the_size_of_an_image(tmp_path):
     assert size(ppi=144) == (2 * width, 2 * height)
 
 
+def test_images_with_a_font_that_is_not_installed_raise_an_error_instead_of_losing_their_text(
+    tmp_path,
+):
+    missing = "No Such Font"
+    everywhere = CHART.configure(font=missing)
+    in_a_mark = CHART + CHART.mark_text(font=missing).encode(text="b:N")
+    message = (
+        "font='No Such Font': the font is not installed, so the image would have no text.\n"
+        'Install it, or name another font for this case: font="No Such Font, sans-serif". SVG and '
+        "HTML files use the fonts of the reader."
+    )
+    for chart in (everywhere, in_a_mark):
+        for suffix in (".png", ".pdf"):
+            with pytest.raises(rf.OptionValueError) as caught:
+                rf.save_chart(chart, tmp_path / f"chart{suffix}")
+            assert str(caught.value) == message
+    assert list(tmp_path.iterdir()) == []
+    rf.save_chart(everywhere, tmp_path / "chart.svg")
+    rf.save_chart(CHART.configure(font="monospace"), tmp_path / "plain.png")
+    rf.save_chart(CHART.configure(font=f"{missing}, monospace"), tmp_path / "list.png")
+    assert (tmp_path / "list.png").read_bytes() == (tmp_path / "plain.png").read_bytes()
+
+
 @pytest.mark.parametrize(
     ("name", "options", "text"),
     [

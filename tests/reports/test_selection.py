@@ -12,9 +12,9 @@ from rocframe.reports.figures import (
     MAX_DRAWN_CURVES,
     MAX_PANELS,
     GroupedCurves,
-    areas_figure,
     rows_of_groups,
     select_curves,
+    time_figure,
 )
 from rocframe.reports.report import ReportOptions
 from rocframe.reports.report_tables import areas_and_curves, report_tables
@@ -165,7 +165,7 @@ def test_many_areas_are_drawn_as_means_or_over_time():
     for over, n_drawn in (("fold", 20), (None, 12 * 7)):
         options = ReportOptions(label="label", score="score", by=["model", "fold"], over=over)
         tables = report_tables(predictions, options, *areas_and_curves(predictions, options))
-        figure = areas_figure(tables, select_curves(tables.areas, over))
+        figure = time_figure(tables, select_curves(tables.areas, over))
         data = figure.spec["datasets"][figure.spec["data"]["name"]]
         assert len(json.loads(data)) == n_drawn
 
