@@ -45,11 +45,11 @@ def test_vertices_of_a_common_hull_are_connected_and_have_the_color_of_their_cur
     chart = vertices.roc.chart()
     assert [record["x"] for record in records(chart)] == pytest.approx(vertices["fpr"].to_list())
     assert spec(chart)["encoding"]["color"]["title"] == "model"
-    assert marks(chart) == ["line", "line", "point"]
+    assert marks(chart) == ["line", "line", "point", "point"]  # with the trivial classifiers
     # One line joins the vertices of all models; the other line is the line of chance.
     assert svg(chart).count('aria-roledescription="line mark"') == 2
     # On logarithmic axes, the lines between vertices are not straight.
-    assert marks(vertices.roc.chart(scale="log")) == ["line", "point"]
+    assert marks(vertices.roc.chart(scale="log")) == ["line", "point", "point"]
 
 
 def test_a_hull_has_one_line_from_its_first_vertex_for_any_order_of_the_rows():
