@@ -148,7 +148,8 @@ def dashboard_data(
     defined = np.flatnonzero((curves.pos > 0) & (curves.neg > 0))
     selected = [_dashboard_rows(curves, int(curve), ROWS // len(defined)) for curve in defined]
     records = [
-        {CURVE: curve, "curve": curve, "label": labels[curve], "name": shorten(labels[curve], MAX_LABEL_LENGTH)}
+        {CURVE: curve, "curve": curve, "label": labels[curve]}
+        | {"name": shorten(labels[curve], MAX_LABEL_LENGTH)}
         | _point_record(curves, curve, rows)
         for curve, rows in zip(defined.tolist(), selected, strict=True)
     ]
