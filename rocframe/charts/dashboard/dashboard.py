@@ -22,6 +22,7 @@ from rocframe.charts.dashboard.panels import (
     table_transform,
 )
 from rocframe.charts.labels import inline_data
+from rocframe.charts.layer_chart import VConcatChart
 from rocframe.errors import LazyFrameError, OptionValueError
 from rocframe.options import (
     NOT_GIVEN,
@@ -208,7 +209,7 @@ def _assemble(
     # The attributes are set directly, because the constructors and .properties copy all panels.
     grid = alt.ConcatChart(columns=DASHBOARD_COLUMNS, spacing=18)
     grid.concat = panels
-    chart = alt.VConcatChart(
+    chart = VConcatChart(
         data=inline_data(data.rows),
         transform=table_transform(data),
         spacing=22,

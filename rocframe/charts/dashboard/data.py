@@ -167,9 +167,15 @@ def dashboard_data(
     roc = KINDS["roc"]
     areas = areas_of(curves, roc)
     # Each value gets a distinct color. If columns were ordered, values would get similar shades.
-    columns = {name: replace(column, ordered=False) for name, column in groups.columns.items()}
     captions = area_captions(groups.captioned_column, areas, roc)
-    groups = replace(groups, columns=columns, captions=captions)
+    # The fields have other names than the group columns, because Vega expressions read them.
+    fields = {name: f"group_{i}" for i, name in enumerate(groups.columns)}
+    groups = replace(
+        groups,
+        columns={fields[name]: replace(one, ordered=False) for name, one in groups.columns.items()},
+        color=None if groups.color is None else fields[groups.color],
+        captions=captions,
+    )
     best = lowest_cost(curves, settings)
     defined = np.flatnonzero((curves.pos > 0) & (curves.neg > 0))
     order = defined[np.lexsort((defined, best.cost[defined]))]  # equal costs: in table order
@@ -237,6 +243,7 @@ def _curve_heads(curves: Curves, order: NDArray[np.int64], groups: Groups) -> li
         scores = curves.columns["threshold"][curves.starts[curve] + 1 : curves.starts[curve + 1]]
         heads.append(
             {
+                CURVE: curve,
                 "curve": curve,
                 "rank": rank,
                 "label": labels[curve],
