@@ -293,8 +293,11 @@ def _channels(chart: Any) -> dict[str, Any]:
 
 
 def _equal_encodings(first: Any, second: Any) -> dict[str, Any]:
-    others = _channels(second)
-    return {name: part for name, part in _channels(first).items() if others.get(name) == part}
+    own, others = _channels(first), _channels(second)
+    shared = {name: part for name, part in own.items() if others.get(name) == part}
+    if "color" in own and _show_equal_groups(first, second):  # the captions can differ
+        shared["color"] = own["color"]
+    return shared
 
 
 def _axis_titles(chart: Any) -> list[str]:

@@ -41,10 +41,18 @@ def style_sheets() -> dict[str, str]:
     return {"light": _definitions(LIGHT), "dark": _definitions(DARK)}
 
 
+def dark_colors() -> dict[str, str]:
+    """Return the colors of the dark mode, by the name of their variable."""
+    return _variables(DARK)
+
+
 def _definitions(style: Palette) -> str:
+    return " ".join(f"--{name}: {color};" for name, color in _variables(style).items())
+
+
+def _variables(style: Palette) -> dict[str, str]:
     colors = {name: getattr(style, part) for part, name in CSS_VARIABLES.items()}
-    colors |= {f"color-{i}": color for i, color in enumerate(style.colors)}
-    return " ".join(f"--{name}: {color};" for name, color in colors.items())
+    return colors | {f"color-{i}": color for i, color in enumerate(style.colors)}
 
 
 def with_page_colors(spec: Mapping[str, Any], values: Sequence[str] = ()) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import altair as alt
 from rocframe.errors import OptionValueError, StorageError
 from rocframe.io.files import check_target, local_path, replacement
 from rocframe.options import check_supported, check_text, parse_number, public
+from rocframe.reports.colors import PAGE_STYLE, dark_colors, with_page_colors
 from rocframe.reports.offline_script import (
     bundle_script,
     chart_bundle,
@@ -44,6 +45,10 @@ CHART_PAGE = """<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="{policy}">
 <title>{title}</title>
+<style>
+body {{ font-family: system-ui, sans-serif; }}
+:root:has([data-dark]) {{ color-scheme: light dark; }}
+</style>
 </head>
 <body>
 {fragment}
@@ -232,11 +237,16 @@ def chart_fragment(chart: alt.TopLevelMixin, /, *, bundle: bool = True) -> str:
     """
     spec = chart_spec(chart)
     label = escape(" ".join(text_alternative(spec).split()))
+    colors = ""
+    if spec.get("usermeta") == {"rocframe": "dashboard"}:
+        # The script of the page replaces the variables by the colors of the light or the dark mode.
+        config = {**PAGE_STYLE.config(), "background": None} | spec.get("config", {})
+        spec = {**with_page_colors(spec), "config": config}
+        colors = f' data-dark="{escape(json.dumps(dark_colors()))}"'
     data = f'<script type="application/json">{json_for_html(spec)}</script>'
-    interactive = any("input" in (one.get("bind") or ()) for one in spec.get("params", []))
-    role = "group" if interactive else "img"
+    role = "group" if colors or any("bind" in one for one in spec.get("params", [])) else "img"
     box = (
-        f'<div class="rocframe-chart" role="{role}" aria-label="{label}">'
+        f'<div class="rocframe-chart" role="{role}" aria-label="{label}"{colors}>'
         f'{data}<div style="width:100%"></div></div><script>{DRAW_CALL}</script>'
     )
     return f"{chart_bundle()}\n{box}" if bundle else box

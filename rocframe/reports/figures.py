@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import polars as pl
 
 from rocframe.charts.chart import chart
-from rocframe.charts.curve_layers import merge_levels
+from rocframe.charts.curve_layers import merge_levels, reference_line
 from rocframe.charts.dashboard.dashboard import dashboard
 from rocframe.charts.dashboard.data import MAX_CURVES
 from rocframe.charts.labels import distinct_labels, short_name
-from rocframe.charts.style import CHANCE_STROKE
+from rocframe.charts.style import CHANCE_DASH
 from rocframe.decisions.costs import ErrorCosts
 from rocframe.frames import column, find_keys, key_starts, number_keys, select_keys, take_rows
 from rocframe.rates import CONFUSION
@@ -116,10 +116,9 @@ def curve_figures(
             continue
         if groups.height > 1:
             means = chart(_without_limits(rows_of_groups(averages, groups)), color=color)
-            spec = _package_spec(means)
             if kind == "precision_recall":
-                spec["layer"] += _chance_lines(curves.of_groups(groups), groups)
-            figures.append(_curve_figure(spec, name or ALL_MEANS, selection))
+                means.layer += _chance_lines(curves.of_groups(groups), groups)
+            figures.append(_curve_figure(_package_spec(means), name or ALL_MEANS, selection))
         if groups.height == 1 or selection.panel is None:
             figures += _mean_figures(curves, averages, kind, selection, groups)
     if not figures:  # empty axes
@@ -173,7 +172,7 @@ def _calibration_of_groups(calibration: pl.DataFrame, groups: pl.DataFrame) -> p
     return rows.with_columns(undefined.alias("lower"), undefined.alias("upper"))
 
 
-def _chance_lines(curves: pl.DataFrame, groups: pl.DataFrame) -> list[dict[str, Any]]:
+def _chance_lines(curves: pl.DataFrame, groups: pl.DataFrame) -> list[Any]:
     """Return a layer with a dashed line at the share of positives of each group in `groups`.
 
     Nearly equal shares have one line. The share is that of the rows of all averaged curves of the
@@ -191,11 +190,7 @@ def _chance_lines(curves: pl.DataFrame, groups: pl.DataFrame) -> list[dict[str, 
     )
     shares = totals.select(pl.col("pos") / pl.col("all")).to_series()
     return [
-        {
-            "data": {"values": [{}]},
-            "mark": {"type": "rule", **CHANCE_STROKE},
-            "encoding": {"y": {"datum": level}},
-        }
+        reference_line({"recall": [0, 1], "precision": [level, level]}, CHANCE_DASH)
         for level in dict.fromkeys(merge_levels(shares.to_list(), 1.0))
     ]
 
@@ -214,44 +209,18 @@ def _mean_figures(
     for i, group in enumerate(groups.head(MAX_PANELS).iter_slices(1)):
         thin = chart(curves.of_groups(group), kind=kind, color=color, detail=detail)
         bold = chart(rows_of_groups(averages, group), color=color)
-        spec = _layered(_package_spec(thin), _package_spec(bold))
+        spec = _package_spec(thin + bold)
         values = zip(keys, texts, strict=True)
         name = ", ".join(f"{short_name(key)} = {text[i]}" for key, text in values)
         yield _curve_figure(spec, name or None, selection)
 
 
-def _layered(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
-    """Return a specification with the layers of both charts; `above` is drawn in front.
-
-    The specifications are combined, because Altair's `+` of two charts is much slower.
-    """
-    data = below.pop("datasets", {}) | above.pop("datasets", {})
-    layer = {part: above[part] for part in ("data", "transform", "layer")}
-    return {**below, "layer": [*below["layer"], layer], "datasets": data}
-
-
 def _curve_figure(spec: Mapping[str, Any], name: str | None, selection: CurveSelection) -> Figure:
-    spec = with_page_colors(spec, selection.color_values)
-    _share_legend_labels(spec, [])
-    return Figure(spec=spec, name=name)
+    return Figure(spec=with_page_colors(spec, selection.color_values), name=name)
 
 
 def _package_spec(drawing: Any) -> dict[str, Any]:
     return chart_spec(drawing, validate=False)
-
-
-def _share_legend_labels(spec: dict[str, Any], first: list[str]) -> None:
-    """Set the label expression of all layers to that of the first layer.
-
-    All layers have the same legend, which would otherwise have labels of different layers. `first`
-    contains the expression of the first layer, or is empty at the first call.
-    """
-    color = spec.get("encoding", {}).get("color", {})
-    if "labelExpr" in (color.get("legend") or {}):
-        first.append(color["legend"]["labelExpr"])
-        color["legend"]["labelExpr"] = first[0]
-    for layer in spec.get("layer", []):
-        _share_legend_labels(layer, first)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -11,7 +11,7 @@
     const many = box.closest(".many"), room = box.clientWidth;
     const axisWidth = 64, widest = many ? 300 : 460;
     if (box.closest(".dashboard")) {
-      spec.vconcat[0].columns = dashboardColumns(room);
+      rocframe.dashboard.fit(spec, room);
     } else if (spec.width > 0 && spec.width === spec.height) {
       spec.width = spec.height = Math.max(160, Math.min(room - axisWidth, widest));
     } else if (spec.width > 0) {
@@ -30,10 +30,13 @@
       legend.labelLimit = room;
       if (room < 480 && legend.labelExpr) legend.labelExpr = shortened(legend.labelExpr, room / 6.8, 32);
     }
-    if (legend?.columns) legend.columns = Math.max(1, Math.floor(legend.columns * room / 1000));
     // Each invisible point with a tooltip is an element. Small charts need fewer of them.
     if (many && spec.mark?.type === "point" && spec.mark.opacity === 0) {
-      spec.transform = [...spec.transform ?? [], { filter: "datum.step % 4 === 1" }];
+      spec.transform = [
+        ...spec.transform ?? [],
+        { window: [{ op: "row_number", as: "_row" }] },
+        { filter: "datum._row % 4 === 1" },
+      ];
     }
     if (many && spec.title) spec.title = spec.title.subtitle ? { ...spec.title, text: "" } : undefined;
     for (const part of [...spec.layer ?? [], ...spec.vconcat ?? [], ...spec.concat ?? []]) adapt(part, room, many);
@@ -46,21 +49,9 @@
     return `length(${label}) > ${most} ? ${cut} : (${label})`;
   }
 
-  // A panel of the dashboard is about 270 pixels wide, with its axis.
-  const dashboardColumns = (room) => Math.max(1, Math.min(3, Math.floor((room + 18) / 288)));
-
-  // Return the specification with the current values of the sliders, to draw the chart again.
-  function withSliderValues(spec, view) {
-    for (const param of spec.params ?? []) {
-      if (!view || !param.bind?.input) continue;
-      param.value = param.select ? [{ angle: view.signal(`${param.name}_angle`) }] : view.signal(param.name);
-    }
-    return spec;
-  }
-
   function draw(box) {
     const dashboard = box.closest(".dashboard");
-    const width = dashboard ? dashboardColumns(box.clientWidth) : document.documentElement.clientWidth;
+    const width = dashboard ? box.clientWidth : document.documentElement.clientWidth;
     if (widths.get(box) === width) return drawings.get(box);
     widths.set(box, width);
     const drawing = embed(box, dashboard?.querySelector(".controls"), drawings.get(box));
@@ -71,10 +62,11 @@
   async function embed(box, controls, previous) {
     const plot = box.querySelector(".plot"), old = await previous;
     try {
-      const spec = withSliderValues(fittedSpec(box), old?.view);
+      const spec = rocframe.dashboard.keep(fittedSpec(box), old?.view);
       old?.finalize();
       const result = await rocframe.embed(
         plot, spec, { renderer: "svg", actions: false, config, ...controls && { bind: controls } });
+      if (controls) rocframe.dashboard.arrange(controls, result.view);
       box.dataset.drawn = "yes";
       return result;
     } catch (error) {
@@ -92,7 +84,7 @@
       JSON.stringify(value).replace(/var\(--[\w-]+, (#\w+)\)/g, "$1"));
     const options = { renderer: "svg", actions: false, config: { ...plain(config), background: "#fff" } };
     const result = await rocframe.embed(
-      document.createElement("div"), plain(withSliderValues(fittedSpec(box), view)), options);
+      document.createElement("div"), plain(rocframe.dashboard.keep(fittedSpec(box), view)), options);
     const link = document.createElement("a");
     link.href = await result.view.toImageURL(format, 2);
     link.download = `chart-${[...document.querySelectorAll("figure")].indexOf(figure) + 1}.${format}`;

@@ -11,9 +11,11 @@ import altair as alt
 import numpy as np
 import polars as pl
 import pytest
+from scipy.stats import binomtest
 
 import rocframe as rf
-from rocframe.charts.dashboard.data import ROWS
+from rocframe.charts.dashboard import data as dashboard_data
+from rocframe.charts.dashboard.panels import LOW_PANEL_HEIGHT, PANEL_WIDTH
 from tests.all_cases import all_cases
 from tests.charts.specifications import render
 from tests.charts.specifications import spec as strict
@@ -22,7 +24,7 @@ NUMBERS = [
     *("threshold", "tp", "fp", "fn", "tn", "tpr", "fpr", "precision", "accuracy", "alert_rate"),
     *("expected_cost", "net_benefit"),
 ]
-RATES = NUMBERS[5:]
+COUNTS, RATES = NUMBERS[1:5], NUMBERS[5:]
 
 
 def rendered(chart):
@@ -30,27 +32,55 @@ def rendered(chart):
     return ET.fromstring(render(json.dumps(chart if isinstance(chart, dict) else strict(chart))))
 
 
-def labels(chart):
-    """Return the names of the parts of the rendered chart."""
-    svg = rendered(chart)
-    return [node.get("aria-label") for node in svg.iter() if node.get("aria-label")]
+def marks(chart, name):
+    """Return the elements of a named layer of the rendered chart."""
+    groups = [node for node in rendered(chart).iter() if f" {name}_" in node.get("class", "")]
+    return [
+        part for group in groups for part in group if part.tag.endswith(("text", "path", "line"))
+    ]
 
 
 def texts(chart):
     """Return all text of the rendered chart."""
-    svg = rendered(chart)
-    return [node.text for node in svg.iter("{http://www.w3.org/2000/svg}text")]
+    nodes = rendered(chart).iter("{http://www.w3.org/2000/svg}text")
+    return [text for node in nodes for text in node.itertext()]
 
 
 def numbers(chart):
     """Return the numbers that the rendered chart shows for each curve, as text."""
-    found = {}
-    for label in labels(chart):
-        name, _, rest = label.rpartition(": ")
-        number, _, text = rest.partition(" ")
-        if name and number in NUMBERS:
-            found.setdefault(name, {})[number] = text
-    return found
+    spec = chart if isinstance(chart, dict) else strict(chart)
+    names = [mark.text for mark in marks(spec, "names")] or ["all rows"]
+    columns = spec["vconcat"][-1]["layer"][0]["encoding"]["x"]["sort"]
+    found = [mark.text for mark in marks(spec, "numbers")]
+    rows = zip(*[iter(found)] * len(columns), strict=True)
+    return {
+        name: dict(zip(columns, row, strict=True)) for name, row in zip(names, rows, strict=True)
+    }
+
+
+def param(chart, name):
+    """Return a parameter of a chart or of a specification."""
+    params = chart["params"] if isinstance(chart, dict) else strict(chart)["params"]
+    return next(one for one in params if one["name"] == name)
+
+
+def at_threshold(spec, threshold):
+    """Set the slider to a threshold."""
+    param(spec, "rf_mode")["value"] = "score"
+    param(spec, "rf_threshold")["value"] = [{"angle": threshold}]
+    return spec
+
+
+def at_rate(spec, mode, rate):
+    """Set the slider to a rate."""
+    param(spec, "rf_mode")["value"] = mode
+    param(spec, "rf_rate")["value"] = [{"strokeWidth": rate}]
+    return spec
+
+
+def lines(chart):
+    """Return the records of the drawn lines."""
+    return json.loads(chart.vconcat[0].concat[0].layer[0].data.values, parse_constant=pytest.fail)
 
 
 def first_panel_and_numbers(spec):
@@ -84,13 +114,8 @@ def board(by_model):
     return rf.dashboard(by_model)
 
 
-@pytest.fixture(scope="module")
-def board_at_half(by_model):
-    return rf.dashboard(by_model, threshold=0.5)
-
-
-def test_the_specification_of_a_dashboard_by_model_is_unchanged(board_at_half, assert_golden):
-    assert_golden(board_at_half, "dashboard_by_model")
+def test_the_specification_of_a_dashboard_by_model_is_unchanged(board, assert_golden):
+    assert_golden(board, "dashboard_by_model")
 
 
 def test_the_specification_of_a_dashboard_without_groups_is_unchanged(vote, assert_golden):
@@ -114,17 +139,17 @@ def test_numbers_of_a_dashboard_are_those_of_at(vote, prevalence):
     board = rf.dashboard(curves, threshold=0.2, prevalence=prevalence, costs=costs)
     assert board.title.subtitle is alt.Undefined  # not a row is left out
     spec = strict(board)
-    slider = next(one for one in spec["params"] if "value" in one)
-    assert slider["value"] == [{"angle": 0.2}]
+    assert param(spec, "rf_threshold")["value"] == [{"angle": 0.2}]
     for threshold in (0.5, 0.2, 0.0, 1.0, -0.7, 7.5):
-        slider["value"] = [{"angle": threshold}]
-        shown = numbers(first_panel_and_numbers(spec))
+        shown = numbers(first_panel_and_numbers(at_threshold(spec, threshold)))
         for row in rf.at(curves, threshold=threshold).to_dicts():
             row["net_benefit"] = net_benefit(row, threshold, prevalence)
             for name in NUMBERS:
                 text, value = shown[row["model"]][name].replace("−", "-"), row[name]
                 if value is None:
                     assert text == "–"
+                elif value == float("inf"):
+                    assert text == "no row"
                 elif name in {"tp", "fp", "fn", "tn"}:
                     assert text == f"{value:,}"
                 else:
@@ -153,35 +178,45 @@ def test_net_benefit_is_not_shown_if_no_scores_are_probabilities(vote):
 
 
 @pytest.mark.parametrize("costs", [{"fp": 1, "fn": 1}, {"fp": 1, "fn": 5}, {"fp": 3, "fn": 1}])
-def test_the_line_of_equal_cost_touches_the_cheapest_row_of_a_named_curve(vote, costs):
+@pytest.mark.parametrize("prevalence", [None, 0.02])
+def test_a_dashboard_starts_at_the_row_of_lowest_cost_and_shows_its_curve_first(
+    vote, costs, prevalence
+):
     subset = vote.filter(
         pl.col("model").is_in(["linear_svm", "random_forest"]), pl.col("fold") == 1
     )
-    curves = rf.curve(subset, "label", "score", by="model", metrics="expected_cost", costs=costs)
+    options = {"costs": costs, "prevalence": prevalence}
+    curves = rf.curve(subset, "label", "score", by="model", metrics="expected_cost", **options)
     cheapest = curves.sort("expected_cost", maintain_order=True).row(0, named=True)
-    board = first_panel_and_numbers(strict(rf.dashboard(curves, costs=costs)))
-    found = [text for text in labels(board) if text.startswith("lowest cost")]
-    threshold = f"{cheapest['threshold']:.7g}".replace("-", "−")
-    assert found == [f"lowest cost of {cheapest['model']} at {threshold}"]
-    assert cheapest["model"] in texts(board)
+    best = rf.operating_point(curves, "expected_cost", **options).filter(model=cheapest["model"])
+    assert best["threshold"].to_list() == [cheapest["threshold"]]
+    board = first_panel_and_numbers(strict(rf.dashboard(curves, **options)))
+    first, *_ = numbers(board)
+    assert first == cheapest["model"]
+    assert [numbers(board)[first][name] for name in COUNTS] == [
+        f"{cheapest[name]:,}" for name in COUNTS
+    ]
+    # The ring is at the shown row.
+    shown = texts(board)
+    position = shown.index("Lowest cost:")
+    none = "no row is predicted positive"
+    threshold = f"score ≥ {cheapest['threshold']:.4g}".replace("-", "−")
+    expected = none if cheapest["tp"] + cheapest["fp"] == 0 else threshold
+    assert shown[position + 1 : position + 3] == [first, expected]
 
 
-def test_the_lowest_cost_of_predicting_no_positive_has_the_threshold_inf():
-    rows = pl.DataFrame({"label": [1, 0, 0, 0], "score": [0.1, 0.2, 0.3, 0.4]})
-    board = rf.dashboard(rf.curve(rows, "label", "score"), costs={"fp": 50, "fn": 1})
-    assert ">score ≥ inf</tspan>" in render(json.dumps(first_panel_and_numbers(strict(board))))
-
-
-def test_costs_are_selected_as_ratios(by_model, board):
-    (plain,) = (one for one in strict(board)["params"] if one["name"] == "rf_costs")
-    labels = plain["bind"]["labels"]
-    assert labels[:2] == ["1 : 100", "1 : 50"]
-    assert labels[7:12] == ["1 : 2", "1 : 1", "2 : 1", "3 : 1", "4 : 1"]
-    assert (plain["value"], plain["bind"]["options"][11]) == (1, 4)
-    spec = strict(rf.dashboard(by_model, costs={"fp": 2, "fn": 5}))
-    (given,) = (one for one in spec["params"] if one["name"] == "rf_costs")
-    assert given["bind"]["labels"][given["bind"]["options"].index(0.4)] == "1 : 2.5"
-    assert given["value"] == 0.4
+def test_costs_are_shown_as_they_are_given(by_model, board):
+    plain = param(board, "rf_costs")
+    assert plain["bind"]["options"] == plain["bind"]["labels"]
+    assert plain["bind"]["labels"][:2] == ["1 : 100", "1 : 50"]
+    assert plain["bind"]["labels"][7:12] == ["1 : 2", "1 : 1", "2 : 1", "3 : 1", "4 : 1"]
+    assert plain["value"] == "1 : 1"
+    for costs, text in (({"fp": 2, "fn": 5}, "2 : 5"), ({"fp": 2, "fn": 10}, "2 : 10")):
+        given = rf.dashboard(by_model, costs=costs)
+        assert param(given, "rf_costs")["value"] == text
+        assert param(given, "rf_costs")["bind"]["options"].count(text) == 1
+        (heading,) = (one for one in texts(given) if one.startswith("Numbers at"))
+        assert heading.endswith(f"costs {text} (false positive : false negative)")
 
 
 def test_event_rates_of_scores_on_different_scales_do_not_share_an_axis(by_model, board):
@@ -189,7 +224,7 @@ def test_event_rates_of_scores_on_different_scales_do_not_share_an_axis(by_model
         panel = board.vconcat[0].concat[4].to_dict(validate=False)
         assert panel["title"]["text"] == "Event rate by score"
         (line,) = (layer for layer in panel["layer"] if layer["mark"]["type"] == "line")
-        return any("window" in step for step in line["transform"])
+        return line["encoding"]["x"]["scale"].get("domain") != [0, 1]
 
     assert shows_one_curve(board)
     probabilities = by_model.filter(pl.col("model") != "linear_svm")
@@ -198,9 +233,8 @@ def test_event_rates_of_scores_on_different_scales_do_not_share_an_axis(by_model
 
 def test_a_threshold_changes_only_the_value_of_the_slider(by_model, board):
     expected = board.to_dict(validate=False)
-    slider = next(one for one in expected["params"] if "value" in one)
     for threshold in (-0.7, 7.5):
-        slider["value"] = [{"angle": threshold}]
+        param(expected, "rf_threshold")["value"] = [{"angle": threshold}]
         actual = rf.dashboard(by_model, threshold=threshold).to_dict(validate=False)
         assert plain_names(actual) == plain_names(expected)
 
@@ -212,35 +246,140 @@ def plain_names(spec):
     return re.sub(r"view_\d+", lambda found: seen.setdefault(found[0], f"view {len(seen)}"), text)
 
 
-def test_the_matrix_is_that_of_the_first_curve(by_model, board_at_half):
-    row = rf.at(by_model, threshold=0.5).row(0, named=True)
-    shown = labels(board_at_half)
-    for cell in ("tp", "fp", "fn", "tn"):
-        assert f"{cell} {row[cell]}" in shown
+def test_the_matrix_is_that_of_the_first_curve(by_model, board):
+    spec = at_threshold(strict(board), 0.5)
+    first = next(iter(numbers(spec)))
+    row = rf.at(by_model, threshold=0.5).filter(model=first).row(0, named=True)
+    assert [mark.text for mark in marks(spec, "matrix")] == [f"{row[cell]}" for cell in COUNTS]
 
 
-def test_bins_count_all_rows_and_long_curves_are_thinned():
-    rng = np.random.default_rng(0)
-    rows = pl.DataFrame({"score": rng.random(50_000), "label": rng.random(50_000) < 0.3})
-    curves = rf.curve(rows, "label", "score")
+def long_curves(n_rows, n_models, seed=0):
+    """Return curves of rare events, with as many thresholds as rows."""
+    rng = np.random.default_rng(seed)
+    label = rng.random((n_models, n_rows)) < 0.1
+    scores = 1 / (1 + np.exp(3 - label - rng.normal(size=label.shape)))
+    rows = pl.DataFrame({"label": label.ravel(), "score": scores.ravel()})
+    names = np.repeat([f"m{i}" for i in range(n_models)], n_rows)
+    return rf.curve(rows.with_columns(model=pl.Series(names)), "label", "score", by="model")
+
+
+@pytest.mark.render
+@pytest.mark.parametrize(("n_rows", "most"), [(20_000, 550_000), (100_000, 1_000_000)])
+def test_long_curves_show_the_counts_of_at_for_every_value_of_the_slider(n_rows, most):
+    curves = long_curves(n_rows, 2)
     board = rf.dashboard(curves)
-    remaining = [one for one in records(board)[0]["threshold"] if one is not None]
-    assert len(set(remaining)) <= ROWS
+    spec = first_panel_and_numbers(strict(board))
+    assert len(json.dumps(strict(board))) < most
+    bind, (start,) = param(spec, "rf_threshold")["bind"], param(spec, "rf_threshold")["value"]
+    hovered = [value for one in lines(board) for value in one["threshold"] if value is not None]
+    steps = np.random.default_rng(1).integers(0, 1000, 5)
+    values = [0.93, *(round(bind["min"] + k * bind["step"], 3) for k in steps.tolist())]
+    for threshold in (start["angle"], *values, *hovered[:: len(hovered) // 5]):
+        shown = numbers(at_threshold(spec, threshold))
+        for row in rf.at(curves, threshold=threshold).to_dicts():
+            assert [shown[row["model"]][name] for name in COUNTS] == [
+                f"{row[name]:,}" for name in COUNTS
+            ]
+
+
+def thresholds_of(record):
+    """Return the thresholds of a record of rows."""
+    return [float(text) for text in record["t"].split(",")]
+
+
+def test_all_rows_of_tables_of_medium_size_are_in_the_dashboard():
+    curves = long_curves(20_000, 2)
+    board = rf.dashboard(curves)
+    assert board.title.subtitle is alt.Undefined
+    for record, curve in zip(records(board), ("m0", "m1"), strict=True):
+        exact = curves.filter(model=record["name"])["threshold"].to_numpy()
+        shown = np.array(thresholds_of(record))
+        assert len(shown) == len(exact)
+        # A shown threshold predicts the same rows positive as the threshold of the row.
+        assert (shown <= exact).all()
+        assert (shown[:-1] > exact[1:]).all()
+        assert curve in {record["name"] for record in records(board)}
+
+
+def test_rows_with_small_counts_of_long_tables_are_kept(monkeypatch):
+    monkeypatch.setattr(dashboard_data, "MAX_ROWS", 8000)
+    curves = long_curves(20_000, 1)
+    board = rf.dashboard(curves)
+    (record,) = records(board)
+    kept = len(thresholds_of(record))
     assert board.title.subtitle == [
-        f"{curves.height - len(set(remaining)) - 1:,} thresholds are omitted to limit the file size"
+        f"{curves.height - kept:,} thresholds between those of the slider are omitted"
     ]
-    bins = json.loads(board.vconcat[0].concat[3].data.values)
-    assert [one["bin_pos"] + one["bin_neg"] for one in bins] == (
-        rows["score"].hist(bins=[place / 20 for place in range(21)])["count"].to_list()
+    assert kept <= 8000
+    small = curves.filter((pl.col("tp") < 200) | (pl.col("fp") < 200))
+    assert kept > small.height
+    assert record["increases"].split(",")[: small.height] == [
+        "0" if i == 0 else "1" if step else ""
+        for i, step in enumerate(small["tp"].diff().to_list())
+    ]
+    bins = json.loads(board.vconcat[0].concat[3].layer[0].data.values)
+    assert sum(one["bin_pos"] + one["bin_neg"] for one in bins) == 20_000
+
+
+@pytest.mark.parametrize("prevalence", [None, 0.1])
+def test_the_slider_of_a_rate_finds_the_row_with_this_rate(vote, prevalence):
+    subset = vote.filter(pl.col("model").is_in(["linear_svm", "random_forest"]))
+    names = ["alert_rate", "fpr", "tpr"]
+    options = {"metrics": "alert_rate", "prevalence": prevalence}
+    curves = rf.curve(subset, "label", "score", by="model", **options)
+    spec = first_panel_and_numbers(strict(rf.dashboard(curves, prevalence=prevalence)))
+    assert list(param(spec, "rf_mode")["bind"]["options"]) == ["score", *names]
+    for mode in names:
+        for rate in (0.0, 0.05, 0.2, 0.5, 1.0):
+            shown = numbers(at_rate(spec, mode, rate))
+            for (model,), rows in curves.group_by("model"):
+                values = pl.col(mode).round(9)
+                below = values < rate if mode == "tpr" else values <= rate
+                n = rows.filter(below).height
+                row = rows.row(n if mode == "tpr" else n - 1, named=True)
+                assert [shown[model][name] for name in COUNTS] == [
+                    f"{row[name]:,}" for name in COUNTS
+                ], (mode, rate, model)
+
+
+def test_models_with_different_scales_start_with_the_slider_of_the_alert_rate(by_model, board):
+    assert param(board, "rf_mode")["value"] == "alert_rate"
+    probabilities = rf.dashboard(by_model.filter(pl.col("model") != "linear_svm"))
+    assert param(probabilities, "rf_mode")["value"] == "score"
+
+
+def segments(vote):
+    wide = {"segment": ["north", "south", "west", "east"]}
+    rows = vote.filter(pl.col("model").is_in(["linear_svm", "naive_bayes", "random_forest"]))
+    return rows.with_columns(
+        segment=pl.Series(wide["segment"] * (rows.height // 4)).head(rows.height)
     )
-    # Each row that is kept is a row of the table.
-    shown = pl.DataFrame(
-        {name: records(board)[0][name] for name in ("threshold", "tp", "fp")}, strict=False
-    ).filter(pl.col("tp") % 1 == 0, pl.col("fp") % 1 == 0, pl.col("threshold").is_not_null())
-    same = shown.cast({"tp": pl.Int64, "fp": pl.Int64}).join(
-        curves, on=["threshold", "tp", "fp"], how="semi"
-    )
-    assert same["threshold"].n_unique() == len(set(remaining))
+
+
+def test_one_segment_is_shown_at_a_time(vote):
+    curves = rf.curve(segments(vote), "label", "score", by=["model", "segment"])
+    spec = strict(rf.dashboard(curves))
+    part = first_panel_and_numbers(spec)
+    one = param(part, "rf_segment_f1")
+    assert (one["value"], one["bind"]["options"]) == ("east", ["east", "north", "south", "west"])
+    for segment in ("east", "west"):
+        one["value"] = segment
+        shown = numbers(part)
+        assert sorted(shown) == [
+            f"{model} · {segment}" for model in ("linear_svm", "naive_bayes", "random_forest")
+        ]
+        assert len(marks(part, "roc_lines")) == 3
+
+
+def test_numbers_do_not_run_into_each_other(vote):
+    rows = segments(vote).with_columns(score=pl.col("score") / 10_000, n=pl.lit(100_000))
+    curves = rf.curve(rows, "label", "score", by=["model", "segment"], count="n")
+    spec = first_panel_and_numbers(strict(rf.dashboard(curves, prevalence=0.0001)))
+    table = spec["vconcat"][-1]["layer"][0]["encoding"]["x"]
+    left, right = table["scale"]["range"]
+    column = (right - left) / len(table["sort"])
+    for text in (text for row in numbers(spec).values() for text in row.values()):
+        assert 6.2 * len(text) + 6 <= column, text
 
 
 @pytest.mark.render
@@ -250,7 +389,7 @@ def test_twelve_long_curves_are_small():
         {"g": np.repeat(range(12), 5000), "score": rng.normal(size=60_000)}
     ).with_columns(label=pl.Series(rng.random(60_000) < 0.3))
     board = rf.dashboard(rf.curve(rows, "label", "score", by="g"))
-    assert len(board.to_json(indent=None)) < 300_000
+    assert len(board.to_json(indent=None)) < 900_000
 
 
 def test_more_than_twelve_curves_are_refused_and_none_is_left_out():
@@ -301,7 +440,7 @@ def test_infinite_scores_are_shown_as_at_finds_them():
             str(row[name]) for name in ("tp", "fp", "fn", "tn")
         ]
         assert shown["threshold"] == f"{row['threshold']:g}"
-    bins = json.loads(board.vconcat[0].concat[3].data.values)
+    bins = json.loads(board.vconcat[0].concat[3].layer[0].data.values)
     assert (bins[0]["scores"], bins[-1]["scores"]) == ("below 0.05", "from 0.95")
 
 
@@ -310,7 +449,7 @@ def test_scores_up_to_the_largest_float_are_drawn(lowest):
     scores = [sys.float_info.max, lowest, lowest]
     curves = rf.curve(pl.DataFrame({"label": [1, 0, 1], "score": scores}), "label", "score")
     spec = strict(rf.dashboard(curves))
-    slider = next(one for one in spec["params"] if "value" in one)
+    slider = param(spec, "rf_threshold")
     threshold = slider["value"][0]["angle"]
     row = rf.at(curves, threshold=threshold).row(0, named=True)
     shown = numbers(first_panel_and_numbers(spec))["all rows"]
@@ -321,7 +460,7 @@ def test_scores_up_to_the_largest_float_are_drawn(lowest):
 def test_precision_is_not_linear_between_points_of_a_tie_without_negatives():
     scores = [*(5 - i for i in range(5)), *[0] * 10, -1]
     rows = pl.DataFrame({"label": [0] * 5 + [1] * 10 + [0], "score": scores})
-    (record,) = records(rf.dashboard(rf.curve(rows, "label", "score")))
+    (record,) = lines(rf.dashboard(rf.curve(rows, "label", "score")))
     tp, fp = (np.array(record[name][1:]) for name in ("tp", "fp"))
     for n in (1, 2.5, 5, 7.5):
         assert np.interp(n, tp[:-1], (tp / (tp + fp))[:-1]) == pytest.approx(n / (n + 5), abs=2e-3)
@@ -334,52 +473,13 @@ def test_weighted_counts_are_written_with_their_fractions():
     assert [shown[name] for name in ("tp", "fp", "fn", "tn")] == ["1.5", "0", "2", "0.25"]
 
 
-def slider_of(board) -> dict:
-    return next(one for one in strict(board)["params"] if "value" in one)
-
-
-def differences(curves: pl.DataFrame, slider: dict) -> pl.DataFrame:
-    """Return tpr - fpr of each curve at the start of the slider (first row) and at each value."""
-    start, bind = slider["value"][0]["angle"], slider["bind"]
-    n_steps = round((bind["max"] - bind["min"]) / bind["step"])
-    values = [round(bind["min"] + i * bind["step"], 9) for i in range(n_steps + 1)]
-    points = curves.with_columns(difference=pl.col("tpr") - pl.col("fpr"))
-    return pl.DataFrame(
-        [
-            rf.at(curve, threshold=[start, *values], by=[])["difference"].alias(str(i))
-            for i, curve in enumerate(points.partition_by("model", include_key=False))
-        ]
-    )
-
-
-def test_the_threshold_of_several_curves_starts_where_they_differ_most(by_model, board):
-    slider = slider_of(board)
-    assert (slider["bind"]["min"], slider["bind"]["max"]) == (-2.6, 1.2)
-    found = differences(by_model, slider)
-    spread = (found.max_horizontal() - found.min_horizontal()).round(9)
-    assert spread[0] == spread.max() > 0
-
-
-def test_the_threshold_of_one_curve_starts_at_the_largest_difference_of_its_rates():
+def test_the_slider_ends_where_no_row_is_predicted_positive(board):
+    slider = param(board, "rf_threshold")["bind"]
+    assert (slider["min"], slider["max"]) == (-2.6, 1.2)
     whole = pl.DataFrame({"label": [1, 0], "score": [1.0, 0.0]})
-    slider = slider_of(rf.dashboard(rf.curve(whole, "label", "score")))
+    slider = param(rf.dashboard(rf.curve(whole, "label", "score")), "rf_threshold")
     # One step above the highest score, so that nothing can be called positive.
-    assert (slider["value"], slider["bind"]["max"]) == ([{"angle": 0.5}], 1.001)
-    subset = pl.DataFrame({"label": [1, 1, 0, 0], "score": [0.25, 0.2, 0.1, 0.05]})
-    svm = rf.datasets.vote().filter(pl.col("model") == "linear_svm")
-    forest = rf.datasets.vote().filter(pl.col("model") == "random_forest")
-    for rows in (subset.with_columns(model=1), svm, forest):
-        curves = rf.curve(rows, "label", "score", by="model")
-        difference = differences(curves, slider_of(rf.dashboard(curves))).to_series()
-        assert difference[0] == difference.max() > 0
-
-
-def test_the_threshold_of_equal_curves_starts_at_the_largest_difference_of_their_rates():
-    rows = pl.DataFrame({"label": [1, 1, 0, 0], "score": [0.25, 0.2, 0.1, 0.05]})
-    twice = pl.concat([rows.with_columns(model=pl.lit(name)) for name in "ab"])
-    curves = rf.curve(twice, "label", "score", by="model")
-    difference = differences(curves, slider_of(rf.dashboard(curves)))["0"]
-    assert difference[0] == difference.max() == 1
+    assert (slider["value"], slider["bind"]["max"]) == ([{"angle": 1.0}], 1.001)
 
 
 @pytest.mark.parametrize(
@@ -459,7 +559,7 @@ def test_names_and_values_do_not_change_fields_and_expressions():
         for odd in (names, names[::-1], ["a.b"], ["count()"], ["\\"]):
             with case(odd):
                 assert list(read(board(odd).to_dict(validate=False))) == expected[len(odd)]
-    assert len(numbers(first_panel_and_numbers(strict(board(names))))) == 2
+    assert len(numbers(first_panel_and_numbers(strict(board(names))))) == 1
 
 
 def read(part):
@@ -479,25 +579,52 @@ def test_curves_of_two_keys_have_the_color_of_one_and_names_of_both(vote):
     subset = vote.filter(pl.col("fold") < 3, pl.col("model").is_in(["linear_svm", "naive_bayes"]))
     board = rf.dashboard(rf.curve(subset, "label", "score", by=["model", "fold"]), color="fold")
     part = first_panel_and_numbers(strict(board))
-    assert list(numbers(part)) == [
-        f"{model} · {fold}" for model in ("linear_svm", "naive_bayes") for fold in (1, 2)
-    ]
-    assert "fold (click: select one, shift-click: select several)" in texts(part)
+    assert sorted(numbers(part)) == ["linear_svm · 1", "linear_svm · 2"]
+    assert "fold (click: select one, double-click: all)" in texts(part)
 
 
 @pytest.mark.render
 def test_a_dashboard_can_be_concatenated_with_other_charts(by_model, board):
     both = board | rf.chart(by_model)
     assert "Evaluation by threshold" in texts(both)
-    assert len(numbers(both)) == 6
+    assert len(marks(both, "names")) == 6
 
 
-def calibration_rates(board):
-    """Return the mean score, the event rate, its limits and n of the bins that the chart shows."""
-    marks = [label for label in labels(board) if "; score_mean: " in label]
-    pairs = [dict(part.split(": ", 1) for part in label.split("; ")) for label in marks]
-    names = ("score_mean", "event_rate", "lower", "upper", "n")
-    return [(one["curve"], *(float(one[name].replace(",", "")) for name in names)) for one in pairs]
+def event_records(board):
+    """Return the records of the panel of event rates."""
+    return json.loads(board.vconcat[0].concat[4].layer[0].data.values)
+
+
+def shown_rates(board):
+    """Return the score, the event rate and its limits of each point, from its position."""
+
+    def place(mark):
+        return [float(part) for part in re.findall(r"-?\d[\d.e-]*", mark.get("transform"))]
+
+    points = [place(mark) for mark in marks(board, "events_points") if mark.get("opacity") == "1"]
+    ends = [(place(mark)[1], float(mark.get("y2"))) for mark in marks(board, "events_limits")]
+    height = LOW_PANEL_HEIGHT
+    return [
+        (x / PANEL_WIDTH, *(1 - value / height for value in (y, low, low + across)))
+        for (x, y), (low, across) in zip(points, ends, strict=True)
+    ]
+
+
+def test_event_rates_of_bins_have_wilson_limits(vote):
+    rows = vote.filter(model="naive_bayes")
+    board = rf.dashboard(rf.curve(rows, "label", "score"))
+    shown = event_records(board)
+    bins = rows.group_by((pl.col("score") * 20).floor().clip(0, 19).cast(int)).agg(
+        pos=pl.col("label").sum(), n=pl.len()
+    )
+    assert [one["n"] for one in shown] == bins.sort("score")["n"].to_list()
+    for one, pos in zip(shown, bins.sort("score")["pos"], strict=True):
+        interval = binomtest(int(pos), one["n"]).proportion_ci(0.95, method="wilson")
+        assert (one["y_low"], one["y_high"]) == pytest.approx(tuple(interval), abs=1e-12)
+    assert shown_rates(board) == [
+        tuple(pytest.approx(one[name], abs=1e-3) for name in ("x", "y", "y_low", "y_high"))
+        for one in shown
+    ]
 
 
 @pytest.mark.parametrize("prevalence", [None, 0.1])
@@ -510,12 +637,13 @@ def test_event_rates_are_those_of_a_table_of_calibration(vote, prevalence):
     factor = 1 if prevalence is None else prevalence / (1 - prevalence) * (1 - share) / share
 
     def converted(rate):
-        return pytest.approx(factor * rate / (factor * rate + 1 - rate), rel=1e-3)
+        return pytest.approx(factor * rate / (factor * rate + 1 - rate), abs=1e-3)
 
-    names = ("model", "score_mean", "event_rate", "lower", "upper", "n")
-    assert calibration_rates(board) == [
-        (model, pytest.approx(score, rel=1e-3), *map(converted, rates), n)
-        for model, score, *rates, n in table.select(names).rows()
+    names = ("score_mean", "event_rate", "lower", "upper")
+    points = sorted(shown_rates(board))
+    assert points == [
+        (pytest.approx(score, abs=1e-3), *map(converted, rates))
+        for score, *rates in sorted(table.select(names).rows())
     ]
     shown = texts(board)
     assert "Calibration" in shown
@@ -525,10 +653,9 @@ def test_event_rates_are_those_of_a_table_of_calibration(vote, prevalence):
 def test_curves_without_probabilities_have_no_calibration(vote, by_model):
     rows = vote.filter(model="naive_bayes")
     table = rf.calibration(rows, "label", "score", by="model", method="isotonic")
-    board = rf.dashboard(by_model, calibration=table)
-    found = {label.split("curve: ")[1].split(";")[0] for label in labels(board) if "; n: " in label}
-    assert found == {"naive_bayes"}
-    assert len([label for label in labels(board) if "; n: " in label]) == table.height
+    shown = event_records(rf.dashboard(by_model, calibration=table))
+    assert {one["label"] for one in shown} == {"naive_bayes"}
+    assert len([one for one in shown if one["part"] == "level"]) == table.height
 
 
 def test_calibration_of_a_dashboard_is_checked(vote, by_model):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isclose
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
@@ -16,16 +15,22 @@ if TYPE_CHECKING:
 # Names of Vega parameters and of the fields that they select. To find the point nearest to the
 # pointer, Vega-Lite draws an invisible Voronoi cell around each point. A cell contains the
 # properties of the mark of the point, but not its data row. The threshold is therefore also the
-# angle of the mark, which does not change the look of a circle.
+# angle of the mark, and the rate its stroke width, which do not change the look of a hidden mark.
 THRESHOLD_PARAMETER, ANGLE = "rf_threshold", "angle"
-SIGNAL = "rf_threshold_angle"  # Vega-Lite creates this name from the two names above
+RATE_PARAMETER, WIDTH = "rf_rate", "strokeWidth"
+# Vega-Lite creates these names from the names above.
+SIGNAL, RATE_SIGNAL = "rf_threshold_angle", "rf_rate_strokeWidth"
+MODE, SET_PREVALENCE, COSTS = "rf_mode", "rf_prevalence", "rf_costs"
+LEGEND, SELECTED, SEGMENT = "rf_legend", "rf_selected", "rf_segment"
 NEAREST, STEP = "rf_near", "step"
-SET_PREVALENCE, COSTS, LEGEND_SELECTION, LIST_SELECTION = (
-    "rf_prevalence",
-    "rf_costs",
-    "rf_shown",
-    "rf_selected",
-)
+# The quantities of the sliders: the text in the list, and the text before the value of the slider.
+SCORE = "score"
+MODES = {
+    SCORE: ("score", "score ≥ "),
+    "alert_rate": ("alert rate", "an alert rate of at most "),
+    "fpr": ("false positive rate", "a false positive rate of at most "),
+    "tpr": ("recall", "a recall of at least "),
+}
 COST_RATIOS = (1, 2, 3, 4, 5, 10, 20, 50, 100)  # the list also has their reciprocals
 POINT: dict[str, Any] = {"type": "point", "clear": False}
 
@@ -43,28 +48,21 @@ class InitialValues:
     fn: float
 
     @property
-    def cost_ratio(self) -> float:
-        """The cost of a false positive divided by the cost of a false negative."""
-        return self.fp / self.fn
+    def costs(self) -> str:
+        """The costs as an entry of the list of costs."""
+        return _costs_text(self.fp, self.fn)
 
 
 def controls(
-    data: DashboardData,
-    initial: InitialValues,
-    *,
-    near: Sequence[str],
-    over: Sequence[str],
-    legend: Sequence[str],
+    data: DashboardData, initial: InitialValues, *, near: Sequence[str], over: Sequence[str]
 ) -> list[Any]:
-    """Return the parameters of a dashboard: threshold, prevalence, costs and selected curves.
+    """Return the parameters of a dashboard.
 
-    In the views `near`, the point nearest to the pointer sets the threshold; in the views `over`,
-    the mark below the pointer sets the threshold. The legends of the views `legend` select curves.
-    A drop-down list also selects curves, because legends do not react to the keyboard.
+    In the views `near`, the point nearest to the pointer sets the sliders; in the views `over`, the
+    mark below the pointer sets the threshold.
     """
     slider = data.slider
-    marks = [f"{view}_voronoi" for view in near] + [f"{view}_marks" for view in over]
-    events = [{"source": "scope", "type": "pointerover", "markname": mark} for mark in marks]
+    cells = [f"{view}_voronoi" for view in near]
     parameters: list[Any] = [
         alt.TopLevelSelectionParameter(
             name=f"{NEAREST}_{i}",
@@ -74,12 +72,22 @@ def controls(
         for i, view in enumerate(near)
     ]
     parameters += [
-        alt.TopLevelSelectionParameter(
-            name=THRESHOLD_PARAMETER,
-            select={**POINT, "fields": [ANGLE], "on": {"merge": events}},
-            bind=_range_input("Threshold ", slider.low, slider.high, slider.step),
-            value=[{ANGLE: initial.threshold}],
-            views=list(near[:1]),
+        alt.VariableParameter(
+            name=MODE,
+            value="alert_rate" if data.different_scales else SCORE,
+            bind=_drop_down("Slider ", {name: text for name, (text, _) in MODES.items()}),
+        ),
+        _slider_parameter(
+            (THRESHOLD_PARAMETER, ANGLE, initial.threshold),
+            _range_input("Threshold ", slider.low, slider.high, slider.step),
+            [*cells, *(f"{view}_marks" for view in over)],
+            near,
+        ),
+        _slider_parameter(
+            (RATE_PARAMETER, WIDTH, data.alert_rate),
+            _range_input("Rate ", 0, 1, 0.001),
+            cells,
+            near,
         ),
         alt.VariableParameter(
             name=SET_PREVALENCE,
@@ -88,26 +96,68 @@ def controls(
         ),
         alt.VariableParameter(
             name=COSTS,
-            value=initial.cost_ratio,
-            bind=_drop_down("Cost of a false positive : false negative ", _cost_ratios(initial)),
+            value=initial.costs,
+            bind=_drop_down("Cost of a false positive : false negative ", _cost_texts(initial)),
         ),
     ]
-    if data.groups.color is not None:
-        column = data.groups.columns[data.groups.color]
-        options: dict[str | None, str] = {None: "as in the legend"}
-        options |= {value: value for value in column.values}
+    for name, value in data.segments.items():
+        column = data.groups.columns[name]
+        options = {text: text for text in column.values}
         parameters.append(
             alt.VariableParameter(
-                name=LIST_SELECTION, value=None, bind=_drop_down(f"Show {column.title} ", options)
+                name=f"{SEGMENT}_{name}", value=value, bind=_drop_down(f"{column.title} ", options)
             )
         )
-        select = {"type": "point", "fields": [data.groups.color]}
-        parameters.append(
-            alt.TopLevelSelectionParameter(
-                name=LEGEND_SELECTION, select=select, bind="legend", views=list(legend)
-            )
-        )
-    return parameters
+    return parameters + _curve_selection(data, near)
+
+
+def _slider_parameter(
+    value: tuple[str, str, float], bind: alt.BindRange, marks: Sequence[str], near: Sequence[str]
+) -> alt.TopLevelSelectionParameter:
+    """Return a parameter with a name, a field and a value; the pointer on `marks` also sets it."""
+    name, field, initial = value
+    events = [{"source": "scope", "type": "pointerover", "markname": mark} for mark in marks]
+    select: dict[str, Any] = {**POINT, "fields": [field], "on": {"merge": events}}
+    return alt.TopLevelSelectionParameter(
+        name=name, select=select, bind=bind, value=[{field: initial}], views=list(near[:1])
+    )
+
+
+def _curve_selection(data: DashboardData, near: Sequence[str]) -> list[Any]:
+    """Return the parameter that selects one color, with a list; entries of the legend set it too.
+
+    A parameter that is bound to the legend has its own state. `LEGEND` is such a parameter, but no
+    event changes it: Vega-Lite only creates the names of the parts of the legend for it.
+    """
+    color = data.groups.color
+    if color is None:
+        return []
+    column = data.groups.columns[color]
+    options: dict[str | None, str] = {None: "all"} | {value: value for value in column.values}
+    clicks = [
+        {"source": "view", "type": "click", "markname": f"{color}_legend_{part}"}
+        for part in ("symbols", "labels", "entries")
+    ]
+    views = list(near[:1])
+    return [
+        alt.TopLevelSelectionParameter(
+            name=LEGEND,
+            select={"type": "point", "fields": [color]},
+            bind={"legend": "keydown"},
+            views=[view.replace("points", "lines") for view in views],
+        ),
+        alt.TopLevelSelectionParameter(
+            name=SELECTED,
+            select={
+                "type": "point",
+                "fields": ["value"],
+                "on": {"merge": clicks},
+                "clear": "dblclick",
+            },
+            bind={"value": _drop_down(f"Show {column.title} ", options)},
+            views=views,
+        ),
+    ]
 
 
 def _range_input(name: str, low: float, high: float, step: float) -> alt.BindRange:
@@ -121,28 +171,35 @@ def _drop_down(name: str, options: Mapping[Any, str]) -> alt.BindRadioSelect:
     )
 
 
-def _cost_ratios(initial: InitialValues) -> dict[float, str]:
-    """Map the cost ratios of the drop-down list, including the initial one, to their texts."""
-    ratios = {1 / ratio for ratio in COST_RATIOS} | set(COST_RATIOS)
-    ratios = {ratio for ratio in ratios if not isclose(ratio, initial.cost_ratio)}
-    return {
-        ratio: f"{ratio:.4g} : 1" if ratio >= 1 else f"1 : {1 / ratio:.4g}"
-        for ratio in sorted(ratios | {initial.cost_ratio})
-    }
+def _costs_text(fp: float, fn: float) -> str:
+    return " : ".join(repr(float(cost)).removesuffix(".0") for cost in (fp, fn))
+
+
+def _cost_texts(initial: InitialValues) -> dict[str, str]:
+    """Return the entries of the list of costs by rising ratio, including the initial costs."""
+    pairs: dict[float, tuple[float, float]]
+    pairs = {1 / ratio: (1, ratio) for ratio in COST_RATIOS} | {k: (k, 1) for k in COST_RATIOS}
+    pairs[initial.fp / initial.fn] = initial.fp, initial.fn
+    texts = [_costs_text(*pairs[ratio]) for ratio in sorted(pairs)]
+    return dict(zip(texts, texts, strict=True))
+
+
+def filter_segments(chart: Any, data: DashboardData) -> Any:
+    """Return the chart with only the curves of the selected segments."""
+    for name in data.segments:
+        chart = chart.transform_filter(f"datum.{name} === {SEGMENT}_{name}")
+    return chart
 
 
 def filter_selected(chart: Any, data: DashboardData) -> Any:
-    """Return the chart with only the selected curves.
-
-    Curves are selected in the drop-down list or, if this list is at "as in the legend", in the
-    legend.
-    """
+    """Return the chart with only the selected curves."""
+    chart = filter_segments(chart, data)
     return chart if data.groups.color is None else chart.transform_filter(_is_selected(data))
 
 
-def _is_selected(data: DashboardData) -> dict[str, Any]:
-    in_legend = {"and": [f"!isValid({LIST_SELECTION})", {"param": LEGEND_SELECTION}]}
-    return {"or": [in_legend, f"datum.{data.groups.color} === {LIST_SELECTION}"]}
+def _is_selected(data: DashboardData) -> str:
+    value = f"{SELECTED}_value"
+    return f"!isValid({value}) || datum.{data.groups.color} === {value}"
 
 
 def opacity_if_selected(data: DashboardData, faint: float) -> Any:

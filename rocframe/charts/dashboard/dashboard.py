@@ -14,15 +14,12 @@ from rocframe.charts.dashboard.controls import InitialValues, controls
 from rocframe.charts.dashboard.data import dashboard_data
 from rocframe.charts.dashboard.panels import (
     RATE_PANELS,
-    calibration_panel,
     event_panel,
     matrix_panel,
-    number_texts,
     numbers_panel,
     rate_panel,
-    row_rates,
-    row_thresholds,
     score_panel,
+    table_transform,
 )
 from rocframe.charts.labels import inline_data
 from rocframe.errors import LazyFrameError, OptionValueError
@@ -34,7 +31,7 @@ from rocframe.options import (
     parse_number,
     public,
 )
-from rocframe.rates import COSTS_HINT
+from rocframe.rates import COSTS_HINT, Settings
 from rocframe.table_arguments import check_frame
 from rocframe.text import format_count
 
@@ -157,10 +154,16 @@ def dashboard(
     value = None if threshold is None else parse_number("threshold", threshold, example=0.5)
     fp, fn = _parse_costs(costs)
     titles = value_titles(benefit, cost)
-    data = dashboard_data(curves, by=by, color=color, calibration=calibration)
-    value = data.threshold if value is None else value
+    data = dashboard_data(
+        curves,
+        by=by,
+        color=color,
+        settings=Settings(costs={"fp": fp, "fn": fn}, prevalence=prevalence),
+        threshold=value,
+        calibration=calibration,
+    )
     prevalence = data.prevalence if prevalence is None else prevalence
-    initial = InitialValues(threshold=value, prevalence=prevalence, fp=fp, fn=fn)
+    initial = InitialValues(threshold=data.threshold, prevalence=prevalence, fp=fp, fn=fn)
     return _assemble(data, initial, titles)
 
 
@@ -188,10 +191,10 @@ def _assemble(
     panels: list[Any] = [
         *(rate_panel(data, panel, titles) for panel in RATE_PANELS),
         score_panel(data),
-        calibration_panel(data) if data.calibration else event_panel(data),
+        event_panel(data),
         matrix_panel(data),
     ]
-    numbers = numbers_panel(data, initial)
+    numbers = numbers_panel(data)
     for panel in [*panels, numbers]:
         _convert_layers(panel)
     names = [
@@ -203,8 +206,8 @@ def _assemble(
     grid = alt.ConcatChart(columns=DASHBOARD_COLUMNS, spacing=18)
     grid.concat = panels
     chart = alt.VConcatChart(
-        data=inline_data(data.records),
-        transform=_transform(data, initial),
+        data=inline_data(data.rows),
+        transform=table_transform(data),
         spacing=22,
         title=alt.Title(
             "Evaluation by threshold",
@@ -214,6 +217,7 @@ def _assemble(
             offset=12,
         ),
         description=_description(data),
+        usermeta={"rocframe": "dashboard"},  # pages fit it to their width and colors
     )
     chart.vconcat = [grid, numbers]
     chart.params = controls(
@@ -221,7 +225,6 @@ def _assemble(
         initial,
         near=[name for name in views if "points_" in name and not name.startswith("events")],
         over=[name for name in views if name.startswith(("scores_bins", "events_points"))],
-        legend=[name for name in views if name.startswith("roc_lines")],
     )
     return chart
 
@@ -233,7 +236,8 @@ def _convert_layers(panel: alt.LayerChart) -> None:
     to copy than a mark or channel, which has an attribute for each option that is not set.
     """
     for layer in panel.layer:
-        layer.mark = layer.mark.to_dict(validate=False)
+        # The chart has one description. Names of marks would be thousands of nodes.
+        layer.mark = {**layer.mark.to_dict(validate=False), "aria": False}
         for name, channel in layer.encoding.to_dict(validate=False).items():
             layer.encoding[name] = channel
 
@@ -249,42 +253,19 @@ def _number_layers(panel: alt.LayerChart, position: int) -> list[str]:
     return [layer.name for layer in named]
 
 
-def _transform(data: DashboardData, initial: InitialValues) -> list[Any]:
-    """Return the transform of the records to one row per point, with rates and texts."""
-    next_row = [
-        {"op": "lead", "field": field, "as": name}
-        for field, name in (
-            ("row_threshold", "next_threshold"),
-            ("tp", "tp_next"),
-            ("fp", "fp_next"),
-        )
-    ]
-    return [
-        {"flatten": ["threshold", "tp", "fp"]},
-        {"window": [{"op": "row_number", "as": "step"}], "groupby": ["curve"]},
-        *_calculate(row_thresholds(data.slider)),
-        {"window": next_row, "groupby": ["curve"], "sort": [{"field": "step"}]},
-        *_calculate(row_rates(initial) | number_texts(data)),
-    ]
-
-
-def _calculate(fields: Mapping[str, str]) -> list[dict[str, str]]:
-    return [{"calculate": value, "as": name} for name, value in fields.items()]
-
-
 def _subtitle(data: DashboardData) -> Any:
     """Return the lines of the subtitle: which curves and how many thresholds are omitted."""
     lines = []
     if data.undefined:
         lines.append(f"Not drawn because one class is missing: {'; '.join(data.undefined)}")
     if data.n_omitted:
-        lines.append(f"{data.n_omitted:,} thresholds are omitted to limit the file size")
+        lines.append(f"{data.n_omitted:,} thresholds between those of the slider are omitted")
     return lines or alt.Undefined
 
 
 def _description(data: DashboardData) -> str:
     """Return the text alternative for screen readers."""
-    labels = [record["label"] for record in data.records]
+    labels = [record["label"] for record in data.rows]
     names = f": {', '.join(labels)}" if labels and data.groups.columns else ""
     return (
         f"Dashboard of {format_count(len(labels), 'curve')}{names}. ROC, precision-recall and gain "

@@ -1,16 +1,16 @@
-"""Compute the data of a dashboard: selected rows of each curve, and bins of its scores."""
+"""Compute the data of a dashboard: rows and lines of each curve, and bins of its scores."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from math import inf, nextafter, ulp
+from math import ceil, inf, isfinite, nextafter, ulp
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from rocframe.charts.calibration_chart import level_ends, point_records
+from rocframe.charts.calibration_chart import BIN, level_ends, point_records
 from rocframe.charts.chart import ChartOptions
 from rocframe.charts.curve_chart import curves_of
 from rocframe.charts.curve_data import LAYER
@@ -18,7 +18,7 @@ from rocframe.charts.groups import CURVE, area_captions, areas_of, read_groups
 from rocframe.charts.labels import json_numbers, shorten
 from rocframe.charts.match_rows import match_rows
 from rocframe.curves.bins import nice_step, score_bins
-from rocframe.curves.locate import CurveAxis
+from rocframe.curves.convex_hull import hull_vertices
 from rocframe.curves.table import check_ends, curve_layout
 from rocframe.curves.thinning import (
     evenly_spaced_points,
@@ -26,9 +26,10 @@ from rocframe.curves.thinning import (
     rows_at_levels,
     segment_distance,
 )
+from rocframe.decisions.costs import lowest_cost
 from rocframe.errors import OptionValueError
+from rocframe.inference.confidence import wilson
 from rocframe.kinds import KINDS
-from rocframe.rates import RATES
 from rocframe.schemas.calibration import CALIBRATION
 from rocframe.schemas.recognition import table_of
 from rocframe.text import format_values
@@ -42,18 +43,22 @@ if TYPE_CHECKING:
     from rocframe.curves.table import Curves
     from rocframe.inputs.roles import By
     from rocframe.options import NotGiven
+    from rocframe.rates import Settings
 
 MAX_CURVES = 12  # the palette has 12 colors
 MAX_FLOAT = 1.7976931348623157e308  # replaces infinity, which JSON cannot represent
 SLIDER_STEPS = 1000
 MAX_LABEL_LENGTH = 32  # in characters
-ROWS = 2880  # approximate maximum number of rows of all curves together
+MAX_ROWS = 101_000  # rows of all curves together; they need less than 1 MB
+MAX_EXACT_ROWS = 25_000  # the thresholds of longer tables are rounded
+SMALL_COUNT = 200  # of the rows of longer tables, all rows with smaller counts are kept
+LINE_POINTS = 2880  # approximate maximum number of points of all lines together
 MAX_CORNERS = 80  # of each ROC line, and of each precision-recall line
 # Maximum error of a line, as a share of an axis. It is larger for a line that would need more than
 # MAX_CORNERS corners.
 DASHBOARD_TOLERANCE = 1 / 1000
 MAX_INTERPOLATED = 60  # interpolated points per curve
-# Values of TPR and FPR. If several rows are between two neighboring values, some are omitted.
+# Values of TPR and FPR. If several rows are between two neighboring values, lines omit some.
 LEVELS = np.concatenate([np.geomspace(1e-5, 0.01, 500), np.linspace(0.01, 1, 1500)[1:]])
 # The fields of event rates in the data of the dashboard.
 CALIBRATION_FIELDS = {
@@ -66,6 +71,8 @@ CALIBRATION_FIELDS = {
 }
 TINY = 1e-300  # replaces 0 as a denominator
 MIN_BEND = 1 / 200  # share of an axis; no points are interpolated between closer rows
+MIN_DIGITS, MAX_DIGITS = 5, 12  # of thresholds; those that need more digits are not rounded
+BIN_LEVEL = 0.95  # confidence level of the event rates of bins
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,26 +97,36 @@ class Slider:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DashboardData:
-    """Data of a dashboard: records of curves, of bins of scores and of calibration, and groups.
+    """Data of a dashboard: records of curves, of bins of scores and of event rates, and groups.
 
-    `undefined` are the names of curves without positives or negatives, which have no record.
-    `n_omitted` is the number of rows of the other curves that are not in `records`. `unit_scores`
-    is true if all scores are between 0 and 1, and `integer_counts` if all counts are integers.
-    `prevalence` is the prevalence of the rates in the table, None if each curve has its own
-    prevalence. `threshold` is the default threshold.
+    A record of `rows` contains the rows of a curve as text, and a record of `lines` the points of
+    its line. The curve with the lowest expected cost is first; `rank` is the position of a curve.
+    `segments` maps each group column without colors to its initial value. `undefined` are the names
+    of curves without positives or negatives, which have no record. `n_omitted` is the number of
+    rows of the other curves that are not in `rows`. `unit_scores` is true if all scores are between
+    0 and 1, `different_scales` if the scores of the curves have different scales, and
+    `integer_counts` if all counts are integers. `calibrated` is true if `events` are from a table
+    of calibration. `prevalence` is the prevalence of the rates in the table, None if each curve has
+    its own prevalence. `threshold` is the initial threshold, and `alert_rate` the alert rate of the
+    first shown curve at this threshold.
     """
 
-    records: list[dict[str, Any]]
+    rows: list[dict[str, Any]]
+    lines: list[dict[str, Any]]
     bins: list[dict[str, Any]]
-    calibration: list[dict[str, Any]]
+    events: list[dict[str, Any]]
     groups: Groups
+    segments: dict[str, str]
     slider: Slider
     undefined: list[str]
     n_omitted: int
     unit_scores: bool
+    different_scales: bool
     integer_counts: bool
+    calibrated: bool
     prevalence: float | None
     threshold: float
+    alert_rate: float
 
 
 def dashboard_data(
@@ -117,9 +134,15 @@ def dashboard_data(
     *,
     by: By,
     color: str | NotGiven | None,
+    settings: Settings,
+    threshold: float | None = None,
     calibration: pl.DataFrame | None = None,
 ) -> DashboardData:
-    """Return the data of a dashboard from a curve table and an optional table of `calibration`."""
+    """Return the data of a dashboard from a curve table and an optional table of `calibration`.
+
+    `settings` are the initial costs and the initial prevalence. The default of `threshold` is the
+    threshold of lowest expected cost.
+    """
     names = curve_layout(table.schema, by, ()).by
     curves = curves_of(table, names)
     groups = read_groups(curves.keys, names, table.columns, ChartOptions(color=color))
@@ -144,55 +167,188 @@ def dashboard_data(
     columns = {name: replace(column, ordered=False) for name, column in groups.columns.items()}
     captions = area_captions(groups.captioned_column, areas, roc)
     groups = replace(groups, columns=columns, captions=captions)
-    labels = groups.names(n_curves)
+    best = lowest_cost(curves, settings)
     defined = np.flatnonzero((curves.pos > 0) & (curves.neg > 0))
-    selected = [_dashboard_rows(curves, int(curve), ROWS // len(defined)) for curve in defined]
-    records = [
-        {CURVE: curve, "curve": curve, "label": labels[curve]}
-        | {"name": shorten(labels[curve], MAX_LABEL_LENGTH)}
-        | _point_record(curves, curve, rows)
-        for curve, rows in zip(defined.tolist(), selected, strict=True)
-    ]
-    groups.name(records)
+    order = defined[np.lexsort((defined, best.cost[defined]))]  # equal costs: in table order
+    heads = _curve_heads(curves, order, groups)
+    shown, segments = heads, {}
+    for name, column in groups.columns.items():
+        found = {head[name] for head in shown}
+        if name != groups.color and len({head[name] for head in heads}) > 1:
+            segments[name] = next(value for value in column.values if value in found)
+            shown = [head for head in shown if head[name] == segments[name]]
     bins = score_bins(curves).filter(pl.col("curve").is_in(defined.tolist()))
     slider = _threshold_slider(curves, bins)
+    given = [] if threshold is None else [threshold]
+    selectable = np.concatenate([slider.values(), bins["left"], bins["right"], given])
+    shown_thresholds = curves.shown_thresholds(np.arange(curves.starts[-1]))
+    thresholds = _short_thresholds(shown_thresholds, selectable)
+    row = int(best.row[shown[0]["curve"]]) if shown else 0
+    if threshold is None:
+        threshold = min(float(thresholds[row]), slider.top) if shown else slider.low
+    lines = {
+        curve: _line_rows(curves, curve, LINE_POINTS // len(order)) for curve in order.tolist()
+    }
+    selectable = np.concatenate([selectable, *(thresholds[line] for line in lines.values())])
+    kept = {curve: _table_rows(curves, curve, order, thresholds, selectable) for curve in lines}
+    in_rows = thresholds if len(thresholds) > MAX_EXACT_ROWS else shown_thresholds
+    ends = bins.group_by("curve").agg(low=pl.col("left").min(), high=pl.col("right").max())
+    ranges = {curve: {"low": low, "high": high} for curve, low, high in ends.rows()}
+    prevalence = curves.prevalence if settings.prevalence is None else settings.prevalence
     return DashboardData(
-        records=records,
-        bins=_bin_records(bins, records),
-        calibration=_calibration_records(calibration, curves.keys, names, records),
+        rows=[
+            head | ranges[curve] | _row_record(curves, kept[curve], in_rows)
+            for curve, head in zip(order.tolist(), heads, strict=True)
+        ],
+        lines=[
+            head | _line_record(curves, curve, lines[curve], thresholds)
+            for curve, head in zip(order.tolist(), heads, strict=True)
+        ],
+        bins=_bin_records(bins, heads),
+        events=_bin_events(bins, heads)
+        if calibration is None
+        else _calibration_records(calibration, curves.keys, names, heads),
         groups=groups,
+        segments=segments,
         slider=slider,
-        undefined=[label for curve, label in enumerate(labels) if curve not in defined],
-        n_omitted=int(np.diff(curves.starts)[defined].sum()) - sum(map(len, selected)),
-        unit_scores=all(record["unit"] for record in records),
+        undefined=[
+            label for curve, label in enumerate(groups.names(n_curves)) if curve not in defined
+        ],
+        n_omitted=int(np.diff(curves.starts)[defined].sum()) - sum(map(len, kept.values())),
+        unit_scores=all(head["unit"] for head in heads),
+        different_scales=_different_scales(heads, ranges),
         integer_counts=all(curves.columns[name].dtype.kind == "i" for name in ("tp", "fp")),
+        calibrated=calibration is not None,
         prevalence=curves.prevalence,
-        threshold=_default_threshold(curves, defined, slider),
+        threshold=threshold,
+        alert_rate=_alert_rate(curves, shown[0]["curve"], row, prevalence) if shown else 0.0,
     )
 
 
-def _default_threshold(curves: Curves, defined: NDArray[np.int64], slider: Slider) -> float:
-    """Return the value of the slider at which tpr - fpr differs most between the curves.
+def _curve_heads(curves: Curves, order: NDArray[np.int64], groups: Groups) -> list[dict[str, Any]]:
+    """Return the name, the group values and the totals of each curve."""
+    labels, heads = groups.names(len(curves.firsts)), []
+    for rank, curve in enumerate(order.tolist()):
+        scores = curves.columns["threshold"][curves.starts[curve] + 1 : curves.starts[curve + 1]]
+        heads.append(
+            {
+                "curve": curve,
+                "rank": rank,
+                "label": labels[curve],
+                "name": shorten(labels[curve], MAX_LABEL_LENGTH),
+                "unit": bool(((scores >= 0) & (scores <= 1)).all()),
+                "pos": curves.pos[curve].item(),
+                "neg": curves.neg[curve].item(),
+            }
+        )
+    groups.name(heads)
+    return heads
 
-    For one curve, it is the value with the largest tpr - fpr. If there are several such values, the
-    one with the largest mean of tpr - fpr is returned. If this is not unique, the one nearest to
-    0.5 is returned.
+
+def _different_scales(heads: Sequence[dict[str, Any]], ranges: dict[int, dict[str, float]]) -> bool:
+    """Return whether one slider of scores is not suitable for all curves.
+
+    This is the case if only some curves have scores between 0 and 1, or if the range of the scores
+    of one curve is more than twice as long as that of another curve.
     """
-    values = slider.values()
-    differences = np.zeros((1, len(values)))
-    if len(defined):
-        axis, lacks_rows = CurveAxis.from_curves(curves, None), np.zeros(len(curves.firsts), bool)
-        points = axis.points_at_thresholds(defined, values[None, :], lacks_rows)
-        differences = points.evaluate(RATES["youden"])
-    mean = differences.mean(axis=0)
-    spread = np.ptp(differences, axis=0) if len(defined) > 1 else mean
-    # Values that differ only by rounding errors are treated as equal.
-    keys = (np.abs(values - 0.5), -mean.round(12), -spread.round(12))
-    return float(values[np.lexsort(keys)[0]])
+    if all(head["unit"] for head in heads):
+        return False
+    lengths = [
+        ranges[head["curve"]]["high"] / 2 - ranges[head["curve"]]["low"] / 2 for head in heads
+    ]
+    return any(head["unit"] for head in heads) or max(lengths) > 2 * min(lengths)
 
 
-def _point_record(curves: Curves, curve: int, selected: NDArray[np.int64]) -> dict[str, Any]:
-    """Return the totals and the drawn points of a curve as a record; `selected` are its rows."""
+def _alert_rate(curves: Curves, curve: int, row: int, prevalence: float | None) -> float:
+    """Return the alert rate of a row, rounded up to 6 decimals."""
+    pos, neg = float(curves.pos[curve]), float(curves.neg[curve])
+    share = pos / (pos + neg) if prevalence is None else prevalence
+    tp, fp = (float(curves.columns[name][row]) for name in ("tp", "fp"))
+    return ceil(1e6 * (share * tp / pos + (1 - share) * fp / neg)) / 1e6
+
+
+def _short_thresholds(
+    shown: NDArray[np.float64], selectable: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the thresholds `shown` of all rows, rounded down to few digits.
+
+    At each of the `selectable` thresholds, and at each returned threshold, `score >= threshold` has
+    the same result for rounded and for exact scores: between a score and its rounded value, there
+    is no selectable threshold and no score of another row.
+    """
+    values, positions = np.unique(shown, return_inverse=True)
+    below = np.append(-inf, values[:-1])
+    selectable = np.append(-inf, np.sort(selectable))
+    floor = selectable[np.searchsorted(selectable, values, side="right") - 1]
+    result = values.copy()
+    pending = np.isfinite(values) & (values != 0)
+    with np.errstate(all="ignore"):  # very large and very small scores stay as they are
+        magnitude = np.floor(np.log10(np.abs(values, where=pending, out=np.ones(len(values)))))
+        for digits in range(MIN_DIGITS, MAX_DIGITS + 1):
+            scale = 10.0 ** (digits - 1 - magnitude)
+            rounded = np.floor(np.nextafter(values * scale, inf)) / scale
+            found = pending & (rounded > below) & (rounded >= floor) & (rounded <= values)
+            result[found] = rounded[found]
+            pending &= ~found
+    return result[positions]
+
+
+def _table_rows(
+    curves: Curves,
+    curve: int,
+    order: NDArray[np.int64],
+    thresholds: NDArray[np.float64],
+    selectable: NDArray[np.float64],
+) -> NDArray[np.int64]:
+    """Return the indices of the rows of a curve in the dashboard: all, if there are not too many.
+
+    Otherwise, these are the rows at each of the `selectable` thresholds, the rows with small
+    counts, and rows whose counts have equal relative differences. `order` are all curves of the
+    dashboard, and `thresholds` the thresholds of all rows.
+    """
+    start, end = int(curves.starts[curve]), int(curves.starts[curve + 1])
+    if np.diff(curves.starts)[order].sum() <= MAX_ROWS:
+        return np.arange(start, end)
+    found = end - start - np.searchsorted(thresholds[start:end][::-1], np.unique(selectable))
+    n_levels = max(MAX_ROWS // len(order) - len(found), 0) // 4
+    counts = [curves.columns[name][start:end] for name in ("tp", "fp")]
+    levels = [_count_levels(float(count[-1]), n_levels) for count in counts]
+    rows = rows_at_levels(end - start, lambda: list(zip(counts, levels, strict=True)))
+    return start + np.union1d(rows, np.maximum(found - 1, 0))
+
+
+def _count_levels(total: float, n: int) -> NDArray[np.float64]:
+    """Return all small counts, and about `n` larger counts with equal ratios."""
+    large = np.geomspace(SMALL_COUNT, max(total, SMALL_COUNT), n)
+    return np.concatenate([np.arange(SMALL_COUNT), large])
+
+
+def _row_record(
+    curves: Curves, rows: NDArray[np.int64], thresholds: NDArray[np.float64]
+) -> dict[str, Any]:
+    """Return the rows of a curve as text: thresholds `t`, and increases of `tp` and `fp`.
+
+    The text of a row with one more true positive is "1", and that of a row with one more false
+    positive is empty, because most rows are such rows. The text of other rows is, for example,
+    "3/2".
+    """
+    numbers = np.clip(thresholds[rows[1:]], -MAX_FLOAT, None).tolist()
+    texts = (repr(value).removesuffix(".0").removeprefix("0") or "0" for value in numbers)
+    tp, fp = (np.diff(curves.columns[name][rows], prepend=0).tolist() for name in ("tp", "fp"))
+    steps = (
+        "" if (up, across) == (0, 1) else f"{up}/{across}" if across else f"{up}"
+        for up, across in zip(tp, fp, strict=True)
+    )
+    return {
+        "t": ",".join(["Infinity", *(text.replace("inf", "Infinity") for text in texts)]),
+        "increases": ",".join(steps),
+    }
+
+
+def _line_record(
+    curves: Curves, curve: int, selected: NDArray[np.int64], shown: NDArray[np.float64]
+) -> dict[str, Any]:
+    """Return the points of the line of a curve; `selected` are its rows."""
     rows, positions = _dashboard_points(curves, curve, selected)
     is_row = positions % 1 == 0
     indices = np.arange(len(selected))
@@ -205,24 +361,12 @@ def _point_record(curves: Curves, curve: int, selected: NDArray[np.int64]) -> di
         for name in ("tp", "fp")
     }
     # An interpolated point has the threshold of the row after the point.
-    thresholds = curves.shown_thresholds(rows).tolist()
-    scores = curves.columns["threshold"][curves.starts[curve] + 1 : curves.starts[curve + 1]]
+    thresholds = shown[rows].tolist()
     return {
-        "unit": bool(((scores >= 0) & (scores <= 1)).all()),
-        "pos": curves.pos[curve].item(),
-        "neg": curves.neg[curve].item(),
-        "threshold": [None if value == inf else max(value, -MAX_FLOAT) for value in thresholds],
+        "threshold": [
+            max(value, -MAX_FLOAT) if isfinite(value) or value < 0 else None for value in thresholds
+        ],
         **{name: json_numbers(values.tolist()) for name, values in counts.items()},
-    }
-
-
-def _totals_of_curves(curves: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
-    """Return the record of each curve without its points, by the number of the curve."""
-    return {
-        record["curve"]: {
-            name: value for name, value in record.items() if name not in {"threshold", "tp", "fp"}
-        }
-        for record in curves
     }
 
 
@@ -233,8 +377,6 @@ def _calibration_records(
 
     `keys` has the group columns `by` of each curve. Event rates of other groups are left out.
     """
-    if table is None:
-        return []
     layout = table_of(table.columns) if isinstance(table, pl.DataFrame) else None
     if not isinstance(table, pl.DataFrame) or layout is None or layout.type is not CALIBRATION:
         problem, hint = "expected a table of calibration", "Pass the result of rf.calibration(…)."
@@ -242,7 +384,7 @@ def _calibration_records(
     row, curve = match_rows("calibration", "event rates", table, keys, by)
     rows = table[row].sort(pl.Series(curve), "bin", maintain_order=True)
     points = point_records(rows, np.sort(curve))
-    totals = _totals_of_curves(curves)
+    totals = {head["curve"]: head for head in curves}
     return [
         totals[point[CURVE]]
         | {"angle": point.get("score_min", point["score_mean"]), "order": order}
@@ -255,7 +397,7 @@ def _calibration_records(
 def _bin_records(bins: pl.DataFrame, curves: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return a record for each bin: its counts, its edges as text, and its curve with totals."""
     lefts, rights = (format_values(bins.get_column(name)) for name in ("left", "right"))
-    by_curve = _totals_of_curves(curves)
+    by_curve = {head["curve"]: head for head in curves}
     records = []
     for row, left, right in zip(bins.to_dicts(), lefts, rights, strict=True):
         below, above = row.pop("below"), row.pop("above")
@@ -265,6 +407,25 @@ def _bin_records(bins: pl.DataFrame, curves: list[dict[str, Any]]) -> list[dict[
         texts = {"angle": row["left"], "scores": text}
         records.append(by_curve[row["curve"]] | row | counts | texts)
     return records
+
+
+def _bin_events(bins: pl.DataFrame, curves: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return a record for the event rate of each bin with rows, with Wilson's limits."""
+    by_curve = {head["curve"]: head for head in curves}
+    rows = bins.with_columns(n=pl.col("pos") + pl.col("neg")).filter(pl.col("n") > 0)
+    lower, upper = wilson(rows["pos"].to_numpy(), rows["n"].to_numpy(), BIN_LEVEL)
+    points = rows.select(
+        "curve",
+        "n",
+        pl.col("left").alias("angle"),
+        x=pl.col("left") / 2 + pl.col("right") / 2,
+        y=pl.col("pos") / pl.col("n"),
+        y_low=pl.Series(lower),
+        y_high=pl.Series(upper),
+        part=pl.lit(BIN),
+        order="bin",
+    )
+    return [by_curve[point["curve"]] | point for point in points.to_dicts()]
 
 
 def _threshold_slider(curves: Curves, bins: pl.DataFrame) -> Slider:
@@ -282,10 +443,11 @@ def _threshold_slider(curves: Curves, bins: pl.DataFrame) -> Slider:
     return Slider(low=low, high=high, step=step, top=top)
 
 
-def _dashboard_rows(curves: Curves, curve: int, most: int) -> NDArray[np.int64]:
+def _line_rows(curves: Curves, curve: int, most: int) -> NDArray[np.int64]:
     """Return the indices of about `most` rows of a curve; all rows if the curve has no more.
 
-    The rows are the corners of the ROC and precision-recall lines, and evenly spaced ROC points.
+    The rows are the vertices of the convex hull, the corners of the ROC and precision-recall lines,
+    and evenly spaced ROC points. A row of lowest expected cost is always a vertex.
     """
     start, end = curves.starts[curve], curves.starts[curve + 1]
     if end - start <= most:
@@ -303,7 +465,8 @@ def _dashboard_rows(curves: Curves, curve: int, most: int) -> NDArray[np.int64]:
     selected = first | second
     spare = np.array([max(most - int(selected.sum()), 0)])
     selected |= evenly_spaced_points(across, up, ends, spare, corners=selected)
-    result: NDArray[np.int64] = start + rows[selected]
+    hull = hull_vertices(tp, fp, np.array([0, end - start]))
+    result: NDArray[np.int64] = start + np.union1d(rows[selected], np.flatnonzero(hull))
     return result
 
 

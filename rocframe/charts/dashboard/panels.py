@@ -12,8 +12,14 @@ from rocframe.charts.calibration_chart import BIN, LEVEL, LEVEL_END
 from rocframe.charts.dashboard.controls import (
     ANGLE,
     COSTS,
+    MODE,
+    MODES,
+    RATE_SIGNAL,
+    SCORE,
     SET_PREVALENCE,
     SIGNAL,
+    WIDTH,
+    filter_segments,
     filter_selected,
     opacity_if_selected,
 )
@@ -25,16 +31,15 @@ from rocframe.rates import CONFUSION
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rocframe.charts.dashboard.controls import InitialValues
-    from rocframe.charts.dashboard.data import DashboardData, Slider
+    from rocframe.charts.dashboard.data import DashboardData
 
 # In pixels.
 PANEL_WIDTH, LOW_PANEL_HEIGHT = 210, 170
 LEGEND_WIDTH, LETTER_WIDTH = 800, 6.6
-NUMBER_WIDTH, NAME_WIDTH, ROW_HEIGHT = 53, 150, 24
+NUMBER_WIDTH, NAME_WIDTH, ROW_HEIGHT = 54, 150, 24
 PANEL_RATES = ("tpr", "fpr", "precision", "accuracy", "alert_rate")
 NUMBERS = ("threshold", *CONFUSION, *PANEL_RATES, "expected_cost")
-UNDEFINED = "–"
+UNDEFINED, NO_ALERTS = "–", "no row"
 # For each count: the label, the prediction, the rate of the count, and the total of its class.
 MATRIX_CELLS = {
     "tp": ("Positive", "Predicted positive", "tpr", "pos"),
@@ -49,84 +54,171 @@ NEGATIVE_BARS = {"color": MUTED, "opacity": 0.6}
 PREVALENCE_OF_CURVE = (
     f"{SET_PREVALENCE} > 0 ? {SET_PREVALENCE} : datum.pos / (datum.pos + datum.neg)"
 )
-# The row that is shown has row_threshold >= t > next_threshold, where t is the threshold of the
-# slider.
-AT_THRESHOLD = f"datum.row_threshold >= {SIGNAL} && datum.next_threshold < {SIGNAL}"
 # Excludes interpolated points and repeated thresholds.
 IS_ROW = "datum.next_threshold < datum.row_threshold"
 SHORT_DIGITS, LONG_DIGITS = 4, 7  # of thresholds in narrow columns, and in tooltips
-# The threshold of the slider, limited to the range of the score axis.
-CLAMPED = f"clamp({SIGNAL}, datum.first, datum.last)"
+ROUNDING = 1e-9  # rates that differ by less are equal
 
 
-def row_thresholds(slider: Slider) -> dict[str, str]:
-    """Return Vega expressions of the threshold of a row, as a number and as a slider value."""
-    return {
-        "row_threshold": "isValid(datum.threshold) ? datum.threshold : MAX_VALUE",
-        ANGLE: f"isValid(datum.threshold) ? datum.threshold : {slider.top!r}",
-    }
+def table_transform(data: DashboardData) -> list[Any]:
+    """Return the transform of the records of rows to one row per curve: that of the sliders.
 
-
-def row_rates(initial: InitialValues) -> dict[str, str]:
-    """Return Vega expressions of the rates and costs of a point, in order of computation.
-
-    `precision` is null if no row is predicted positive. `line_precision`, the field that is drawn,
-    is the precision of the next point in this case.
+    The rows of a curve are an array. A bisection finds the last row that is not beyond the slider:
+    with `score >= threshold`, or with a rate that is not above the slider. The row after the last
+    one with a lower recall is the first with this recall.
     """
+    heads = [name for name in (data.rows[0] if data.rows else ()) if name not in ARRAYS]
+    longest = max((record["t"].count(",") for record in data.rows), default=0)
+    at = "datum.rows[{}]"
+    steps, previous = {"above_all": f"{MODE} == 'tpr' ? -1 : 0"}, "above_all"
+    for power in reversed(range((longest + 1).bit_length())):
+        index = f"(datum.{previous} + {1 << power})"
+        row = at.format(index)
+        test = (
+            f"{MODE} == '{SCORE}' ? {row}.t >= {SIGNAL}"
+            f" : datum.a * {row}.tp + datum.b * {row}.fp <= datum.most"
+        )
+        name = f"below_{power}"
+        steps[name] = f"{index} < length(datum.rows) && ({test}) ? {index} : datum.{previous}"
+        previous = name
+    last = f"min(datum.{previous} + ({MODE} == 'tpr' ? 1 : 0), length(datum.rows) - 1)"
+    return [
+        *_calculate({name: f"split(datum.{name}, ',')" for name in ARRAYS}),
+        {"flatten": list(ARRAYS)},
+        *_calculate(
+            {
+                "t": "toNumber(datum.t)",
+                "parts": "split(datum.increases, '/')",
+                "tp": "toNumber(datum.parts[0]) || 0",
+                "fp": "datum.increases === '' ? 1 : toNumber(datum.parts[1]) || 0",
+            }
+        ),
+        {
+            "window": [{"op": "sum", "field": name, "as": name} for name in ("tp", "fp")],
+            "groupby": ["curve"],
+        },
+        {"aggregate": [{"op": "values", "as": "rows"}], "groupby": heads},
+        *_calculate(
+            {
+                "pi": PREVALENCE_OF_CURVE,
+                "a": f"({MODE} == 'alert_rate' ? datum.pi : {MODE} == 'tpr' ? 1 : 0) / datum.pos",
+                "b": f"({MODE} == 'alert_rate' ? 1 - datum.pi : {MODE} == 'fpr' ? 1 : 0)"
+                " / datum.neg",
+                "most": f"{RATE_SIGNAL} + ({MODE} == 'tpr' ? -1 : 1) * {ROUNDING!r}",
+                **steps,
+                "row": at.format(last),
+                "row_threshold": "min(datum.row.t, MAX_VALUE)",
+                "cut": f"{MODE} == '{SCORE}' ? {SIGNAL}"
+                f" : min(datum.row_threshold, {data.slider.top!r})",
+                "tp": "datum.row.tp",
+                "fp": "datum.row.fp",
+                **RATES_OF_ROW,
+                **NET_BENEFIT,
+            }
+            | _number_texts(data)
+        ),
+    ]
+
+
+def line_transform(data: DashboardData) -> list[Any]:
+    """Return the transform of the records of lines to one row per point."""
+    names = {"row_threshold": "next_threshold", "tp": "tp_next", "fp": "fp_next"}
+    lead = [{"op": "lead", "field": field, "as": name} for field, name in names.items()]
     next_alerts = (
         "(datum.pi * datum.tp_next / datum.pos + (1 - datum.pi) * datum.fp_next / datum.neg)"
     )
-    return {
-        "next_threshold": "isValid(datum.next_threshold) ? datum.next_threshold : -MAX_VALUE",
-        "fn": "datum.pos - datum.tp",
-        "tn": "datum.neg - datum.fp",
-        "tpr": "datum.tp / datum.pos",
-        "fpr": "datum.fp / datum.neg",
-        "pi": PREVALENCE_OF_CURVE,
-        "alert_rate": "datum.pi * datum.tpr + (1 - datum.pi) * datum.fpr",
-        "precision": _ratio_expression("datum.pi * datum.tpr", "datum.alert_rate"),
-        "line_precision": "datum.alert_rate > 0 ? datum.precision : "
-        + _ratio_expression("datum.pi * datum.tp_next / datum.pos", next_alerts),
-        "accuracy": "datum.pi * datum.tpr + (1 - datum.pi) * (1 - datum.fpr)",
-        "fp_cost": f"{initial.fn!r} * {COSTS}",
-        "expected_cost": f"datum.pi * (1 - datum.tpr) * {initial.fn!r}"
-        " + (1 - datum.pi) * datum.fpr * datum.fp_cost",
-        "slope": f"(1 - datum.pi) * datum.fp_cost / (datum.pi * {initial.fn!r})",
-    }
+    text = "' · {} ' + format(datum.{}, '{}')"
+    rates = {"tpr": "true positive rate", "fpr": "false positive rate", "alert_rate": "alert rate"}
+    return [
+        {"flatten": ["threshold", "tp", "fp"]},
+        {"window": [{"op": "row_number", "as": "step"}], "groupby": ["curve"]},
+        *_calculate(
+            {
+                "row_threshold": "isValid(datum.threshold) ? datum.threshold : MAX_VALUE",
+                ANGLE: f"isValid(datum.threshold) ? datum.threshold : {data.slider.top!r}",
+            }
+        ),
+        {"window": lead, "groupby": ["curve"], "sort": [{"field": "step"}]},
+        *_calculate(
+            {
+                "next_threshold": "isValid(datum.next_threshold)"
+                " ? datum.next_threshold : -MAX_VALUE",
+                "pi": PREVALENCE_OF_CURVE,
+                **RATES_OF_ROW,
+                # The precision of the next point, if no row is predicted positive.
+                "line_precision": "datum.alert_rate > 0 ? datum.precision : "
+                + _ratio_expression("datum.pi * datum.tp_next / datum.pos", next_alerts),
+                "slope": "(1 - datum.pi) * datum.fp_cost / (datum.pi * datum.fn_cost)",
+                WIDTH: f"{MODE} == 'fpr' ? datum.fpr : {MODE} == 'tpr' ? datum.tpr"
+                " : datum.alert_rate",
+                "description": f"datum.label + ': ' + ({_threshold_text(LONG_DIGITS)})"
+                + "".join(f" + {text.format(rates[name], name, RATE_FORMAT)}" for name in rates),
+            }
+        ),
+    ]
+
+
+def _calculate(fields: Mapping[str, str]) -> list[dict[str, str]]:
+    return [{"calculate": value, "as": name} for name, value in fields.items()]
+
+
+ARRAYS = ("t", "increases")  # the fields of a record of rows with a value for each row
 
 
 def _ratio_expression(numerator: str, denominator: str) -> str:
     return f"({denominator} > 0 ? {numerator} / {denominator} : null)"
 
 
-def _threshold_text(digits: int) -> str:
-    """Return a Vega expression of the threshold of a row with this number of digits."""
-    number = f"format(datum.row_threshold, '.{digits}~g')"
-    return f"datum.row_threshold == MAX_VALUE ? 'inf' : {number}"
-
-
-def number_texts(data: DashboardData) -> dict[str, str]:
-    """Return Vega expressions that format the numbers of a row as text."""
-    number = "isValid(datum.{0}) ? format(datum.{0}, '{1}') : '" + UNDEFINED + "'"
-    return {
-        "threshold_text": _threshold_text(LONG_DIGITS),
-        "description": "datum.label + ': threshold ' + datum.threshold_text",
-        **{f"{name}_text": f"format(datum.{name}, '{_count_format(data)}')" for name in CONFUSION},
-        **{f"{name}_text": number.format(name, ".3f") for name in PANEL_RATES},
-        "expected_cost_text": number.format("expected_cost", ".4~g"),
-    }
-
-
+# Vega expressions of the rates and costs of a row, in order of computation. Precision is null if no
+# row is predicted positive.
+RATES_OF_ROW = {
+    "fn": "datum.pos - datum.tp",
+    "tn": "datum.neg - datum.fp",
+    "tpr": "datum.tp / datum.pos",
+    "fpr": "datum.fp / datum.neg",
+    "alert_rate": "datum.pi * datum.tpr + (1 - datum.pi) * datum.fpr",
+    "precision": _ratio_expression("datum.pi * datum.tpr", "datum.alert_rate"),
+    "accuracy": "datum.pi * datum.tpr + (1 - datum.pi) * (1 - datum.fpr)",
+    "fp_cost": f"toNumber(split({COSTS}, ' : ')[0])",
+    "fn_cost": f"toNumber(split({COSTS}, ' : ')[1])",
+    "expected_cost": "datum.pi * (1 - datum.tpr) * datum.fn_cost"
+    " + (1 - datum.pi) * datum.fpr * datum.fp_cost",
+}
 # False positives are weighted by the odds of the threshold of the slider, not of the row, so that
 # the weight is the same for all curves. Scores that are not probabilities have no odds.
 NET_BENEFIT = {
     "net_benefit": "!datum.unit ? null : datum.row_threshold == MAX_VALUE ? 0"
-    f" : {SIGNAL} >= 0 && {SIGNAL} < 1"
-    f" ? datum.pi * datum.tpr - (1 - datum.pi) * datum.fpr * {SIGNAL} / (1 - {SIGNAL}) : null",
-    "net_benefit_text": "isValid(datum.net_benefit) ? format(datum.net_benefit, '.4~g') : '"
-    + UNDEFINED
-    + "'",
+    " : datum.cut >= 0 && datum.cut < 1"
+    " ? datum.pi * datum.tpr - (1 - datum.pi) * datum.fpr * datum.cut / (1 - datum.cut) : null",
 }
+
+
+def _threshold_text(digits: int) -> str:
+    """Return a Vega expression of the threshold of a row with this number of digits."""
+    number = f"'score ≥ ' + format(datum.row_threshold, '.{digits}~g')"
+    return f"datum.tp + datum.fp == 0 ? 'no row is predicted positive' : {number}"
+
+
+def _number_texts(data: DashboardData) -> dict[str, str]:
+    """Return Vega expressions that format the numbers of a row as text.
+
+    All numbers have a limited width: small numbers have an exponent.
+    """
+    number = "isValid(datum.{0}) ? format(datum.{0}, {1}) : '" + UNDEFINED + "'"
+    size = "(abs(datum.{0}) >= {1} || datum.{0} == 0 ? '{2}' : '.1e')"
+    costs = size.format("{0}", 0.0005, ".4f") + " "
+    threshold = size.format("row_threshold", 0.001, f".{SHORT_DIGITS}~g")
+    return {
+        "threshold_text": f"datum.tp + datum.fp == 0 ? '{NO_ALERTS}'"
+        " : datum.row_threshold == MAX_VALUE ? 'inf'"
+        f" : format(datum.row_threshold, {threshold})",
+        **{f"{name}_text": f"format(datum.{name}, '{_count_format(data)}')" for name in CONFUSION},
+        **{f"{name}_text": number.format(name, "'.3f'") for name in PANEL_RATES},
+        **{
+            f"{name}_text": number.format(name, costs.format(name).strip())
+            for name in ("expected_cost", "net_benefit")
+        },
+    }
 
 
 def _count_format(data: DashboardData) -> str:
@@ -178,8 +270,9 @@ def rate_panel(data: DashboardData, panel: RatePanel, titles: Mapping[str, str])
     x = alt.X(f"{panel.x[0]}:Q", title=x_title, **_rate_axis())
     y = alt.Y(f"{panel.y[0]}:Q", title=y_title, **_rate_axis())
     color = _color(data)
+    points = inline_data(data.lines)
     line = (
-        alt.Chart(name=f"{panel.name}_lines")
+        filter_segments(alt.Chart(points, name=f"{panel.name}_lines"), data)
         .mark_line(strokeWidth=2, clip=True)
         .encode(
             x=x,
@@ -198,21 +291,30 @@ def rate_panel(data: DashboardData, panel: RatePanel, titles: Mapping[str, str])
         "tooltip": alt.Tooltip("description:N"),
     }
     row_points = filter_selected(
-        alt.Chart(name=f"{panel.name}_points")
+        alt.Chart(points, name=f"{panel.name}_points")
         .mark_point(filled=True, size=30, opacity=0)
         .transform_filter(IS_ROW)
-        .encode(x=x, y=y, angle=alt.Angle(f"{ANGLE}:Q", scale=None), **texts),
+        .encode(
+            x=x,
+            y=y,
+            angle=alt.Angle(f"{ANGLE}:Q", scale=None),
+            strokeWidth=alt.StrokeWidth(f"{WIDTH}:Q", scale=None),
+            **texts,
+        ),
         data,
     )
     current_points = filter_selected(
         alt.Chart()
         .mark_point(filled=True, size=110, opacity=1, stroke=BACKGROUND, strokeWidth=1.5)
-        .transform_filter(AT_THRESHOLD)
+        .transform_calculate(line_precision="datum.precision")
         .encode(x=x, y=y, color=color),
         data,
     )
     # The curves are the first layer, because Vega-Lite uses the axes of the first layer.
-    cost_layers = _lowest_cost_layers(data, x, y) if panel.name == "roc" else []
+    cost_layers = _lowest_cost_layers(data, points, x, y) if panel.name == "roc" else []
+    for layer in (line, row_points, *cost_layers):
+        steps = [] if layer.transform is alt.Undefined else layer.transform
+        layer.transform = [*line_transform(data), *steps]
     return LayerChart(
         layer=[line, _chance(panel.name), *cost_layers, current_points, row_points],
         width=PANEL_WIDTH,
@@ -244,7 +346,7 @@ def _color(data: DashboardData) -> Any:
     longest = max(len(groups.captions.get(value, value)) for value in column.values)
     columns = int(LEGEND_WIDTH / (LETTER_WIDTH * longest + 40))
     return groups.color_channel(
-        title=f"{column.title} (click: select one, shift-click: select several)",
+        title=f"{column.title} (click: select one, double-click: all)",
         titleLimit=0,
         orient="top",
         columns=max(1, min(len(column.values), columns)),
@@ -267,16 +369,18 @@ def _diagonal() -> Any:
     return one_row().mark_rule(**CHANCE_STROKE).encode(**ends)
 
 
-def _lowest_cost_layers(data: DashboardData, x: alt.X, y: alt.Y) -> list[Any]:
+def _lowest_cost_layers(
+    data: DashboardData, points: alt.InlineData, x: alt.X, y: alt.Y
+) -> list[Any]:
     """Draw a line, a ring and a text for the row with the lowest expected cost of shown curves.
 
     If several rows have this cost, the ring is on the first curve with such a row, at the row with
     the highest threshold. The line contains all ROC points with this expected cost.
     """
-    sort = [alt.SortField(field) for field in ("expected_cost", "curve", "step")]
+    sort = [alt.SortField(field) for field in ("expected_cost", "rank", "step")]
     name = "datum.name, " if data.groups.columns else ""
     lowest: Any = (
-        filter_selected(alt.Chart().transform_filter(IS_ROW), data)
+        filter_selected(alt.Chart(points).transform_filter(IS_ROW), data)
         .transform_window(position="row_number()", sort=sort)
         .transform_filter("datum.position == 1")
         .transform_calculate(
@@ -284,8 +388,7 @@ def _lowest_cost_layers(data: DashboardData, x: alt.X, y: alt.Y) -> list[Any]:
             right="1",
             at_left="datum.tpr - datum.slope * datum.fpr",
             at_right="datum.tpr + datum.slope * (1 - datum.fpr)",
-            lowest_text=f"['Lowest cost:', {name}'score ≥ ' + ({_threshold_text(SHORT_DIGITS)})]",
-            lowest_label="'lowest cost of ' + datum.label + ' at ' + datum.threshold_text",
+            lowest_text=f"['Lowest cost:', {name}{_threshold_text(SHORT_DIGITS)}]",
         )
     )
     line = lowest.mark_rule(color=MUTED, strokeWidth=1.2, clip=True).encode(
@@ -294,17 +397,16 @@ def _lowest_cost_layers(data: DashboardData, x: alt.X, y: alt.Y) -> list[Any]:
     ring = lowest.mark_point(size=200, filled=False, color=FOREGROUND, strokeWidth=1.5, opacity=1)
     text = lowest.mark_text(fontSize=11, color=MUTED, align="right", baseline="top")
     corner = {"x": alt.XValue(PANEL_WIDTH - 6), "y": alt.YValue(PANEL_WIDTH - 56)}
-    label = alt.Description("lowest_label:N")
     return [
         line,
-        ring.encode(x=x, y=y, description=label, tooltip=[]),
+        ring.encode(x=x, y=y, tooltip=[]),
         text.encode(**corner, text=alt.Text("lowest_text:N"), tooltip=[]),
     ]
 
 
 def _first_curve(chart: Any, data: DashboardData) -> Any:
     """Return the chart with only the first of the selected curves."""
-    sort = [alt.SortField("curve")]
+    sort = [alt.SortField("rank")]
     return (
         filter_selected(chart, data)
         .transform_window(position="dense_rank()", sort=sort, ignorePeers=False)
@@ -322,7 +424,8 @@ def _curve_name(rows: Any) -> Any:
 
 def score_panel(data: DashboardData) -> alt.LayerChart:
     """Draw the distribution of the scores: positives above the axis, negatives below it."""
-    bins = _first_curve(alt.Chart(), data).transform_calculate(
+    values = inline_data(data.bins)
+    bins = _first_curve(alt.Chart(values), data).transform_calculate(
         up="datum.bin_pos / datum.pos", down="-datum.bin_neg / datum.neg"
     )
     axis = alt.Axis(tickCount=5, grid=False)
@@ -341,21 +444,19 @@ def score_panel(data: DashboardData) -> alt.LayerChart:
             ("down", "negatives", NEGATIVE_BARS),
         )
     ]
-    threshold = _threshold(_first_curve(alt.Chart(), data))
+    threshold = _threshold(data)
     cover = threshold.mark_rect(color=BACKGROUND, opacity=0.6)
-    cover = cover.encode(x=alt.X("first:Q"), x2=alt.X2("clamped:Q"), tooltip=[])
+    cover = cover.encode(x=alt.X("low:Q"), x2=alt.X2("clamped:Q"), tooltip=[])
     rule = threshold.mark_rule(color=FOREGROUND, strokeWidth=1.5).encode(x=alt.X("clamped:Q"))
     # The bars below the cover get no pointer events, so invisible bars above it show the tooltips.
-    hover_bins = _first_curve(alt.Chart(), data).mark_rect(opacity=0)
+    hover_bins = _first_curve(alt.Chart(values), data).mark_rect(opacity=0)
     hover_bins = hover_bins.encode(x=x, x2=alt.X2("right:Q"), tooltip=rows).properties(
         name="scores_bins"
     )
     layers = [*bars, cover, rule, hover_bins]
-    if len(data.records) > 1:
-        first_bin = _first_curve(alt.Chart(), data).transform_filter("datum.bin == 0")
-        layers.append(_curve_name(first_bin))
+    if len(data.rows) > 1:
+        layers.append(_curve_name(_first_curve(alt.Chart(), data)))
     return LayerChart(
-        data=inline_data(data.bins),
         layer=layers,
         width=PANEL_WIDTH,
         height=LOW_PANEL_HEIGHT,
@@ -363,92 +464,60 @@ def score_panel(data: DashboardData) -> alt.LayerChart:
     )
 
 
-def event_panel(data: DashboardData) -> alt.LayerChart:
-    """Draw the share of positives in each bin, at the prevalence of the slider."""
-    bins = _event_curves(alt.Chart(), data).transform_calculate(
-        pi=PREVALENCE_OF_CURVE,
-        middle="(datum.left + datum.right) / 2",
-        event_rate=_rate_at_prevalence("datum.bin_pos", "datum.bin_neg"),
-    )
-    scale = alt.Scale(domain=[0, 1]) if data.unit_scores else alt.Scale(nice=False, zero=False)
-    axis = alt.Axis(tickCount=5, grid=False)
-    across: dict[str, Any] = {"title": "Score", "scale": scale, "axis": axis}
-    x, y = alt.X("middle:Q", **across), alt.Y("event_rate:Q", title="Event rate", **_rate_axis())
-    line = bins.mark_line(strokeWidth=1.5).encode(
-        x=x, y=y, order=alt.Order("bin:Q"), detail=alt.Detail("curve:N"), color=_color(data)
-    )
-    points = bins.mark_point(filled=True, size=30, opacity=1).encode(
-        x=x, y=y, color=_color(data), tooltip=_bin_tooltips(data)
-    )
-    rule = _threshold(_event_curves(alt.Chart(), data)).mark_rule(color=FOREGROUND, strokeWidth=1.5)
-    # Points are in the middle of a bin. Invisible marks extend the axis to the ends of outer bins.
-    extent = bins.mark_rule(opacity=0).encode(
-        x=alt.X("left:Q", **across), x2=alt.X2("right:Q"), y=y
-    )
-    layers = [
-        extent,
-        *([_diagonal()] if data.unit_scores else []),
-        line,
-        rule.encode(x=alt.X("clamped:Q")),
-        points.properties(name="events_points"),
-    ]
-    if _has_one_event_curve(data):
-        layers.append(_curve_name(bins.transform_filter("datum.bin == 0")))
-    return LayerChart(
-        data=inline_data(data.bins),
-        layer=layers,
-        width=PANEL_WIDTH,
-        height=LOW_PANEL_HEIGHT,
-        title=_title("Event rate by score", "share of positives in each bin"),
-    )
-
-
 # The fields of event rates and their limits at the prevalence of the slider, and those in the data.
 CONVERTED = {"rate": "y", "rate_low": "y_low", "rate_high": "y_high"}
 
 
-def calibration_panel(data: DashboardData) -> alt.LayerChart:
-    """Draw the event rates of the table of `calibration`, at the prevalence of the slider."""
-    points = filter_selected(alt.Chart(), data).transform_calculate(
+def event_panel(data: DashboardData) -> alt.LayerChart:
+    """Draw event rates with their limits, at the prevalence of the slider.
+
+    The event rates are those of the table of `calibration`, or of the bins of the scores. If some
+    scores are outside [0, 1], only those of the first curve are shown.
+    """
+    unit = data.calibrated or data.unit_scores
+    select = filter_selected if unit else _first_curve
+    points = select(alt.Chart(inline_data(data.events)), data).transform_calculate(
         pi=PREVALENCE_OF_CURVE,
         # Vega would convert a rate again if the result had the same name.
         **{name: _converted_rate(f"datum.{source}") for name, source in CONVERTED.items()},
     )
     axis = alt.Axis(tickCount=5, grid=False)
-    across: dict[str, Any] = {"title": "Score", "scale": alt.Scale(domain=[0, 1]), "axis": axis}
-    x = alt.X("x:Q", **across)
+    scale = alt.Scale(domain=[0, 1]) if unit else alt.Scale(nice=False, zero=False)
+    x = alt.X("x:Q", title="Score", scale=scale, axis=axis)
     y, low = (
         alt.Y(f"{name}:Q", title="Event rate", **_rate_axis()) for name in ("rate", "rate_low")
     )
-    bins = points.transform_filter(f"datum.part === '{BIN}'")
+    bins = points.transform_filter(f"datum.part === '{BIN}'").properties(name="events_limits")
     limits = bins.transform_filter("isValid(datum.y_low)").mark_rule(opacity=0.5, strokeWidth=1.5)
     line = points.transform_filter(f"datum.part !== '{LEVEL}'").mark_line(strokeWidth=1.5)
     is_bin = {"test": f"datum.part === '{BIN}'", "value": 1}
     marks = points.transform_filter(f"datum.part !== '{LEVEL_END}'").mark_point(
         filled=True, size=30
     )
-    rule = one_row().transform_calculate(clamped=f"clamp({SIGNAL}, 0, 1)")
     layers = [
-        _diagonal(),
         limits.encode(x=x, y=low, y2=alt.Y2("rate_high:Q"), color=_color(data)),
         line.encode(
             x=x, y=y, order=alt.Order("order:Q"), detail=alt.Detail("curve:N"), color=_color(data)
         ),
-        rule.mark_rule(color=FOREGROUND, strokeWidth=1.5).encode(x=alt.X("clamped:Q")),
+        _threshold(data).mark_rule(color=FOREGROUND, strokeWidth=1.5).encode(x=alt.X("clamped:Q")),
         marks.encode(
             x=x,
             y=y,
             color=_color(data),
             opacity=alt.OpacityValue(0, condition=is_bin),
-            tooltip=_calibration_tooltips(),
+            tooltip=_event_tooltips(data),
         ).properties(name="events_points"),
     ]
+    if unit:
+        layers.insert(1, _diagonal())
+    elif len(data.rows) > 1:
+        layers.append(_curve_name(_first_curve(alt.Chart(), data)))
+    title = "Calibration" if data.calibrated else "Event rate by score"
     return LayerChart(
-        data=inline_data(data.calibration),
         layer=layers,
         width=PANEL_WIDTH,
         height=LOW_PANEL_HEIGHT,
-        title=_title("Calibration", "share of positives by score", offset=8),
+        title=_title(title, "share of positives, with 95 % limits", offset=8),
     )
 
 
@@ -466,47 +535,39 @@ def _converted_rate(rate: str) -> str:
     return f"isValid({rate}) ? ({_rate_at_prevalence(rate, f'(1 - {rate})')}) : null"
 
 
-def _calibration_tooltips() -> list[alt.Tooltip]:
-    fields = {"rate": "event_rate", "rate_low": "lower", "rate_high": "upper"}
+def _event_tooltips(data: DashboardData) -> list[alt.Tooltip]:
+    fields = {
+        "x": "Mean score" if data.calibrated else "Score",
+        "rate": "Event rate",
+        "rate_low": "Lower limit",
+        "rate_high": "Upper limit",
+    }
     return [
-        tooltip("label", "curve"),
-        tooltip("x", "score_mean", RATE_FORMAT),
+        tooltip("label", "Curve"),
         *(tooltip(name, title, RATE_FORMAT) for name, title in fields.items()),
-        tooltip("n", "n", ","),
+        tooltip("n", "Rows", _count_format(data)),
     ]
 
 
-def _has_one_event_curve(data: DashboardData) -> bool:
-    """Return whether event rates are shown for one curve only, because of different score scales.
-
-    This is the case if there are several curves and some scores are outside [0, 1].
-    """
-    return not data.unit_scores and len(data.records) > 1
-
-
-def _event_curves(chart: Any, data: DashboardData) -> Any:
-    return _first_curve(chart, data) if _has_one_event_curve(data) else filter_selected(chart, data)
-
-
-def _threshold(bins: Any) -> Any:
-    """Return a layer of one row with the slider threshold, limited to the range of the bins."""
-    ends = bins.transform_aggregate(first="min(left)", last="max(right)")
-    return ends.transform_filter("isValid(datum.first)").transform_calculate(clamped=CLAMPED)
+def _threshold(data: DashboardData) -> Any:
+    """Return a layer of one row with the threshold of the first curve, limited to its bins."""
+    clamped = "clamp(datum.cut, datum.low, datum.high)"
+    return _first_curve(alt.Chart(), data).transform_calculate(clamped=clamped)
 
 
 def _bin_tooltips(data: DashboardData) -> list[alt.Tooltip]:
     count = _count_format(data)
     return [
-        tooltip("label", "curve"),
-        tooltip("scores"),
-        tooltip("bin_pos", "positives", count),
-        tooltip("bin_neg", "negatives", count),
+        tooltip("label", "Curve"),
+        tooltip("scores", "Scores"),
+        tooltip("bin_pos", "Positives", count),
+        tooltip("bin_neg", "Negatives", count),
     ]
 
 
 def matrix_panel(data: DashboardData) -> alt.LayerChart:
     """Draw the confusion matrix of the first curve; darker cells are larger shares of a class."""
-    first = _first_curve(alt.Chart().transform_filter(AT_THRESHOLD), data)
+    first = _first_curve(alt.Chart(), data)
     cells: Any = first.transform_fold(list(CONFUSION), as_=["cell", "count"]).transform_calculate(
         true_class=_cell_property(0),
         prediction=_cell_property(1),
@@ -514,7 +575,6 @@ def matrix_panel(data: DashboardData) -> alt.LayerChart:
         share="datum.count / datum.class_total",
         count_text="datum[datum.cell + '_text']",
         share_text=f"{_cell_property(2)} + ' ' + format(datum.share, '.3f')",
-        cell_text="datum.cell + ' ' + datum.count_text",
     )
     plain: dict[str, Any] = {"domain": False, "ticks": False}
     x = alt.X(
@@ -538,13 +598,13 @@ def matrix_panel(data: DashboardData) -> alt.LayerChart:
         tooltip=[],
     )
     count = cells.mark_text(fontSize=20, fontWeight="bold", dy=-6, color=FOREGROUND).encode(
-        x=x, y=y, text=alt.Text("count_text:N"), description=alt.Description("cell_text:N")
+        x=x, y=y, text=alt.Text("count_text:N"), tooltip=[]
     )
     share = cells.mark_text(fontSize=12, dy=14, color=FOREGROUND).encode(
-        x=x, y=y, text=alt.Text("share_text:N"), description=alt.Description("share_text:N")
+        x=x, y=y, text=alt.Text("share_text:N"), tooltip=[]
     )
     layers = [shade, count.properties(name="matrix"), share]
-    if len(data.records) > 1:
+    if len(data.rows) > 1:
         layers.append(_curve_name(first))
     return LayerChart(
         layer=layers,
@@ -559,24 +619,26 @@ def _cell_property(position: int) -> str:
     return f"{dumps({cell: values[position] for cell, values in MATRIX_CELLS.items()})}[datum.cell]"
 
 
-def numbers_panel(data: DashboardData, initial: InitialValues) -> alt.LayerChart:
+def numbers_panel(data: DashboardData) -> alt.LayerChart:
     """Draw a row of numbers for each curve, at the threshold."""
-    rows = alt.Chart().transform_filter(AT_THRESHOLD)
-    rows = rows.transform_calculate(threshold_text=_threshold_text(SHORT_DIGITS))
+    sort = [alt.SortField("rank")]
+    rows = filter_segments(alt.Chart(), data).transform_window(position="row_number()", sort=sort)
     numbers = list(NUMBERS)
-    if any(record["unit"] for record in data.records):
+    if any(record["unit"] for record in data.rows):
         numbers.append("net_benefit")
-        rows = rows.transform_calculate(**NET_BENEFIT)
-    names = [record["curve"] for record in data.records]
-    longest = max((len(record["name"]) for record in data.records), default=0)
+    n_rows = _max_shown(data)
+    longest = max((len(record["name"]) for record in data.rows), default=0)
     left = min(30 + LETTER_WIDTH * longest, NAME_WIDTH) if data.groups.columns else 0
-    width = left + NUMBER_WIDTH * len(numbers)
+    largest = max((max(record["pos"], record["neg"]) for record in data.rows), default=0)
+    digits = len(f"{largest:,.0f}") + (0 if data.integer_counts else 3)
+    column = max(NUMBER_WIDTH, 8 + LETTER_WIDTH * digits)
+    width = left + column * len(numbers)
     axis = alt.Axis(
         orient="top",
         labelAngle=0,
         labelAlign="right",
-        labelOffset=NUMBER_WIDTH / 2 - 2,
-        labelLimit=NUMBER_WIDTH + 20,
+        labelOffset=column / 2 - 2,
+        labelLimit=column + 20,
         labelFontSize=10,
         labelExpr="split(datum.label, '_')",  # a line for each word
         labelPadding=15,
@@ -585,21 +647,18 @@ def numbers_panel(data: DashboardData, initial: InitialValues) -> alt.LayerChart
     )
     x_scale = alt.Scale(domain=numbers, padding=0.5, range=[left, width])
     x = alt.X("number:N", sort=numbers, scale=x_scale, title=None, axis=axis)
-    y = alt.Y("curve:O", axis=None, scale=alt.Scale(domain=names, padding=0.5))
+    positions = list(range(1, n_rows + 1))
+    y = alt.Y("position:O", axis=None, scale=alt.Scale(domain=positions, padding=0.5))
     opacity = opacity_if_selected(data, 0.25)
     fields: list[Any] = [f"{name}_text" for name in numbers]
     values: Any = (
         rows.transform_fold(fields, as_=["field", "text"])
-        .transform_calculate(
-            number="replace(datum.field, '_text', '')",
-            sentence="datum.label + ': ' + datum.number + ' ' + datum.text",
-        )
-        .mark_text(align="right", dx=NUMBER_WIDTH / 2 - 2, fontSize=11, color=FOREGROUND)
+        .transform_calculate(number="replace(datum.field, '_text', '')")
+        .mark_text(align="right", dx=column / 2 - 2, fontSize=11, color=FOREGROUND)
         .encode(
             x=x,
             y=y,
             text=alt.Text("text:N"),
-            description=alt.Description("sentence:N"),
             opacity=opacity,
         )
         .properties(name="numbers")
@@ -614,19 +673,18 @@ def numbers_panel(data: DashboardData, initial: InitialValues) -> alt.LayerChart
                 x=alt.XValue(18),
                 y=y,
                 text=alt.Text("name:N"),
-                description=alt.Description("label:N"),
                 opacity=opacity,
                 tooltip=alt.Tooltip("label:N"),
-            ),
+            ).properties(name="names"),
         ]
     return LayerChart(
         layer=layers,
         width=width,
         view=alt.ViewBackground(stroke=None),
-        height=ROW_HEIGHT * max(len(names), 1),
+        height=ROW_HEIGHT * max(n_rows, 1),
         title=alt.Title(
-            alt.ExprRef(_settings(initial)),
-            subtitle="threshold: lowest score of the curve that is not below the slider",
+            alt.ExprRef(_settings()),
+            subtitle="threshold: lowest score that is predicted positive",
             anchor="start",
             fontSize=13,
             subtitleColor=MUTED,
@@ -634,13 +692,20 @@ def numbers_panel(data: DashboardData, initial: InitialValues) -> alt.LayerChart
     )
 
 
-def _settings(initial: InitialValues) -> str:
-    """Return a Vega expression of a text with the threshold, the prevalence and the costs."""
+def _max_shown(data: DashboardData) -> int:
+    """Return the maximum number of curves in one selection of segments."""
+    return data.groups.max_curves(data.rows, *data.segments)
+
+
+def _settings() -> str:
+    """Return a Vega expression of a text with the position of the slider, prevalence and costs."""
+    texts = dumps({name: text for name, (_, text) in MODES.items()}, ensure_ascii=False)
+    value = f"({MODE} == '{SCORE}' ? format({SIGNAL}, '.{LONG_DIGITS}~g')"
+    value += f" : format({RATE_SIGNAL}, '{RATE_FORMAT}'))"
     prevalence = f"'prevalence ' + format({SET_PREVALENCE}, '.4~g')"
     parts = [
-        f"'Numbers at score ≥ ' + format({SIGNAL}, '.4~g')",
+        f"'Numbers at ' + {texts}[{MODE}] + {value}",
         f"({SET_PREVALENCE} > 0 ? {prevalence} : 'prevalence as in the data')",
-        f"'cost of a false positive ' + format({initial.fn!r} * {COSTS}, '.4~g')",
-        f"'of a false negative {initial.fn:.4g}'",
+        f"'costs ' + {COSTS} + ' (false positive : false negative)'",
     ]
-    return " + ' · ' + ".join(parts)
+    return f"join([{', '.join(parts)}], ' · ')"
