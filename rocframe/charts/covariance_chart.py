@@ -63,7 +63,7 @@ def covariance_chart(
         layered(
             layers,
             data=inline_data(records),
-            encoding=_channels(models, groups, columns),
+            encoding=_cell_channels(models, groups, columns),
             width=side,
             height=side,
         ),
@@ -76,7 +76,7 @@ def covariance_chart(
     )
 
 
-def _channels(models: GroupColumn, groups: Groups, columns: Sequence[str]) -> dict[str, Any]:
+def _cell_channels(models: GroupColumn, groups: Groups, columns: Sequence[str]) -> dict[str, Any]:
     scale = alt.Scale(domain=list(models.values), type="band")
     axes: dict[str, Any] = {"labelLimit": 0, "labelOverlap": False, "ticks": False, "domain": False}
     return {

@@ -69,8 +69,8 @@ INTERVAL_WIDTH, UNADJUSTED_WIDTH, SIMULTANEOUS_WIDTH = 2, 4, 1
 
 # Fields of the records that are not columns of the table: the line of a table without groups, the
 # reason for a missing dot, and the texts of the numbers.
-ALL, REASON, MARK, ESTIMATE = "_rows", "_reason", "_mark", "_estimate"
-LIMITS = ("lower", "upper")
+ALL, REASON, MARK_FIELD, ESTIMATE_TEXT = "_rows", "_reason", "_mark", "_estimate"
+INTERVAL_ENDS = ("lower", "upper")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +121,7 @@ class DotPlot:
     records: list[dict[str, Any]]
     axis: str
     marks: tuple[str, ...]
-    limits: tuple[str, str] | None = LIMITS
+    limits: tuple[str, str] | None = INTERVAL_ENDS
     simultaneous: tuple[str, str] | None = None
     keys: tuple[str, str] | None = None
     inner: tuple[str, str] | None = None
@@ -368,7 +368,7 @@ def mark_layer(plot: DotPlot, name: str, **style: Any) -> alt.Chart:
         )
         scale = alt.Scale(domain=[mark_name(name)], range=[SYMBOLS[i]])
         mark = mark.transform_calculate(_mark=f"'{mark_name(name)}'")
-        mark = mark.encode(shape=alt.Shape(f"{MARK}:N", scale=scale, legend=legend))
+        mark = mark.encode(shape=alt.Shape(f"{MARK_FIELD}:N", scale=scale, legend=legend))
     return mark  # type: ignore[no-any-return]
 
 
@@ -470,7 +470,7 @@ def add_numbers(
         texts = [f"{part[0]:z,.{decimals}f}".replace("-", "−") for part in numbers if part]
         is_complete = len(texts) == len(numbers) > 1
         text = f"{texts[0]} ({texts[1]} to {texts[2]})" if is_complete else "".join(texts[:1])
-        record[ESTIMATE] = text if numbers[0] else ""
+        record[ESTIMATE_TEXT] = text if numbers[0] else ""
 
 
 def _decimals(largest: float) -> int:
@@ -664,7 +664,7 @@ def is_near(value: float, records: Sequence[Mapping[str, Any]], fields: Sequence
 
     `fields` are the fields of the numbers that are drawn in addition to the limits.
     """
-    known = finite(record.get(name) for record in records for name in (*fields, *LIMITS))
+    known = finite(record.get(name) for record in records for name in (*fields, *INTERVAL_ENDS))
     if not known:
         return True
     low, high = min(known), max(known)

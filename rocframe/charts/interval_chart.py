@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from rocframe.charts.dot_plot import (
-    ESTIMATE,
-    LIMITS,
+    ESTIMATE_TEXT,
+    INTERVAL_ENDS,
     REASON,
     DotPlot,
     RightText,
@@ -59,9 +59,12 @@ MAX_DRAWN_PAIRS = 40  # the names of more lines would overlap
 PAIR_NAME_LENGTH = 28  # of each of the two names
 MAX_TITLE_LENGTH = 28  # of the title of the numbers
 SIMULTANEOUS = ("_lower", "_upper")  # the fields of simultaneous limits
-STATISTIC, VALUE = "_statistic", "_value"  # the fields of charts with a panel for each statistic
+STATISTIC, STATISTIC_VALUE = (
+    "_statistic",
+    "_value",
+)  # the fields of charts with a panel for each statistic
 # Statistics that are better if they are lower. The other direction is that of `NAMES`, or higher.
-LOSSES = {
+LOWER_IS_BETTER = {
     *("brier", "log_loss", "eer", "ece", "mce", "ici", "e50", "e90", "e_max", "miscalibration"),
     *("cllr", "cllr_min", "expected_loss", "uncertainty"),
 }
@@ -90,12 +93,12 @@ def interval_chart(
         highlight=options.highlight,
         taken=shown,
         parts=parts,
-        ranking=None if style.part else _ranking(table, style.marks[0]),
+        ranking=None if style.part else _better_first(table, style.marks[0]),
     )
     return _draw(table, rows, replace(style, title=title), shown)
 
 
-def _ranking(table: pl.DataFrame, name: str) -> list[float | None]:
+def _better_first(table: pl.DataFrame, name: str) -> list[float | None]:
     """Return the values of a column as numbers that are larger for better values."""
     values = json_values(table.get_column(name))
     sign = -1 if _better(name) == "lower" else 1
@@ -104,7 +107,7 @@ def _ranking(table: pl.DataFrame, name: str) -> list[float | None]:
 
 def _better(name: str) -> str:
     """Return whether "higher" or "lower" values of a statistic are better; empty if neither is."""
-    if name in LOSSES:
+    if name in LOWER_IS_BETTER:
         return "lower"
     better = NAMES[name].better if name in NAMES else "higher"
     return "" if better == "neither" else better
@@ -115,7 +118,7 @@ def _statistics_chart(
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw statistics of different scales in panels with separate axes."""
     shown = documented_columns(table, layout.by)
-    n_parts, ranking = len(style.marks), _ranking(table, style.marks[0])
+    n_parts, ranking = len(style.marks), _better_first(table, style.marks[0])
     cells = [(row, part) for row in range(table.height) for part in range(n_parts)]
     values = pl.concat([table.get_column(name).cast(pl.Float64) for name in style.marks])
     better = {"higher": " (better →)", "lower": " (← better)", "": ""}
@@ -127,13 +130,13 @@ def _statistics_chart(
         color=options.color,
         facet=options.facet,
         highlight=options.highlight,
-        taken=[*shown, VALUE],
+        taken=[*shown, STATISTIC_VALUE],
         parts={STATISTIC: [titles[part] for _, part in cells]},
         in_panels=True,
         ranking=[None if part else ranking[row] for row, part in cells],
     )
-    drawn = values[[part * table.height + row for row, part in cells]].alias(VALUE)
-    style = replace(style, marks=(VALUE,), axis="")
+    drawn = values[[part * table.height + row for row, part in cells]].alias(STATISTIC_VALUE)
+    style = replace(style, marks=(STATISTIC_VALUE,), axis="")
     return _draw(long.with_columns(drawn), rows, style, shown, free_axes=True)
 
 
@@ -173,7 +176,7 @@ def comparison_chart(
         highlight=options.highlight,
         taken=columns,
         parts={"model_a − model_b": [f"{a} − {b}" for a, b in pairs]},
-        ranking=_ranking(table, "difference"),
+        ranking=_better_first(table, "difference"),
     )
     style = DotStyle(
         title=title_with_counts(f"Differences of {name}", table),
@@ -259,9 +262,13 @@ def _draw(
     which rows.
     """
     groups, mark = rows.groups, style.marks[0]
-    private = [name for name in (*SIMULTANEOUS, VALUE) if name in table.columns]
+    private = [name for name in (*SIMULTANEOUS, STATISTIC_VALUE) if name in table.columns]
     records = row_records(table, groups, [*shown, *private])
-    limits = LIMITS if set(LIMITS) <= set(shown) and VALUE not in private else None
+    limits = (
+        INTERVAL_ENDS
+        if set(INTERVAL_ENDS) <= set(shown) and STATISTIC_VALUE not in private
+        else None
+    )
     for record in records:
         value = record[mark]
         reason = None if finite([value]) else note_text(value or record.get("note"))
@@ -272,7 +279,7 @@ def _draw(
     estimate = style.axis or "Value"
     estimate = estimate if len(estimate) <= MAX_TITLE_LENGTH else mark_name(mark)
     title = f"{estimate} ({levels} interval)" if limits and has_limits and levels else estimate
-    right = [RightText(field=ESTIMATE, title=title), *_p_values(records, style)]
+    right = [RightText(field=ESTIMATE_TEXT, title=title), *_p_values(records, style)]
     alpha = _alpha(table, style)
     significant = f"isValid(datum.p_adjusted) && datum.p_adjusted < {alpha}"
     inner = style.box

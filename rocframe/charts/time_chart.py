@@ -11,7 +11,8 @@ import polars as pl
 
 from rocframe.charts.curve_layers import NO_TOOLTIP
 from rocframe.charts.dot_plot import (
-    LIMITS,
+    INTERVAL_ENDS,
+    REASON,
     combined_column,
     documented_columns,
     interval_text,
@@ -54,17 +55,17 @@ MIN_TIMES = 3  # minimum number of times of a time axis; fewer times are lines o
 MAX_TICKS, MAX_TICKS_IN_PANEL = 8, 3  # of an axis of windows
 LABEL_WIDTH = 80  # of a date in pixels, with a margin
 TIME_WIDTH, TIME_HEIGHT, PANEL_HEIGHT = 560, 260, 140
-MAX_PANELS = 12  # small multiples; more lines have colors
-# Fields of the records that are not columns of the table: the time as text, whether the reference
-# has a line, and the reason for an empty panel.
-TIME_TEXT, HAS_LINE, REASON = "_time", "_has_line", "_reason"
+MAX_LINE_PANELS = 12  # small multiples; more lines have colors
+# Fields of the records that are not columns of the table: the time as text, and whether the
+# reference has a line.
+TIME_TEXT, HAS_LINE = "_time", "_has_line"
 # Units of windows: their minimum and maximum length in seconds.
-DAY = 86_400
+DAY_SECONDS = 86_400
 WINDOW_UNITS = (
-    ("year", 365 * DAY, 366 * DAY),
-    ("month", 28 * DAY, 31 * DAY),
-    ("week", 7 * DAY, 7 * DAY),
-    ("day", DAY, DAY),
+    ("year", 365 * DAY_SECONDS, 366 * DAY_SECONDS),
+    ("month", 28 * DAY_SECONDS, 31 * DAY_SECONDS),
+    ("week", 7 * DAY_SECONDS, 7 * DAY_SECONDS),
+    ("day", DAY_SECONDS, DAY_SECONDS),
     ("hour", 3600, 3600),
     ("minute", 60, 60),
 )
@@ -274,7 +275,7 @@ class TimeRows:
 
     @property
     def _drawn(self) -> tuple[str, ...]:
-        return (self.mark, *(name for name in LIMITS if name in self.shown))
+        return (self.mark, *(name for name in INTERVAL_ENDS if name in self.shown))
 
     def area_layers(self) -> list[Any]:
         """Return the layers of lines, intervals and dots."""
@@ -283,7 +284,7 @@ class TimeRows:
         layers = [lines]
         if len(self._drawn) == 3:
             bars: Any = alt.Chart().mark_bar(width=1.5, opacity=0.5)
-            low, high = LIMITS
+            low, high = INTERVAL_ENDS
             y = alt.Y(field=low, type="quantitative")
             layers.append(bars.encode(y=y, y2=alt.Y2(field=high)))
         return [*layers, points, *self._reasons()]
@@ -392,9 +393,9 @@ def _with_default_panels(
 ) -> Groups:
     """Return groups whose lines are in different panels, so that intervals do not overlap.
 
-    By default, each line has a panel. If there are more than MAX_PANELS lines, or if `color` is
-    given, the values of one group column have colors, and the values or combinations of values of
-    the other group columns have panels. The groups do not change if `facet` or `highlight` is
+    By default, each line has a panel. If there are more than MAX_LINE_PANELS lines, or if `color`
+    is given, the values of one group column have colors, and the values or combinations of values
+    of the other group columns have panels. The groups do not change if `facet` or `highlight` is
     given, or if `color` is None. Columns with one value, and columns that `detail` names, have no
     panels. `taken` are the other fields of the chart.
     """
@@ -407,7 +408,7 @@ def _with_default_panels(
         if name not in details and len(groups.columns[key].values) > 1
     }
     n_lines = len(set(zip(*(column.codes for column in fields.values()), strict=True)))
-    if options.color is NOT_GIVEN and n_lines <= MAX_PANELS:
+    if options.color is NOT_GIVEN and n_lines <= MAX_LINE_PANELS:
         groups = replace(groups, color=None, one_color=None)
     else:
         fields = {

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rocframe.charts.axes import axis_title
 from rocframe.charts.dot_plot import (
-    ESTIMATE,
+    ESTIMATE_TEXT,
     REASON,
     DotPlot,
     RightText,
@@ -74,7 +74,7 @@ def transfer_chart(
         axis=axis,
         marks=(REALISED, CHOSEN),
         limits=(REALISED, CHOSEN),
-        right=(RightText(field=ESTIMATE, title=mark_name(REALISED)),),
+        right=(RightText(field=ESTIMATE_TEXT, title=mark_name(REALISED)),),
         shown=tuple(shown),
         free_axes=several,
     )

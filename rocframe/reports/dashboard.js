@@ -10,8 +10,9 @@
       if (legend?.columns) legend.columns = Math.max(1, Math.floor(legend.columns * room / 1000));
     }
     const { sort: names, scale } = numbers.layer[0].encoding.x, [left, right] = scale.range;
-    const width = (right - left) / names.length, most = Math.max(1, Math.floor((room - left) / width));
+    const width = (right - left) / names.length, most = Math.max(1, Math.floor((room - left - 64) / width)); // the axes of the panels are 64 pixels wide
     if (most >= names.length) return;
+    numbers.title.fontSize = 11;
     numbers.title.text.expr = numbers.title.text.expr.replace(/^join\((.*), ' · '\)$/, "$1"); // one line each
     spec.vconcat = [grid];
     for (let first = 0; first < names.length; first += most) {

@@ -496,7 +496,9 @@ def dashboard_section(
     costs: Mapping[str, float] | None = None,
     prevalence: float | None = None,
 ) -> DashboardSection:
-    """Return the dashboard of up to `MAX_CURVES` groups.
+    """Return the dashboard of up to `MAX_CURVES` groups, at the costs of errors of the report.
+
+    The dashboard has a ratio of costs. If only one of both errors has a cost, it is left out.
 
     `curves` has one curve per group, and `calibration` the calibration curves of some groups, or
     None. Initially, the dashboard has the costs and the prevalence of the report. If the page shows

@@ -9,11 +9,12 @@ import polars as pl
 import pytest
 
 import rocframe as rf
+from rocframe.charts.style import DARK, LIGHT
 from rocframe.reports.export import json_for_html
 from rocframe.reports.offline_script import embed_script
 
 sync_api = pytest.importorskip("playwright.sync_api")
-vl_convert = pytest.importorskip("vl_convert")
+pytest.importorskip("vl_convert")
 
 CHROMIUM = Path("/usr/bin/chromium")
 COUNTS = ("tp", "fp", "fn", "tn")
@@ -33,14 +34,12 @@ def curves():
 
 @pytest.fixture(scope="module")
 def page(curves, tmp_path_factory):
-    code = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
-    # These texts would end the script element or start a comment.
-    code = code.replace("</script", r"<\/script").replace("<!--", r"<\!--")
     path = tmp_path_factory.mktemp("board") / "board.html"
     path.write_text(
         "<meta charset=utf-8><div id=board></div>"
-        f"<script>{embed_script()}</script><script>rocframe.embed('#board', "
-        f"{json_for_html(rf.dashboard(curves).to_dict())}, {{renderer: 'svg'}})"
+        f"<script>{embed_script()}</script><script>"
+        f"window.spec = {json_for_html(rf.dashboard(curves).to_dict())};rocframe.embed('#board', "
+        "window.spec, {renderer: 'svg'})"
         ".then(result => {window.view = result.view})</script>",
         encoding="utf-8",
     )
@@ -56,24 +55,27 @@ def page(curves, tmp_path_factory):
         page.on("request", lambda request: events.append(request.url))
         page.goto(path.resolve().as_uri())
         page.wait_for_function("window.view")
+        page.locator("select[name=rf_mode]").select_option(label="score")
         yield page
         assert events == [path.resolve().as_uri()]
         browser.close()
 
 
+def texts_of(page, name):
+    """Return the texts of a named layer, in the order of its rows."""
+    page.evaluate("view.runAsync().then(() => null)")
+    return page.locator(f"svg g[class*=' {name}_'] text").all_text_contents()
+
+
 def numbers_of(page):
     """Return the numbers that the page shows, by model and name."""
-    page.evaluate("view.runAsync().then(() => null)")
-    labels = page.locator("svg text[aria-label*=': ']").evaluate_all(
-        "all => all.map(text => text.getAttribute('aria-label'))"
-    )
-    numbers = {model: {} for model in MODELS}
-    for text in labels:
-        model, _, rest = text.partition(": ")
-        name, _, number = rest.partition(" ")
-        if model in numbers:
-            numbers[model][name] = number
-    return numbers
+    spec = page.evaluate("spec")
+    columns = spec["vconcat"][-1]["layer"][0]["encoding"]["x"]["sort"]
+    rows = zip(*[iter(texts_of(page, "numbers"))] * len(columns), strict=True)
+    return {
+        model: dict(zip(columns, row, strict=True))
+        for model, row in zip(texts_of(page, "names"), rows, strict=True)
+    }
 
 
 def check(page, curves, threshold):
@@ -82,11 +84,15 @@ def check(page, curves, threshold):
     for row in rf.at(curves, threshold=threshold).to_dicts():
         numbers = all_numbers[row["model"]]
         assert [numbers[name] for name in COUNTS] == [f"{row[name]:,}" for name in COUNTS]
-        for name in ("threshold", "fpr", "tpr", "expected_cost"):
+        for name in ("fpr", "tpr", "expected_cost"):
             assert float(numbers[name].replace("−", "-")) == pytest.approx(row[name], abs=6e-4)
-    first = rf.at(curves, threshold=threshold).row(0, named=True)
-    for name in COUNTS:
-        assert page.locator(f"svg text[aria-label='{name} {first[name]}']").count() == 1
+    check_matrix(page, curves, threshold, next(iter(all_numbers)))
+
+
+def check_matrix(page, curves, threshold, model):
+    """Compare the confusion matrix with that of a model."""
+    (row,) = rf.at(curves, threshold=threshold).filter(pl.col("model") == model).to_dicts()
+    assert texts_of(page, "matrix") == [f"{row[name]:,}" for name in COUNTS]
 
 
 def slide(page, name, value):
@@ -111,10 +117,10 @@ def test_the_pointer_on_a_curve_changes_every_number_and_the_slider(page, curves
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 3)
     page.wait_for_function(f"{VALUE} !== 1.2")
     threshold = page.evaluate(VALUE)
-    assert threshold in curves["threshold"].to_list()
     check(page, curves, threshold)
     tooltip = page.locator("#vg-tooltip-element").inner_text()
-    assert tooltip in {f"{model}: threshold {threshold:.7g}" for model in MODELS}
+    minus = f"{threshold:.7g}".replace("-", "−")
+    assert tooltip.startswith(tuple(f"{model}: score ≥ {minus} · true pos" for model in MODELS))
     slider = page.locator("input[name=rf_threshold_angle]").input_value()
     assert float(slider) == pytest.approx(threshold, abs=0.0051)
 
@@ -147,30 +153,70 @@ def test_prevalence_and_costs_change_rates_and_costs_but_not_counts(page):
     assert numbers_of(page)["naive_bayes"] == before
 
 
-def test_the_keyboard_selects_one_curve_in_the_list(page, curves):
-    selection = page.locator("select[name=rf_selected]")
-    selection.focus()  # this scrolls the page, so the pointer is above another element
-    page.mouse.move(0, 0)
-    slide(page, "rf_threshold_angle", "0.3")
-    page.keyboard.press("End")
-    page.wait_for_function("view.signal('rf_selected') === 'naive_bayes'")
-    page.evaluate("view.runAsync().then(() => null)")
-    row = rf.at(curves, threshold=0.3).filter(pl.col("model") == "naive_bayes").to_dicts()[0]
-    for name in COUNTS:
-        page.wait_for_selector(f"svg text[aria-label='{name} {row[name]}']")
-    selection.focus()
-    page.keyboard.press("Home")
-    page.wait_for_function("view.signal('rf_selected') === null")
+@pytest.mark.parametrize("mode", ["alert rate", "false positive rate", "recall"])
+def test_the_pointer_sets_the_rate_of_the_slider(page, mode):
+    page.locator("select[name=rf_mode]").select_option(label=mode)
+    slide(page, "rf_rate_strokeWidth", "0")
+    box = page.locator("g[class*='roc_lines'] path").first.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 3, box["y"] + box["height"] / 3)
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 3)
+    page.wait_for_function("view.signal('rf_rate_strokeWidth') > 0")
+    rate = page.evaluate("view.signal('rf_rate_strokeWidth')")
+    name = {"alert rate": "alert_rate", "false positive rate": "fpr", "recall": "tpr"}[mode]
+    shown = [float(numbers[name]) for numbers in numbers_of(page).values()]
+    assert min(abs(value - rate) for value in shown) < 6e-4
+    assert all(value >= rate - 6e-4 if name == "tpr" else value <= rate + 6e-4 for value in shown)
+    page.locator("select[name=rf_mode]").select_option(label="score")
 
 
 @pytest.mark.parametrize(("gesture", "model"), [("click", "naive_bayes"), ("tap", "linear_svm")])
-def test_the_legend_shows_one_curve_alone(page, curves, gesture, model):
+def test_the_legend_and_the_list_are_one_selection(page, curves, gesture, model):
+    selection = page.locator("select[name=rf_selected_value]")
     slide(page, "rf_threshold_angle", "0.3")
-    getattr(page.locator("svg text", has_text=f"{model} (AUC").first, gesture)()
-    page.evaluate("view.runAsync().then(() => null)")
-    row = rf.at(curves, threshold=0.3).filter(pl.col("model") == model).to_dicts()[0]
-    for name in COUNTS:
-        page.wait_for_selector(f"svg text[aria-label='{name} {row[name]}']")
+    (other,) = set(MODELS) - {model}
+    entry = page.locator("svg text", has_text=f"{model} (AUC").first
+    getattr(entry, gesture)()
+    page.wait_for_function(f"view.signal('rf_selected_value') === '{model}'")
+    assert selection.input_value() == model
+    check_matrix(page, curves, 0.3, model)
+    selection.select_option(label=other)
+    check_matrix(page, curves, 0.3, other)
+    assert entry.get_attribute("opacity") in {None, "1"}  # the legend marks no other selection
+    selection.focus()  # this scrolls the page, so the pointer is above another element
+    page.mouse.move(0, 0)
+    page.keyboard.press("Home")
+    page.wait_for_function("view.signal('rf_selected_value') === null")
+    check_matrix(page, curves, 0.3, texts_of(page, "names")[0])
+
+
+def test_a_saved_page_follows_the_dark_mode_and_fits_a_phone(curves, page, tmp_path):
+    path = tmp_path / "board.html"
+    rf.save_chart(rf.dashboard(curves), path)
+    browser = page.context.browser
+    page = browser.new_page(viewport={"width": 1200, "height": 900}, bypass_csp=True)
+    page.goto(path.resolve().as_uri())
+    page.wait_for_selector("[data-drawn=yes]")
+    names = "svg g[class*=' names_'] text"
+    assert page.locator(names).first.get_attribute("fill") == LIGHT.foreground
+    assert page.locator("input[name=rf_rate_strokeWidth]").is_visible()
+    assert not page.locator("input[name=rf_threshold_angle]").is_visible()
+    page.locator("select[name=rf_mode]").select_option(label="score")
+    slide(page, "rf_threshold_angle", "0.3")
+    before = page.locator("svg g[class*=' matrix_'] text").all_text_contents()
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function(
+        f"document.querySelector(\"{names}\")?.getAttribute('fill') === '{DARK.foreground}'"
+    )
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.wait_for_function("document.querySelector('svg.marks')?.clientHeight > 1500")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert page.locator("svg g[class*=' matrix_'] text").all_text_contents() == before
+    assert page.locator("input[name=rf_threshold_angle]").is_visible()
+    assert (
+        page.locator("svg [aria-roledescription*=mark]:not([aria-roledescription*=text])").count()
+        < 5
+    )
+    page.close()
 
 
 def test_altair_saves_a_dashboard_as_page_image_and_specification(curves, tmp_path):

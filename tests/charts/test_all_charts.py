@@ -15,7 +15,7 @@ from rocframe.charts.labels import short_name
 from rocframe.charts.style import DARK, LIGHT, REFERENCE_COLOR
 from rocframe.schemas.decisions import CONVEX_HULL
 from rocframe.schemas.recognition import TABLES, table_of
-from tests.charts.specifications import layers, reference_lines, shared, spec, svg, texts
+from tests.charts.specifications import layers, records, reference_lines, shared, spec, svg, texts
 from tests.test_names import PUNCTUATION
 
 # Names that all functions accept, and names of fields in the data of charts.
@@ -143,6 +143,7 @@ TABLE_FUNCTIONS = {
     "transfer": lambda table, by: rf.transfer(curves(table, by), over="m"),
     "hull": lambda table, by: rf.hull(curves(table, by)),
     "repaired auc": lambda table, by: rf.repaired_auc(curves(table, by), over="m"),
+    "iso lines": lambda table, by: rf.iso_lines(curves(table, by), costs={"fp": 1, "fn": 3}),
     "common hull": lambda table, by: rf.hull(curves(table, by), across="m"),
     "area": lambda table, by: rf.area(curves(table, by)),
     "area of precision-recall": lambda table, by: rf.area(curves(table, by), kind="pr"),
@@ -199,7 +200,6 @@ def test_tables_without_a_drawing_have_a_hint():
         "contrast",
         "fit_calibration",
         "gate",
-        "iso_lines",
         "tie_bounds",
         "ties",
     }
@@ -319,7 +319,7 @@ def test_fields_of_encodings_are_columns_of_the_table(table, chart):
         field
         for field in fields(spec(chart))
         if not (
-            known.issuperset(field.split(" · "))
+            known.issuperset(re.split(" [·−] ", field))
             or field.startswith("_")
             or field.endswith(("_deviate", "_logit"))
         )
@@ -392,7 +392,7 @@ def test_dashes_of_a_user_have_a_legend_without_undefined_values(table, chart):
 def test_a_range_of_the_config_replaces_the_colors(chart):
     changed = chart.configure_range(category=OWN_COLORS)
     assert not colors(changed) & {*LIGHT.colors}
-    if "color" in spec(chart).get("spec", spec(chart))["encoding"]:
+    if colors(chart) & {*LIGHT.colors}:
         assert colors(changed) & {*OWN_COLORS}
 
 
@@ -409,8 +409,8 @@ def test_the_dark_theme_has_none_of_the_colors_of_the_light_theme(table):
 @pytest.mark.render
 def test_a_filter_of_a_group_column_leaves_its_rows(table, chart):
     name = table.columns[0]
-    every = [str(value) for value in table[name].unique()]
-    parts = [drawn(chart.transform_filter(f"datum.{name} == '{value}'")) for value in every]
+    values = {str(record[name]) for record in records(chart)}
+    parts = [drawn(chart.transform_filter(f"datum.{name} == '{value}'")) for value in values]
     assert {kind: sum(part[kind] for part in parts) for kind in drawn(chart)} == drawn(chart)
 
 
@@ -465,7 +465,7 @@ def test_the_error_for_an_unknown_table_lists_the_tables_with_charts():
         "Compute a curve table with .roc.curve(label, score, by=…), or pass an unchanged table of "
         "average, at, operating_point, repaired_auc, transfer, intervals, confusion_matrix, mix, "
         "combine, "
-        "combine_points, chain, hull, cost_curve, relative_superiority, lc_index, "
+        "combine_points, chain, hull, iso_lines, cost_curve, relative_superiority, lc_index, "
         "decision_curve, decision_intervals, drift, drift_test, auc, "
         "summary, h_measure, auc_test, multiclass_auc, volume, fold_auc, pooling_gap, power, "
         "sample_size, detectable_difference, calibration, calibration_summary, murphy_curve, "

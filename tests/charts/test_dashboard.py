@@ -302,7 +302,7 @@ def test_all_rows_of_tables_of_medium_size_are_in_the_dashboard():
 
 
 def test_rows_with_small_counts_of_long_tables_are_kept(monkeypatch):
-    monkeypatch.setattr(dashboard_data, "MAX_ROWS", 8000)
+    monkeypatch.setattr(dashboard_data, "MAX_DASHBOARD_ROWS", 8000)
     curves = long_curves(20_000, 1)
     board = rf.dashboard(curves)
     (record,) = records(board)

@@ -52,9 +52,9 @@ def test_the_line_is_close_to_all_rows_and_to_points_between_rows():
 
 
 def test_axes_of_a_kind_draw_this_kind_with_the_given_names():
-    chart = CURVES.roc.chart(x="fall_out", y="sensitivity", hull=True)
+    chart = CURVES.roc.chart(x="fall_out", y="sensitivity", ties=True)
     assert titles(chart) == ["Fall out", "Sensitivity"]
-    kind = CURVES.roc.chart(kind="roc", hull=True)
+    kind = CURVES.roc.chart(kind="roc", ties=True)
     names = {"fpr": "fall_out", "tpr": "sensitivity"}
     renamed = [{names.get(k, k): value for k, value in one.items()} for one in records(kind)]
     assert records(chart) == renamed
@@ -124,9 +124,9 @@ def test_legend_false_hides_all_legends(options):
             'y=None: x= requires y=.\nUse, for example, x="alert_rate", y="precision".',
         ),
         (
-            {"x": "alert_rate", "y": "precision", "hull": True},
+            {"x": "alert_rate", "y": "precision", "ties": True},
             (
-                "hull=True: this option cannot be used with a chart with x='alert_rate' and "
+                "ties=True: this option cannot be used with a chart with x='alert_rate' and "
                 "y='precision'.\n"
                 "Use kind='roc' or 'gain' or 'lift_chart', or leave the option out."
             ),

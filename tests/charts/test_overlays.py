@@ -1,4 +1,4 @@
-"""Overlays of curve charts: hulls, lines of equal cost, marked points, ties, empty panels."""
+"""Layers over curves: hulls, lines of equal cost, marked points, ties, empty panels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rocframe as rf
-from tests.charts.specifications import domain, layers, lines, parts, svg, texts
+from tests.charts.specifications import domain, layers, lines, parts, records, svg, texts
 
 COSTS = {"fp": 1, "fn": 3}
 
@@ -34,28 +34,34 @@ def one(*rows):
     return rf.curve(pl.DataFrame({"label": label, "score": score}), "label", "score")
 
 
+RING = "row of lowest cost"
+
+
 def test_the_subtitle_names_the_lines_and_rings_that_are_drawn(table):
-    lines, rings = "thin: equal expected cost", "ring: lowest cost"
-    assert rf.chart(table, costs=COSTS).title.subtitle == f"{lines}, {rings}"
-    assert rf.chart(table, hull=True).title.subtitle == "thin dashed: convex hull"
-    lift = rf.chart(table, kind="lift_chart", costs=COSTS)
-    assert lift.title.subtitle == f"dashed: chance, dotted: perfect scores · {lines}, {rings}"
-    # An empty curve has no line, and charts without legends have no keys.
-    without = rf.chart(table.clear(), costs=COSTS)
-    assert "subtitle" not in without.to_dict()["title"]
-    assert "subtitle" not in rf.chart(table, costs=COSTS, legend=False).to_dict()["title"]
+    assert table.roc.iso_lines(costs=COSTS).roc.chart().title.subtitle == (
+        "Rings: rows of lowest cost"
+    )
+    lift = rf.chart(table, kind="lift_chart")
+    assert lift.title.subtitle == "dashed: chance, dotted: perfect scores"
     no_lines = rf.chart(table, kind="lift_chart", diagonal=False)
     assert "subtitle" not in no_lines.to_dict()["title"]
 
 
-def test_the_description_mentions_only_lines_that_are_drawn(table):
-    drawn = rf.chart(table, hull=True, costs=COSTS).description
-    assert drawn.endswith(
-        " Thin dashed lines are convex hulls. A thin line of equal expected cost touches each "
-        "curve."
-    )
-    undefined = rf.chart(one((True, 2), (True, 1)), hull=True, costs=COSTS).description
-    assert undefined.endswith(" AUC undefined.")
+@pytest.mark.parametrize(
+    ("option", "call"),
+    [
+        ({"hull": True}, "Add the chart of the hull: curves.roc.chart() + curves.roc.hull().roc."),
+        ({"costs": COSTS}, "Add the chart of the lines: curves.roc.chart() + curves.roc.iso_lines"),
+        ({"prevalence": 0.1}, "curves.roc.iso_lines(costs=…, prevalence=…).roc.chart()."),
+    ],
+    ids=["hull", "costs", "prevalence"],
+)
+def test_the_error_for_a_layer_as_an_option_shows_the_call(table, option, call):
+    with pytest.raises(rf.ArgumentError) as caught:
+        rf.chart(table, **option)
+    (name,) = option
+    assert str(caught.value).startswith(f"chart: unexpected keyword argument {name!r}.")
+    assert call in str(caught.value)
 
 
 def test_the_subtitle_states_that_no_points_are_marked(table):
@@ -93,31 +99,22 @@ def test_nearly_equal_lines_of_a_lift_chart_are_drawn_once():
 
 def test_the_specification_of_a_chart_with_all_options_is_unchanged(table, assert_golden):
     points = table.roc.at(fpr=0.1)
-    chart = rf.chart(
-        table, hull=True, costs=COSTS, ties=True, mark={"half": 0.5, "low": points}, scale="log"
-    )
+    chart = rf.chart(table, ties=True, mark={"half": 0.5, "low": points}, scale="log")
     assert_golden(chart, "roc_with_all_options")
 
 
 @pytest.mark.render
 def test_every_part_can_be_drawn_alone_and_together_and_in_panels(table):
-    options = [
-        {"hull": True},
-        {"costs": COSTS},
-        {"prevalence": 0.1},
-        {"ties": True},
-        {"mark": [0.5, 1.0]},
-        {"mark": {"x": 0.5}},
-    ]
-    charts = [rf.chart(table, **option) for option in options]
-    assert lines(charts[0]) == 4
-    assert lines(charts[1]) == 4
-    assert svg(charts[4]).count('fill="#07469b" stroke="white"') == 2
-    everything = {"hull": True, "costs": COSTS, "ties": True, "mark": {"x": 0.5}}
+    hull, costs = table.roc.hull().roc.chart(), table.roc.iso_lines(costs=COSTS).roc.chart()
+    curves = rf.chart(table)
+    assert lines(curves + hull) == lines(curves + costs) == 4
+    marked = rf.chart(table, mark=[0.5, 1.0])
+    assert svg(marked).count('fill="#07469b" stroke="white"') == 2
+    everything = {"ties": True, "mark": {"x": 0.5}}
     together = rf.chart(table, **everything) + rf.chart(table.roc.average(over="model", grid=5))
-    assert "mark-area" in svg(together)
+    assert "mark-area" in svg(together + hull + costs)
     panels = rf.chart(table, facet="model", color=None, **everything)
-    assert lines(panels & rf.chart(table.clear(), **everything) | charts[5]) >= 8
+    assert lines(panels & rf.chart(table.clear(), **everything) | marked) == 4 + lines(panels)
 
 
 def test_charts_side_by_side_can_have_separate_legends(table):
@@ -132,7 +129,7 @@ def test_charts_side_by_side_can_have_separate_legends(table):
 @given(rows=st.lists(st.tuples(st.booleans(), st.integers(0, 9)), min_size=1, max_size=30))
 def test_a_hull_has_the_rows_above_all_lines_between_two_other_rows(kind, rows):
     table = one((True, 5), (False, 5), *rows)
-    (hull,) = parts(rf.chart(table, kind=kind, hull=True), "hull")
+    hull = records(rf.hull(table).roc.chart(kind=kind))
     points = list(zip(table["fp"], table["tp"], strict=True))
 
     def is_below_a_line(at):
@@ -145,22 +142,20 @@ def test_a_hull_has_the_rows_above_all_lines_between_two_other_rows(kind, rows):
         )
 
     expected = [points[i] for i in range(len(points)) if not is_below_a_line(i)]
-    assert list(zip(hull["fp"], hull["tp"], strict=True)) == expected
+    assert [(vertex["fp"], vertex["tp"]) for vertex in hull] == expected
 
 
 @pytest.mark.parametrize("prevalence", [None, 0.05, 0.9])
 def test_the_ring_is_at_the_row_of_least_cost_and_no_row_is_above_its_line(table, prevalence):
-    chart = rf.chart(table, costs=COSTS, prevalence=prevalence)
-    for name, ring, line in zip(
-        "ab", parts(chart, "lowest cost"), parts(chart, "equal cost"), strict=True
-    ):
+    chart = rf.iso_lines(table, costs=COSTS, prevalence=prevalence).roc.chart()
+    for name, ring, line in zip("ab", parts(chart, RING), parts(chart), strict=True):
         rows = table.filter(model=name)
         share = prevalence or float(
             (rows["tp"] + rows["fn"])[0] / (rows.row(0)[4] + rows.row(0)[5])
         )
         cost = (1 - share) * COSTS["fp"] * rows["fpr"] + share * COSTS["fn"] * (1 - rows["tpr"])
         best = int(cost.arg_min())
-        assert (ring["tp"], ring["fp"]) == ([rows["tp"][best]], [rows["fp"][best]])
+        assert (ring["tp"], ring["fp"]) == (rows["tp"][best], rows["fp"][best])
         assert ring["expected_cost"] == pytest.approx(cost[best], rel=1e-6)
         assert ring["model"] == line["model"] == name
         (x, x2), (y, y2) = line["x"], line["y"]
@@ -174,28 +169,28 @@ def test_the_ring_is_at_the_row_of_least_cost_and_no_row_is_above_its_line(table
 @pytest.mark.parametrize("kind", ["gain", "lift_chart"])
 @pytest.mark.parametrize("prevalence", [None, 0.2])
 def test_lines_of_gain_and_lift_charts_are_those_of_the_table_of_lines(table, kind, prevalence):
-    chart = rf.chart(table, kind=kind, costs=COSTS, prevalence=prevalence)
     lines = rf.iso_lines(table, kind=kind, costs=COSTS, prevalence=prevalence)
-    rings, drawn = parts(chart, "lowest cost"), parts(chart, "equal cost")
+    chart = lines.roc.chart()
+    rings, drawn = parts(chart, RING), parts(chart)
     for line, ring, part in zip(lines.iter_rows(named=True), rings, drawn, strict=True):
         assert part["model"] == ring["model"] == line["model"]
-        assert (ring["tp"], ring["fp"]) == ([line["tp"]], [line["fp"]])
+        assert (ring["tp"], ring["fp"]) == (line["tp"], line["fp"])
         for x, y in (*zip(part["x"], part["y"], strict=True), (ring["x"][0], ring["y"][0])):
             assert y == pytest.approx(line["intercept"] + line["slope"] * x, rel=1e-5, abs=1e-5)
         assert min(part["x"][0], part["y"][0]) == pytest.approx(0, abs=1e-9)
 
 
 def test_a_line_that_only_touches_a_corner_is_a_ring():
-    chart = rf.chart(one((True, 2), (False, 1)), costs={"fp": 1, "fn": 1})
-    assert parts(chart, "equal cost") == []
-    (ring,) = parts(chart, "lowest cost")
-    assert (ring["x"], ring["y"], ring["threshold"], ring["expected_cost"]) == ([0], [1], [2], 0)
+    chart = one((True, 2), (False, 1)).roc.iso_lines(costs={"fp": 1, "fn": 1}).roc.chart()
+    assert [line["x"] for line in parts(chart)] == [[]]
+    (ring,) = parts(chart, RING)
+    assert (ring["x"], ring["y"], ring["threshold"], ring["expected_cost"]) == ([0], [1], 2, 0)
 
 
 @pytest.mark.parametrize(("costs", "ends"), [({"fp": 1}, "x"), ({"fn": 1}, "y")], ids=["fp", "fn"])
 def test_if_one_error_costs_nothing_the_line_is_horizontal_or_vertical(costs, ends):
     table = one((True, 3), (False, 2), (True, 1), (False, 0))
-    (line,) = parts(rf.chart(table, costs=costs), "equal cost")
+    (line,) = parts(rf.iso_lines(table, costs=costs).roc.chart())
     assert len(set(line[ends])) == 1
 
 
@@ -302,13 +297,15 @@ def test_ties_that_the_line_would_hide_are_not_drawn():
 
 @pytest.mark.parametrize("scale", ["log", "normal_deviate"])
 def test_overlays_are_inside_axes_without_0(table, scale):
-    chart = rf.chart(table, scale=scale, hull=True, costs=COSTS, ties=True, mark=[0.0, 99.0])
+    chart = rf.chart(table, scale=scale, ties=True, mark=[0.0, 99.0])
     low, high = domain(chart, "x")
     if scale == "normal_deviate":
         low, high = (NormalDist().cdf(end) for end in (low, high))
-    for part in ("hull", "equal cost", "lowest cost", "tie", "mark"):
-        for record in parts(chart, part):
-            assert all(low - 1e-6 <= x <= high + 1e-6 for x in record["x"])
+    drawn = [record for part in ("tie", "mark") for record in parts(chart, part)]
+    drawn += records(rf.iso_lines(table, costs=COSTS).roc.chart(scale=scale))
+    drawn += parts(rf.hull(table).roc.chart(scale=scale), "hull")
+    for record in drawn:
+        assert all(low - 1e-6 <= x <= high + 1e-6 for x in record["x"])
 
 
 def test_a_panel_without_a_curve_shows_that_the_auc_is_undefined():
@@ -327,10 +324,8 @@ def test_a_panel_without_a_curve_shows_that_the_auc_is_undefined():
 @pytest.mark.parametrize(
     ("option", "value", "kind", "having"),
     [
-        ("hull", True, "det", "'roc', 'gain', 'lift_chart'"),
+        ("ties", True, "det", "'roc', 'gain', 'lift_chart'"),
         ("ties", True, "pr", "'roc', 'gain', 'lift_chart'"),
-        ("costs", COSTS, "det", "'roc', 'gain', 'lift_chart'"),
-        ("prevalence", 0.1, "pr", "'roc', 'gain', 'lift_chart'"),
     ],
 )
 def test_the_error_for_an_unsupported_option_names_the_kinds_that_support_it(
@@ -347,7 +342,7 @@ def test_the_error_for_an_unsupported_option_names_the_kinds_that_support_it(
 
 def test_averaged_curves_have_no_overlays(table):
     mean = table.roc.average(over="model")
-    for option in ({"hull": True}, {"ties": True}, {"mark": 0.5}, {"costs": COSTS}):
+    for option in ({"ties": True}, {"mark": 0.5}):
         with pytest.raises(rf.OptionValueError) as caught:
             mean.roc.chart(**option)
         assert "cannot be used with a chart of a table of the type 'average'.\n" in str(
@@ -400,11 +395,9 @@ def test_points_of_other_cases_raise_an_error(table):
     assert "a point has tp + fn = " in str(caught.value)
 
 
-@pytest.mark.parametrize("option", ["hull", "ties"])
-def test_hull_and_ties_must_be_true_or_false(table, option):
+def test_ties_must_be_true_or_false(table):
     with pytest.raises(rf.OptionValueError) as caught:
-        rf.chart(table, **{option: "yes"})
-    assert (
-        str(caught.value)
-        == f"{option}='yes': expected True or False.\nUse {option}=True, or leave out {option}=."
+        rf.chart(table, ties="yes")
+    assert str(caught.value) == (
+        "ties='yes': expected True or False.\nUse ties=True, or leave out ties=."
     )

@@ -222,7 +222,6 @@ def test_the_threshold_against_a_rate_has_the_rows_of_the_table(x):
         ({"y": []}, "y=[]: expected a metric or several metrics."),
         ({"y": ["f1", "f1"]}, "y='f1': the name is given more than once."),
         ({"y": "net_benefit"}, "y='net_benefit': unknown value."),
-        ({"y": "f1", "hull": True}, "hull=True: this option cannot be used with x='threshold'."),
         ({"y": "f1", "kind": "roc"}, "kind='roc': this option cannot be used with x='threshold'."),
         (
             {"y": "f1", "scale": "log"},
@@ -235,8 +234,8 @@ def test_the_threshold_against_a_rate_has_the_rows_of_the_table(x):
         ),
         ({"x": "precision", "y": "threshold"}, "y='threshold': unknown value."),
         (
-            {"x": "rnp", "y": "threshold", "hull": True},
-            "hull=True: this option cannot be used with y='threshold'.",
+            {"x": "rnp", "y": "threshold", "ties": True},
+            "ties=True: this option cannot be used with y='threshold'.",
         ),
     ],
 )

@@ -45,3 +45,11 @@ def test_costs_are_options_of_the_report():
     options = EvaluationOptions(label="label", score=["score"], cost=["fp=1,fn=5"], prevalence=0.2)
     report = options.report_options(pl.Boolean())
     assert (report.costs, report.prevalence) == ({"fp": 1.0, "fn": 5.0}, 0.2)
+
+
+def test_a_capacity_is_an_option_of_the_report():
+    options = EvaluationOptions(
+        label="label", score=["score"], subject_to=["alerts=:100", "precision=0.5:"]
+    )
+    report = options.report_options(pl.Boolean())
+    assert report.subject_to == {"alerts": (None, 100.0), "precision": (0.5, None)}

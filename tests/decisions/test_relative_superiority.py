@@ -14,7 +14,7 @@ from polars.testing import assert_frame_equal
 from scipy.integrate import quad
 
 import rocframe as rf
-from tests.charts.specifications import records
+from tests.charts.specifications import records, svg
 
 PREDICTIONS = pl.DataFrame(
     {
@@ -282,9 +282,12 @@ def test_the_chart_has_a_bar_for_each_range():
     chart = ranges.roc.chart()
     bars = [record for record in records(chart) if "relative_cost_low" in record]
     names = ["relative_cost_low", "relative_cost_high", "n_best"]
-    drawn = [(bar["f0"], *(bar[name] for name in names)) for bar in bars]
+    drawn = [(bar["model"], *(bar[name] for name in names)) for bar in bars]
     table = ranges.select("model", *names).rows()
     assert [row[0] for row in drawn] == [row[0] for row in table]
     assert [row[1:] for row in drawn] == [pytest.approx(row[1:], abs=1e-6) for row in table]
-    assert any(bar["tie"] for bar in bars)
+    assert any(bar["n_best"] > 1 for bar in bars)
+    assert chart.title.text == "Which model has the lowest expected cost?"
+    shown = svg(chart)
+    assert all(f">{text}<" in shown for text in ("one model", "several models"))
     assert chart.description.startswith("Relative superiority, ")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import polars as pl
 import pytest
@@ -91,6 +92,30 @@ def test_the_dashboard_of_a_report_has_the_costs_and_the_prevalence_of_the_repor
     assert result.figure.spec["params"] != dashboard_section(*arguments).figure.spec["params"]
     # The dashboard has no costs of 0.
     assert dashboard_section(*arguments, costs={"fp": 1}).figure is not None
+
+
+@pytest.mark.parametrize(
+    ("costs", "shown"),
+    [({"fp": 1, "fn": 5}, "1 : 5"), ({"fp": 3, "tn": 1, "fn": 5}, "2 : 5"), ({"fn": 5}, "1 : 1")],
+)
+def test_the_dashboard_of_a_report_starts_at_the_recommended_threshold(tmp_path, costs, shown):
+    votes = rf.datasets.vote().filter(pl.col("model").is_in(["decision_tree", "naive_bayes"]))
+    path, options = tmp_path / "page.html", {"costs": costs, "prevalence": 0.2}
+    rf.report(votes, "label", "score", path=path, by="model", **options)
+    texts = re.findall(r'<script type="application/json">(.*?)</script>', path.read_text())
+    spec = next(json.loads(text) for text in texts if "rf_threshold" in text)
+    start = {one["name"]: one.get("value") for one in spec["params"]}
+    assert (start["rf_costs"], start["rf_prevalence"]) == (shown, 0.2)
+    if len(costs) == 1:
+        return  # without a cost of a false positive, every threshold below all scores is optimal
+    curves = rf.curve(votes, "label", "score", by="model")
+    points = rf.operating_point(curves, "expected_cost", **options)
+    (threshold,) = (one["angle"] for one in start["rf_threshold"])
+    found = rf.at(curves, threshold=threshold)
+    counts = [pl.col(name) for name in ("tp", "fp")]
+    same = found.join(points.select("model", *counts), on=["model", "tp", "fp"], how="semi")
+    first, *_ = json.loads(spec["datasets"][spec["data"]["name"]])
+    assert first["name"] in same["model"]
 
 
 def test_titles_get_page_colors_but_their_text_stays():

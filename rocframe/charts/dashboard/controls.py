@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 # properties of the mark of the point, but not its data row. The threshold is therefore also the
 # angle of the mark, and the rate its stroke width, which do not change the look of a hidden mark.
 THRESHOLD_PARAMETER, ANGLE = "rf_threshold", "angle"
-RATE_PARAMETER, WIDTH = "rf_rate", "strokeWidth"
+RATE_PARAMETER, RATE_FIELD = "rf_rate", "strokeWidth"
 # Vega-Lite creates these names from the names above.
 SIGNAL, RATE_SIGNAL = "rf_threshold_angle", "rf_rate_strokeWidth"
 MODE, SET_PREVALENCE, COSTS = "rf_mode", "rf_prevalence", "rf_costs"
 LEGEND, SELECTED, SEGMENT = "rf_legend", "rf_selected", "rf_segment"
 NEAREST, STEP = "rf_near", "step"
 # The quantities of the sliders: the text in the list, and the text before the value of the slider.
-SCORE = "score"
+SCORE_MODE = "score"
 MODES = {
-    SCORE: ("score", "score ≥ "),
+    SCORE_MODE: ("score", "score ≥ "),
     "alert_rate": ("alert rate", "an alert rate of at most "),
     "fpr": ("false positive rate", "a false positive rate of at most "),
     "tpr": ("recall", "a recall of at least "),
@@ -50,7 +50,7 @@ class InitialValues:
     @property
     def costs(self) -> str:
         """The costs as an entry of the list of costs."""
-        return _costs_text(self.fp, self.fn)
+        return _cost_pair(self.fp, self.fn)
 
 
 def controls(
@@ -74,7 +74,7 @@ def controls(
     parameters += [
         alt.VariableParameter(
             name=MODE,
-            value="alert_rate" if data.different_scales else SCORE,
+            value="alert_rate" if data.different_scales else SCORE_MODE,
             bind=_drop_down("Slider ", {name: text for name, (text, _) in MODES.items()}),
         ),
         _slider_parameter(
@@ -84,7 +84,7 @@ def controls(
             near,
         ),
         _slider_parameter(
-            (RATE_PARAMETER, WIDTH, data.alert_rate),
+            (RATE_PARAMETER, RATE_FIELD, data.alert_rate),
             _range_input("Rate ", 0, 1, 0.001),
             cells,
             near,
@@ -171,16 +171,16 @@ def _drop_down(name: str, options: Mapping[Any, str]) -> alt.BindRadioSelect:
     )
 
 
-def _costs_text(fp: float, fn: float) -> str:
+def _cost_pair(fp: float, fn: float) -> str:
     return " : ".join(repr(float(cost)).removesuffix(".0") for cost in (fp, fn))
 
 
 def _cost_texts(initial: InitialValues) -> dict[str, str]:
     """Return the entries of the list of costs by rising ratio, including the initial costs."""
-    pairs: dict[float, tuple[float, float]]
-    pairs = {1 / ratio: (1, ratio) for ratio in COST_RATIOS} | {k: (k, 1) for k in COST_RATIOS}
+    pairs: dict[float, tuple[float, float]] = {1 / ratio: (1.0, ratio) for ratio in COST_RATIOS}
+    pairs |= {ratio: (ratio, 1.0) for ratio in COST_RATIOS}
     pairs[initial.fp / initial.fn] = initial.fp, initial.fn
-    texts = [_costs_text(*pairs[ratio]) for ratio in sorted(pairs)]
+    texts = [_cost_pair(*pairs[ratio]) for ratio in sorted(pairs)]
     return dict(zip(texts, texts, strict=True))
 
 

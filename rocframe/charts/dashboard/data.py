@@ -49,7 +49,7 @@ MAX_CURVES = 12  # the palette has 12 colors
 MAX_FLOAT = 1.7976931348623157e308  # replaces infinity, which JSON cannot represent
 SLIDER_STEPS = 1000
 MAX_LABEL_LENGTH = 32  # in characters
-MAX_ROWS = 101_000  # rows of all curves together; they need less than 1 MB
+MAX_DASHBOARD_ROWS = 101_000  # rows of all curves together; they need less than 1 MB
 MAX_EXACT_ROWS = 25_000  # the thresholds of longer tables are rounded
 SMALL_COUNT = 200  # of the rows of longer tables, all rows with smaller counts are kept
 LINE_POINTS = 2880  # approximate maximum number of points of all lines together
@@ -71,7 +71,10 @@ CALIBRATION_FIELDS = {
 }
 TINY = 1e-300  # replaces 0 as a denominator
 MIN_BEND = 1 / 200  # share of an axis; no points are interpolated between closer rows
-MIN_DIGITS, MAX_DIGITS = 5, 12  # of thresholds; those that need more digits are not rounded
+MIN_DIGITS, MAX_THRESHOLD_DIGITS = (
+    5,
+    12,
+)  # of thresholds; those that need more digits are not rounded
 BIN_LEVEL = 0.95  # confidence level of the event rates of bins
 
 
@@ -193,7 +196,7 @@ def dashboard_data(
     kept = {curve: _table_rows(curves, curve, order, thresholds, selectable) for curve in lines}
     in_rows = thresholds if len(thresholds) > MAX_EXACT_ROWS else shown_thresholds
     ends = bins.group_by("curve").agg(low=pl.col("left").min(), high=pl.col("right").max())
-    ranges = {curve: {"low": low, "high": high} for curve, low, high in ends.rows()}
+    ranges = {end.pop("curve"): end for end in ends.to_dicts()}
     prevalence = curves.prevalence if settings.prevalence is None else settings.prevalence
     return DashboardData(
         rows=[
@@ -221,7 +224,9 @@ def dashboard_data(
         calibrated=calibration is not None,
         prevalence=curves.prevalence,
         threshold=threshold,
-        alert_rate=_alert_rate(curves, shown[0]["curve"], row, prevalence) if shown else 0.0,
+        alert_rate=_rounded_alert_rate(curves, shown[0]["curve"], row, prevalence)
+        if shown
+        else 0.0,
     )
 
 
@@ -259,7 +264,7 @@ def _different_scales(heads: Sequence[dict[str, Any]], ranges: dict[int, dict[st
     return any(head["unit"] for head in heads) or max(lengths) > 2 * min(lengths)
 
 
-def _alert_rate(curves: Curves, curve: int, row: int, prevalence: float | None) -> float:
+def _rounded_alert_rate(curves: Curves, curve: int, row: int, prevalence: float | None) -> float:
     """Return the alert rate of a row, rounded up to 6 decimals."""
     pos, neg = float(curves.pos[curve]), float(curves.neg[curve])
     share = pos / (pos + neg) if prevalence is None else prevalence
@@ -284,7 +289,7 @@ def _short_thresholds(
     pending = np.isfinite(values) & (values != 0)
     with np.errstate(all="ignore"):  # very large and very small scores stay as they are
         magnitude = np.floor(np.log10(np.abs(values, where=pending, out=np.ones(len(values)))))
-        for digits in range(MIN_DIGITS, MAX_DIGITS + 1):
+        for digits in range(MIN_DIGITS, MAX_THRESHOLD_DIGITS + 1):
             scale = 10.0 ** (digits - 1 - magnitude)
             rounded = np.floor(np.nextafter(values * scale, inf)) / scale
             found = pending & (rounded > below) & (rounded >= floor) & (rounded <= values)
@@ -307,10 +312,10 @@ def _table_rows(
     dashboard, and `thresholds` the thresholds of all rows.
     """
     start, end = int(curves.starts[curve]), int(curves.starts[curve + 1])
-    if np.diff(curves.starts)[order].sum() <= MAX_ROWS:
+    if np.diff(curves.starts)[order].sum() <= MAX_DASHBOARD_ROWS:
         return np.arange(start, end)
     found = end - start - np.searchsorted(thresholds[start:end][::-1], np.unique(selectable))
-    n_levels = max(MAX_ROWS // len(order) - len(found), 0) // 4
+    n_levels = max(MAX_DASHBOARD_ROWS // len(order) - len(found), 0) // 4
     counts = [curves.columns[name][start:end] for name in ("tp", "fp")]
     levels = [_count_levels(float(count[-1]), n_levels) for count in counts]
     rows = rows_at_levels(end - start, lambda: list(zip(counts, levels, strict=True)))

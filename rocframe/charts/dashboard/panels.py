@@ -14,11 +14,11 @@ from rocframe.charts.dashboard.controls import (
     COSTS,
     MODE,
     MODES,
+    RATE_FIELD,
     RATE_SIGNAL,
-    SCORE,
+    SCORE_MODE,
     SET_PREVALENCE,
     SIGNAL,
-    WIDTH,
     filter_segments,
     filter_selected,
     opacity_if_selected,
@@ -75,7 +75,7 @@ def table_transform(data: DashboardData) -> list[Any]:
         index = f"(datum.{previous} + {1 << power})"
         row = at.format(index)
         test = (
-            f"{MODE} == '{SCORE}' ? {row}.t >= {SIGNAL}"
+            f"{MODE} == '{SCORE_MODE}' ? {row}.t >= {SIGNAL}"
             f" : datum.a * {row}.tp + datum.b * {row}.fp <= datum.most"
         )
         name = f"below_{power}"
@@ -108,7 +108,7 @@ def table_transform(data: DashboardData) -> list[Any]:
                 **steps,
                 "row": at.format(last),
                 "row_threshold": "min(datum.row.t, MAX_VALUE)",
-                "cut": f"{MODE} == '{SCORE}' ? {SIGNAL}"
+                "cut": f"{MODE} == '{SCORE_MODE}' ? {SIGNAL}"
                 f" : min(datum.row_threshold, {data.slider.top!r})",
                 "tp": "datum.row.tp",
                 "fp": "datum.row.fp",
@@ -149,9 +149,9 @@ def line_transform(data: DashboardData) -> list[Any]:
                 "line_precision": "datum.alert_rate > 0 ? datum.precision : "
                 + _ratio_expression("datum.pi * datum.tp_next / datum.pos", next_alerts),
                 "slope": "(1 - datum.pi) * datum.fp_cost / (datum.pi * datum.fn_cost)",
-                WIDTH: f"{MODE} == 'fpr' ? datum.fpr : {MODE} == 'tpr' ? datum.tpr"
+                RATE_FIELD: f"{MODE} == 'fpr' ? datum.fpr : {MODE} == 'tpr' ? datum.tpr"
                 " : datum.alert_rate",
-                "description": f"datum.label + ': ' + ({_threshold_text(LONG_DIGITS)})"
+                "tooltip": f"datum.label + ': ' + ({_threshold_text(LONG_DIGITS)})"
                 + "".join(f" + {text.format(rates[name], name, RATE_FORMAT)}" for name in rates),
             }
         ),
@@ -284,12 +284,8 @@ def rate_panel(data: DashboardData, panel: RatePanel, titles: Mapping[str, str])
         )
     )
     # The tooltip of a Voronoi cell contains a property of the mark of the point instead of a field
-    # of the data row. `description` is the name of such a property and of a field, so that tooltips
-    # of cells and of points have the same text.
-    texts: dict[str, Any] = {
-        "description": alt.Description("description:N"),
-        "tooltip": alt.Tooltip("description:N"),
-    }
+    # of the data row. `tooltip` is the name of such a property and of a field.
+    text = alt.Tooltip("tooltip:N")
     row_points = filter_selected(
         alt.Chart(points, name=f"{panel.name}_points")
         .mark_point(filled=True, size=30, opacity=0)
@@ -298,8 +294,8 @@ def rate_panel(data: DashboardData, panel: RatePanel, titles: Mapping[str, str])
             x=x,
             y=y,
             angle=alt.Angle(f"{ANGLE}:Q", scale=None),
-            strokeWidth=alt.StrokeWidth(f"{WIDTH}:Q", scale=None),
-            **texts,
+            strokeWidth=alt.StrokeWidth(f"{RATE_FIELD}:Q", scale=None),
+            tooltip=text,
         ),
         data,
     )
@@ -628,7 +624,7 @@ def numbers_panel(data: DashboardData) -> alt.LayerChart:
         numbers.append("net_benefit")
     n_rows = _max_shown(data)
     longest = max((len(record["name"]) for record in data.rows), default=0)
-    left = min(30 + LETTER_WIDTH * longest, NAME_WIDTH) if data.groups.columns else 0
+    left = min(46 + LETTER_WIDTH * longest, NAME_WIDTH) if data.groups.columns else 0
     largest = max((max(record["pos"], record["neg"]) for record in data.rows), default=0)
     digits = len(f"{largest:,.0f}") + (0 if data.integer_counts else 3)
     column = max(NUMBER_WIDTH, 8 + LETTER_WIDTH * digits)
@@ -666,7 +662,7 @@ def numbers_panel(data: DashboardData) -> alt.LayerChart:
     layers = [values]
     if data.groups.columns:
         symbol = rows.mark_point(filled=True, shape="square", size=70, opacity=1)
-        name = rows.mark_text(align="left", fontSize=12, limit=max(left - 28, 0), color=FOREGROUND)
+        name = rows.mark_text(align="left", fontSize=12, limit=max(left - 24, 0), color=FOREGROUND)
         layers += [
             symbol.encode(x=alt.XValue(6), y=y, color=_color(data), tooltip=[]),
             name.encode(
@@ -700,7 +696,7 @@ def _max_shown(data: DashboardData) -> int:
 def _settings() -> str:
     """Return a Vega expression of a text with the position of the slider, prevalence and costs."""
     texts = dumps({name: text for name, (_, text) in MODES.items()}, ensure_ascii=False)
-    value = f"({MODE} == '{SCORE}' ? format({SIGNAL}, '.{LONG_DIGITS}~g')"
+    value = f"({MODE} == '{SCORE_MODE}' ? format({SIGNAL}, '.{LONG_DIGITS}~g')"
     value += f" : format({RATE_SIGNAL}, '{RATE_FORMAT}'))"
     prevalence = f"'prevalence ' + format({SET_PREVALENCE}, '.4~g')"
     parts = [
