@@ -237,6 +237,7 @@ def _curve_heads(curves: Curves, order: NDArray[np.int64], groups: Groups) -> li
         scores = curves.columns["threshold"][curves.starts[curve] + 1 : curves.starts[curve + 1]]
         heads.append(
             {
+                CURVE: curve,
                 "curve": curve,
                 "rank": rank,
                 "label": labels[curve],
