@@ -38,6 +38,10 @@ if TYPE_CHECKING:
     from rocframe.kinds import Kind
 
 MAX_AREAS_IN_PANEL = 8
+LEGEND_CHANNELS = (
+    *(alt.Color, alt.Opacity, alt.Shape),
+    *(alt.StrokeDash, alt.StrokeOpacity, alt.StrokeWidth),
+)
 CURVE = "_curve"  # the index of the group of a record; not written
 JOINT = " · "  # separates the parts of a name
 ALL_ROWS = "all rows"  # the name of the only group of a table without group columns
@@ -318,10 +322,9 @@ def _remove_legends(chart: alt.LayerChart) -> None:
     """Remove the legends of all layers."""
     parts: list[Any] = [chart, *chart.layer]
     for part in parts:
-        for name in ("color", "shape", "strokeDash", "strokeWidth"):
-            encoding = part._get("encoding")
-            channel = alt.Undefined if encoding is alt.Undefined else encoding._get(name)
-            if isinstance(channel, alt.Color | alt.Shape | alt.StrokeDash | alt.StrokeWidth):
+        encoding = part._get("encoding")
+        for channel in [] if encoding is alt.Undefined else encoding._kwds.values():
+            if isinstance(channel, LEGEND_CHANNELS):
                 channel["legend"] = None
 
 

@@ -48,7 +48,7 @@ class Palette:
             "view": {"stroke": self.grid},
             "mark": {"color": self.colors[0]},
             "text": {"color": self.foreground},
-            "rule": {"color": self.muted},
+            "rule": {"color": self.colors[0]},
             "range": {"category": list(self.colors)},
         }
 
