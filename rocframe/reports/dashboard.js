@@ -26,7 +26,6 @@
       spec.vconcat.push(part);
     }
   }
-
   // Set the initial values of the controls to the current values of a drawn dashboard.
   function keep(spec, view) {
     for (const { bind, select, ...param } of view ? spec.params ?? [] : []) {

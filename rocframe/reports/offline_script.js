@@ -2,7 +2,6 @@
 (() => {
   const { rocframe } = window, drawings = new Map();
   const dark = matchMedia("(prefers-color-scheme: dark)");
-
   // A dashboard has the colors of the light or the dark mode, and fits the width of the page.
   async function draw(box) {
     const text = box.querySelector("script").textContent, old = await drawings.get(box);
@@ -38,11 +37,9 @@
       return undefined;
     }
   }
-
   function redraw() {
     for (const box of drawings.keys()) if (box.dataset.dark) drawings.set(box, draw(box));
   }
-
   rocframe.draw ??= () => {
     for (const box of document.querySelectorAll(".rocframe-chart:not([data-drawn])")) {
       box.dataset.drawn = "started";

@@ -312,7 +312,7 @@ def rate_panel(data: DashboardData, panel: RatePanel, titles: Mapping[str, str])
         steps = [] if layer.transform is alt.Undefined else layer.transform
         layer.transform = [*line_transform(data), *steps]
     return LayerChart(
-        layer=[line, _chance(panel.name), *cost_layers, current_points, row_points],
+        layer=[line, _chance(data, panel.name), *cost_layers, current_points, row_points],
         width=PANEL_WIDTH,
         height=PANEL_WIDTH,
         title=_title(panel.title, panel.subtitle),
@@ -353,9 +353,10 @@ def _color(data: DashboardData) -> Any:
     )
 
 
-def _chance(name: str) -> Any:
+def _chance(data: DashboardData, name: str) -> Any:
     if name == "precision_recall":
-        level = alt.Chart().mark_rule(**CHANCE_STROKE).transform_aggregate(groupby=["pi"])
+        level = filter_segments(alt.Chart(), data).mark_rule(**CHANCE_STROKE)
+        level = level.transform_aggregate(groupby=["pi"])
         return level.encode(y=alt.Y("pi:Q"))
     return _diagonal()
 
