@@ -114,9 +114,9 @@ class DotPlot:
     line those in `simultaneous`. A dotted box connects the numbers in the two fields `inner`: the
     areas of the worst and the best order of ties. Dashed lines are drawn at the numbers
     `references`, and at the numbers in the field `reference`. `right` are the columns of texts to
-    the right of the dots. `gray` is a Vega expression of the rows that are gray. `shown` are the
-    columns in tooltips. With `free_axes`, the panels have independent x axes. `signs` are the symbols
-    of the marks as text.
+    the right of the dots. `gray` is a Vega expression of the rows that are gray. `keys` are the
+    meanings of thin and of thick lines. `shown` are the columns in tooltips. With `free_axes`, the
+    panels have independent x axes. `signs` are the symbols of the marks as text.
     """
 
     rows: DotRows
