@@ -35,6 +35,7 @@ from rocframe.charts.labels import (
     json_values,
     level_text,
     one_row,
+    sentences,
     tooltip,
 )
 from rocframe.charts.layer_chart import layered
@@ -113,8 +114,9 @@ class DotPlot:
     line those in `simultaneous`. A dotted box connects the numbers in the two fields `inner`: the
     areas of the worst and the best order of ties. Dashed lines are drawn at the numbers
     `references`, and at the numbers in the field `reference`. `right` are the columns of texts to
-    the right of the dots. `gray` is a Vega expression of the rows that are gray. `shown` are the
-    columns in tooltips. With `free_axes`, the panels have independent x axes.
+    the right of the dots. `gray` is a Vega expression of the rows that are gray. `keys` are the
+    meanings of thin and of thick lines. `shown` are the columns in tooltips. With `free_axes`, the
+    panels have independent x axes. `signs` are the symbols of the marks as text.
     """
 
     rows: DotRows
@@ -131,6 +133,7 @@ class DotPlot:
     gray: str | None = None
     shown: tuple[str, ...] = ()
     free_axes: bool = False
+    signs: str = "●◇□△"
 
     @property
     def groups(self) -> Groups:
@@ -177,6 +180,12 @@ class DotPlot:
     def shown_right(self) -> tuple[RightText, ...]:
         """The columns of texts to the right of the dots, if slots are high enough for them."""
         return self.right if self.slot_height >= MIN_TEXT_HEIGHT else ()
+
+    @property
+    def _mark_key(self) -> str:
+        """The symbols of the marks with their names. In panels, legends would be repeated."""
+        signs = zip(self.signs, self.marks, strict=False)
+        return ", ".join(f"{sign} {mark_name(name)}" for sign, name in signs)
 
     def tooltips(self) -> list[alt.Tooltip]:
         """Return tooltip lines of the group columns and of the columns `shown`."""
@@ -280,6 +289,8 @@ class DotPlot:
         )
         if len(self.marks) > 1:  # each mark has a legend with its own symbol
             chart = chart.resolve_scale(shape="independent").resolve_legend(shape="independent")
+        if len(self.marks) > 1 and self.groups.panel is not None:
+            subtitle = sentences(subtitle, self._mark_key, end="")
         result = self.groups.with_titles(
             chart, title=title, subtitle=subtitle, description=description, offset=TITLE_OFFSET
         )
@@ -359,13 +370,14 @@ def mark_layer(plot: DotPlot, name: str, **style: Any) -> alt.Chart:
             x=alt.X(field=escape_field(name), type="quantitative"), strokeDash=alt.value([1, 0])
         )
     if len(plot.marks) > 1:
-        legend = alt.Legend(
+        legend: Any = alt.Legend(
             title=None,
             orient="bottom",
             labelLimit=0,
             symbolFillColor=REFERENCE_COLOR if style["filled"] else "transparent",
             symbolStrokeColor=REFERENCE_COLOR,
         )
+        legend = legend if plot.groups.panel is None else None
         scale = alt.Scale(domain=[mark_name(name)], range=[SYMBOLS[i]])
         mark = mark.transform_calculate(_mark=f"'{mark_name(name)}'")
         mark = mark.encode(shape=alt.Shape(f"{MARK_FIELD}:N", scale=scale, legend=legend))

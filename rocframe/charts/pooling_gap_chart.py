@@ -60,6 +60,7 @@ def pooling_chart(
         axis="AUC",
         marks=(*ENDS, "within_auc"),
         limits=None,
+        signs="●◆",
         shown=tuple(shown),
     )
     names = rows.groups.names(len(records))

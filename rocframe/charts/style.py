@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import altair as alt
 
-from rocframe.charts.labels import one_row
 from rocframe.errors import OptionValueError
 
 if TYPE_CHECKING:
@@ -243,20 +242,6 @@ def with_key(
         channel("_key:O", scale=scale, legend=legend)
     )
     return entry
-
-
-def dashed_rule(**ends: float) -> alt.Chart:
-    """Draw a dashed line at constant coordinates, such as `y=0`, or between two points.
-
-    The layer has its own data. With the data of the chart, each row would draw the line again.
-    """
-    channels = {"x": alt.XDatum, "y": alt.YDatum, "x2": alt.X2Datum, "y2": alt.Y2Datum}
-    line: alt.Chart = (
-        one_row()
-        .mark_rule(**CHANCE_STROKE)
-        .encode(**{name: channels[name](value) for name, value in ends.items()})
-    )
-    return line
 
 
 def light() -> alt.theme.ThemeConfig:

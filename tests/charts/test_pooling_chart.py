@@ -43,3 +43,4 @@ def test_an_undefined_gap_has_a_line_with_the_reason():
 def test_a_key_can_have_panels():
     chart = rf.pooling_gap(VOTE, "label", "score", by=["model", "age"]).roc.chart(facet="age")
     assert spec(chart)["facet"]["sort"] == ["18-34", "35-54", "55+"]
+    assert chart.title.subtitle.endswith("folds. ● mean AUC, ◆ pooled AUC")

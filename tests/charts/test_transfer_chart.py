@@ -76,3 +76,9 @@ def test_an_undefined_value_has_a_line_with_the_reason():
     assert [record["value_realised"] for record in records(chart)] == [None, None]
     assert None not in [record["value_chosen"] for record in records(chart)]
     assert svg(chart).count(": undefined<") == 2
+
+
+def test_panels_have_one_key_of_the_marks():
+    chart = CURVES.roc.transfer(["accuracy", "youden"]).roc.chart()
+    assert chart.title.subtitle.endswith(". ● value realised, ◇ value chosen")
+    assert svg(chart).count("value chosen") == svg(chart).count("◇ value chosen")
