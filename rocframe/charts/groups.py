@@ -316,12 +316,12 @@ class Groups:
 
 def _remove_legends(chart: alt.LayerChart) -> None:
     """Remove the legends of all layers."""
+    kinds = (alt.Color, alt.Shape, alt.StrokeDash, alt.StrokeWidth, alt.Opacity)
     parts: list[Any] = [chart, *chart.layer]
     for part in parts:
-        for name in ("color", "shape", "strokeDash", "strokeWidth"):
-            encoding = part._get("encoding")
-            channel = alt.Undefined if encoding is alt.Undefined else encoding._get(name)
-            if isinstance(channel, alt.Color | alt.Shape | alt.StrokeDash | alt.StrokeWidth):
+        encoding = part._get("encoding")
+        for channel in [] if encoding is alt.Undefined else encoding._kwds.values():
+            if isinstance(channel, kinds):
                 channel["legend"] = None
 
 

@@ -135,7 +135,8 @@ def test_legend_false_hides_all_legends(options):
             {"x": "alert_rate", "y": "precision", "scale": "log"},
             (
                 "scale='log': charts of precision against alert_rate do not have this scale.\n"
-                "The scale is available for kind='roc', 'det', 'gain', 'lift', 'lift_chart'."
+                "The scale is available for kind='roc', 'det', 'gain', 'lift', 'lift_chart' "
+                "and for tables of calibration."
             ),
         ),
     ],

@@ -127,7 +127,7 @@ def test_means_lie_on_the_same_axes_as_their_curves():
 @pytest.mark.parametrize(
     ("kind", "scale", "having"),
     [
-        ("pr", "log", "'roc', 'det', 'gain', 'lift', 'lift_chart'"),
+        ("pr", "log", "'roc', 'det', 'gain', 'lift', 'lift_chart' and for tables of calibration"),
         ("pr", "normal_deviate", "'roc', 'det'"),
         ("gain", "normal_deviate", "'roc', 'det'"),
     ],
@@ -163,5 +163,6 @@ def test_metrics_at_fixed_values_have_linear_axes_only():
         mean.roc.chart(scale="log")
     assert str(caught.value) == (
         "scale='log': charts of f1 against fpr do not have this scale.\n"
-        "The scale is available for kind='roc', 'det', 'gain', 'lift', 'lift_chart'."
+        "The scale is available for kind='roc', 'det', 'gain', 'lift', 'lift_chart' "
+        "and for tables of calibration."
     )
