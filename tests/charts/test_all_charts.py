@@ -297,7 +297,16 @@ def test_the_chart_of_an_empty_table_is_empty(table):
     assert 'aria-roledescription="axis"' in svg(chart)
     assert any(
         f" 0 {things}" in chart.description
-        for things in ("rows", "bands", "plans", "curves", "averaged curves", "pairs", "chains")
+        for things in (
+            "rows",
+            "bands",
+            "plans",
+            "curves",
+            "averaged curves",
+            "lines",
+            "pairs",
+            "chains",
+        )
     ) or ("0 points" in chart.description or "0 models" in chart.description)
 
 

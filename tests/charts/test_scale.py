@@ -116,9 +116,9 @@ def test_means_lie_on_the_same_axes_as_their_curves():
     )
     curves = rf.curve(rows, "label", "score", by="fold")
     mean = curves.roc.average(grid="union").roc.chart(scale="log")
-    # Three curves, their mean, and chance.
+    # Three curves; their mean and the line of chance are gray.
     both = curves.roc.chart(scale="log") + mean
-    assert (lines(both), reference_lines(both)) == (4, 1)
+    assert (lines(both), reference_lines(both)) == (3, 2)
     (record,) = records(mean)
     assert min(record["x"]) >= domain(mean, "x")[0]
     assert {-1, 0} == set(record["_bar"])
