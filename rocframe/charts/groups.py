@@ -320,7 +320,6 @@ class Groups:
 
 def _remove_legends(chart: alt.LayerChart) -> None:
     """Remove the legends of all layers."""
-    kinds = (alt.Color, alt.Shape, alt.StrokeDash, alt.StrokeWidth, alt.Opacity)
     parts: list[Any] = [chart, *chart.layer]
     for part in parts:
         encoding = part._get("encoding")
