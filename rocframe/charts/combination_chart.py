@@ -11,7 +11,7 @@ import polars as pl
 
 from rocframe.charts.axes import roc_plane
 from rocframe.charts.curve_layers import NO_TOOLTIP, CurvePlot, chance_layers, chance_text
-from rocframe.charts.groups import field_names, free_name, read_groups
+from rocframe.charts.groups import JOINT, field_names, read_groups
 from rocframe.charts.interval_chart import model_texts
 from rocframe.charts.labels import (
     RATE_FORMAT,
@@ -49,7 +49,7 @@ def combination_chart(
     For AND and for OR, a panel shows the rectangle of all possible points, the expected point and
     the measured point.
     """
-    pair, models = free_name("models", table.columns), model_texts(table).texts
+    pair, models = f"model_a{JOINT}model_b", model_texts(table).texts
     models_a, models_b = models[: table.height], models[table.height :]
     pairs = [f"{a} and {b}" for a, b in zip(models_a, models_b, strict=True)]
     table = table.with_columns(

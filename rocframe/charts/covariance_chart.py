@@ -79,7 +79,9 @@ def covariance_chart(
 def _cell_channels(models: GroupColumn, groups: Groups, columns: Sequence[str]) -> dict[str, Any]:
     scale = alt.Scale(domain=list(models.values), type="band")
     axes: dict[str, Any] = {"labelLimit": 0, "labelOverlap": False, "ticks": False, "domain": False}
+    colors = alt.Scale(domain=[-1, -0.5, 0, 0.5, 1], range=list(SCALE_COLORS))
     return {
+        "color": alt.Color("correlation:Q", scale=colors),
         "x": alt.X("model_b:N", scale=scale, axis=alt.Axis(labelAngle=-45, **axes)),
         "y": alt.Y("model_a:N", scale=scale, axis=alt.Axis(**axes)),
         "tooltip": [*groups.tooltips(), *map(tooltip, columns)],
@@ -87,9 +89,8 @@ def _cell_channels(models: GroupColumn, groups: Groups, columns: Sequence[str]) 
 
 
 def _cells() -> alt.Chart:
-    colors = alt.Scale(domain=[-1, -0.5, 0, 0.5, 1], range=list(SCALE_COLORS))
-    cells: Any = alt.Chart().mark_rect(stroke=BACKGROUND)
-    return cells.encode(color=alt.Color("correlation:Q", scale=colors))  # type: ignore[no-any-return]
+    cells: alt.Chart = alt.Chart().mark_rect(stroke=BACKGROUND)
+    return cells
 
 
 def _undefined_cells() -> alt.Chart:
@@ -109,7 +110,7 @@ def _numbers() -> list[alt.Chart]:
             text=alt.Text("correlation:Q", format=".2f"),
             color=alt.ColorValue("black", condition=[dark]),
         ),
-        undefined.encode(text=alt.value(UNDEFINED_TEXT)),
+        undefined.encode(text=alt.value(UNDEFINED_TEXT), color=alt.value("black")),
     ]
 
 
