@@ -43,11 +43,11 @@ def _(curve, prevalence, ratio):
 @app.cell
 def _(costs, curve, mo, prevalence, threshold):
     # marimo draws the chart with its own copy of Vega, which needs no network.
-    chart = curve.roc.chart(
-        costs=costs,
-        prevalence=prevalence.value,
-        mark={"selected threshold": threshold.value},
-        hull=True,
+    lines = curve.roc.iso_lines(costs=costs, prevalence=prevalence.value)
+    chart = (
+        curve.roc.chart(mark={"selected threshold": threshold.value})
+        + curve.roc.hull().roc.chart()
+        + lines.roc.chart()
     )
     mo.ui.altair_chart(chart, chart_selection=False, legend_selection=False)
     return (chart,)

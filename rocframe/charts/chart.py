@@ -79,9 +79,11 @@ def chart(
 
     Tables of `at`, `operating_point`, `mix` and `confusion_matrix` become points. Each condition of
     `at` or `mix`, such as a value of `fpr=`, and each rule of `operating_point` has its own shape,
-    up to eight shapes. Tables of `hull` become points and the lines between them. These charts can
-    be layered over curves. If several points of a group coincide, their marks have different sizes,
-    so that all marks are visible. With more than eight groups, all marks have the same size.
+    up to eight shapes. Tables of `hull` become points and the lines between them. Tables of
+    `iso_lines` become lines of equal cost, and rings at the rows of lowest cost. These charts can
+    be added to the chart of the curves: `curves.roc.chart() + curves.roc.hull().roc.chart()`. If
+    several points of a group coincide, their marks have different sizes, so that all marks are
+    visible. With more than eight groups, all marks have the same size.
 
     Tables of `cost_curve`, `decision_curve`, `murphy_curve` and `decision_intervals` become a line
     per group. The subtitle states what the dashed lines mean, for example "treat all". It also
@@ -135,9 +137,8 @@ def chart(
     axis shows the first of these that varies: the number of positives, the number of negatives, the
     difference. If none of them varies, it shows the number of positives.
 
-    Tables of `concavities`, `contrast`, `fit_calibration`, `gate`, `iso_lines`, `tie_bounds` and
-    `ties` have no chart. For these tables, `chart` raises an error that names another table to
-    draw.
+    Tables of `concavities`, `contrast`, `fit_calibration`, `gate`, `tie_bounds` and `ties` have no
+    chart. For these tables, `chart` raises an error that names another table to draw.
 
     Parameters
     ----------
@@ -274,13 +275,15 @@ def chart(
     Returns
     -------
     altair.LayerChart or altair.FacetChart
-        A plain Altair chart; a FacetChart with `facet`. Tooltips show rows of the table. The legend
-        shows the area under each curve, or the mean area of the curves of one color. The area is
+        A plain Altair chart; a FacetChart with `facet`. The fields of its encodings are the columns
+        of the table, and its layers share their encodings, so that `.encode`, `.configure_*`,
+        `.transform_filter` and other methods of Altair change the whole chart. Tooltips show rows
+        of the table. The legend shows the area under each curve, or the mean area of the curves of one color. The area is
         average precision (AP) for precision-recall, and AUC for other kinds. In charts without
         colors, the subtitle shows the areas.
 
-        The sum `a + b` of two charts has the same colors for equal values, and one line of chance;
-        `alt.layer(a, b)` draws the line of chance of each chart. If `a` and `b` have different
+        The sum `a + b` of two charts has the same colors for equal values, and one line of chance.
+        Channels that are equal in both charts are shared by the sum. `alt.layer(a, b)` draws the line of chance of each chart. If `a` and `b` have different
         axes, `a + b` raises an OptionValueError. Concatenated charts share colors and legend,
         unless you call `.resolve_scale(color="independent")`.
 
@@ -311,8 +314,6 @@ def chart(
     'LayerChart'
     >>> rf.chart(curves).title.subtitle
     'AUC 0.750'
-
-    If a false negative costs five times as much as a false positive:
 
     >>> rf.chart(curves, mark=0.5, ties=True).description
     'ROC chart, 1 curve: true positive rate against false positive rate. The dashed line shows \

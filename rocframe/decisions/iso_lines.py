@@ -94,7 +94,7 @@ def iso_lines(
     --------
     hull : The ranges of slopes for which the points of a curve are optimal.
     operating_point : The row of lowest cost, under constraints.
-    chart : The option `costs` draws the lines.
+    chart : Draws the lines, also over the curves.
 
     Notes
     -----
