@@ -275,17 +275,19 @@ def chart(
     Returns
     -------
     altair.LayerChart or altair.FacetChart
-        A plain Altair chart; a FacetChart with `facet`. The fields of its encodings are the columns
-        of the table, and its layers share their encodings, so that `.encode`, `.configure_*`,
-        `.transform_filter` and other methods of Altair change the whole chart. Tooltips show rows
-        of the table. The legend shows the area under each curve, or the mean area of the curves of one color. The area is
-        average precision (AP) for precision-recall, and AUC for other kinds. In charts without
-        colors, the subtitle shows the areas.
+        A plain Altair chart; a FacetChart with `facet`. The fields of its encodings are the
+        columns of the table, and its layers share their encodings, so that `.encode`,
+        `.configure_*`, `.transform_filter` and other methods of Altair change the whole
+        chart. Tooltips show rows of the table. The legend shows the area under each curve,
+        or the mean area of the curves of one color. The area is average precision (AP) for
+        precision-recall, and AUC for other kinds. In charts without colors, the subtitle
+        shows the areas.
 
-        The sum `a + b` of two charts has the same colors for equal values, and one line of chance.
-        Channels that are equal in both charts are shared by the sum. `alt.layer(a, b)` draws the line of chance of each chart. If `a` and `b` have different
-        axes, `a + b` raises an OptionValueError. Concatenated charts share colors and legend,
-        unless you call `.resolve_scale(color="independent")`.
+        The sum `a + b` of two charts has the same colors for equal values, and one line of
+        chance. Channels that are equal in both charts are shared by the sum. `alt.layer(a,
+        b)` draws the line of chance of each chart. If `a` and `b` have different axes, `a +
+        b` raises an OptionValueError. Concatenated charts share colors and legend, unless
+        you call `.resolve_scale(color="independent")`.
 
         Altair does not escape markup in group values when it saves HTML. For untrusted values, use
         `save_chart` instead.
