@@ -203,3 +203,57 @@ def test_a_decision_curve_ends_where_no_net_benefit_is_positive():
         f"Dashed: treat all, treat none. No net benefit is positive above {end:.3g}"
     )
     assert spec(table.roc.chart(x_domain=(0, 0.9)))["encoding"]["x"]["scale"]["domain"] == [0, 0.9]
+
+
+def test_charts_with_equal_panels_can_be_added(two):
+    chart = two.roc.chart(facet="model") + two.roc.hull().roc.chart(facet="model")
+    shown = svg(chart)
+    # In each of two panels: the line of chance, the curve and its hull.
+    assert shown.count('aria-roledescription="line mark"') == 6
+    vertices = two.roc.hull().height
+    assert shown.count('aria-roledescription="point"') == vertices + sum(
+        1 for row in records(two.roc.chart()) for value in row["threshold"] if value is not None
+    )
+    assert "decision_tree (AUC 0.788)" in shown
+
+
+def test_charts_with_different_panels_raise(two):
+    with pytest.raises(rf.OptionValueError) as caught:
+        two.roc.chart(facet="model") + two.roc.chart()
+    assert str(caught.value) == (
+        "chart + chart: the charts have different panels.\n"
+        "Draw both with the same facet=, or add layers before facet()."
+    )
+
+
+def test_sums_do_not_change_their_parts(two):
+    first, second = two.roc.chart(), two.roc.hull().roc.chart()
+    before = [chart.to_dict() for chart in (first, second)]
+    _ = (first + second).encode(x=alt.X("fpr:Q", title="x")).properties(width=100)
+    assert [chart.to_dict() for chart in (first, second)] == before
+
+
+def test_the_removed_options_name_the_new_call(two):
+    for option, call in [
+        ("hull", "curves.roc.chart() + curves.roc.hull().roc.chart()"),
+        ("costs", "curves.roc.chart() + curves.roc.iso_lines(costs=…, prevalence=…).roc.chart()"),
+    ]:
+        with pytest.raises(rf.RocframeError) as caught:
+            two.roc.chart(**{option: True})
+        assert call in str(caught.value)
+
+
+def test_a_line_of_equal_cost_touches_the_curve_at_its_row_of_lowest_cost(two):
+    costs = {"fp": 1, "fn": 5}
+    lines = two.roc.iso_lines(costs=costs)
+    drawn = records(lines.roc.chart())
+    for model, slope in lines.select("model", "slope").iter_rows():
+        line, ring = (row for row in drawn if row["model"] == model)
+        (x, end), (y, top) = line["fpr"], line["tpr"]
+        assert (top - y) / (end - x) == pytest.approx(slope, rel=1e-6)
+        best = rf.operating_point(two, "expected_cost", costs=costs).filter(model=model)
+        assert (ring["fpr"], ring["tpr"]) == (
+            [best["fpr"].round_sig_figs(7).item()],
+            [best["tpr"].round_sig_figs(7).item()],
+        )
+        assert y + slope * (ring["fpr"][0] - x) == pytest.approx(ring["tpr"][0], rel=1e-6)
