@@ -68,7 +68,7 @@ def net_benefit(threshold: float) -> float:
 
 def marked(threshold: float) -> tuple[float, float]:
     data = records(curve().roc.chart(mark=threshold))
-    (point,) = [record for record in data if record.get("part") == "mark"]
+    (point,) = [record for record in data if record.get("_layer") == "mark"]
     return point["tp"][0], point["fp"][0]
 
 

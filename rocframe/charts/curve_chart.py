@@ -124,7 +124,8 @@ def curve_chart(
     groups.name(overlays)
     notes = _notes(records, groups.panel, areas, plane)
     cells = [] if shown is None else _panel_areas(records, groups, shown, plane)
-    overlays += [*notes, *cells, *chance_records(plane, records, groups.panel)]
+    chance = chance_records(plane, records, groups.panel)
+    overlays += [*notes, *cells, *(chance if groups.panel else [])]
     tooltips = []
     for record in records:
         record.pop(PREVALENCE)
@@ -136,7 +137,7 @@ def curve_chart(
         fields = (*fields, BOX)
     plot = CurvePlot(plane=plane, records=records, groups=groups, overlays=overlays, fields=fields)
     layers = [
-        *chance_layers(plane, overlays),
+        *chance_layers(plane, chance, groups.panel),
         line_layer(plot, **curve_stroke(plot), style=CURVE_LINE),
         row_layer(plot),
         *overlay_layers(plot, options),

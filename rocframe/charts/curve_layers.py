@@ -326,17 +326,21 @@ def chance_records(plane: Plane, records: list[dict[str, Any]], panel: str | Non
     return [line | {CURVE: None, "_line": i} for i, line in enumerate(lines)]
 
 
-def chance_layers(plane: Plane, overlays: Sequence[Mapping[str, Any]] = ()) -> list[alt.Chart]:
+def chance_layers(
+    plane: Plane, overlays: Sequence[Mapping[str, Any]] = (), panel: str | None = None
+) -> list[alt.Chart]:
     """Draw lines of chance: the expected curves of random scores.
 
     In charts of precision and in lift charts, the line of chance depends on the numbers of
     positives and negatives. Only curve tables contain these numbers; `overlays` then contains the
-    result of `chance_records`.
+    result of `chance_records`. Without a field `panel`, the layers have their own data.
     """
     layers = []
     for part, dash in ((CHANCE, CHANCE_DASH), (PERFECT_SCORES, PERFECT_DASH)):
-        if any(record.get(LAYER) == part for record in overlays):
-            line = _reference(overlay(part), dash).encode(detail=alt.Detail("_line:N"))
+        lines = [record for record in overlays if record.get(LAYER) == part]
+        if lines:
+            layer = overlay(part) if panel else _own_points(plane, lines)
+            line = _reference(layer, dash).encode(detail=alt.Detail("_line:N"))
             if plane.kind.name in PREVALENCE_KINDS:
                 line = line.encode(tooltip=[tooltip(PREVALENCE)])
             layers.append(line)
@@ -357,6 +361,17 @@ def chance_layers(plane: Plane, overlays: Sequence[Mapping[str, Any]] = ()) -> l
     start, end = max(x.low, low_end), min(x.high, high_end)
     ends = [(value, 1 - value if falls else value) for value in (start, end)]
     return [_straight(plane, *ends)] if start < end else []
+
+
+def _own_points(plane: Plane, lines: Sequence[Mapping[str, Any]]) -> alt.Chart:
+    """Return a layer with a row for each point of the records of lines."""
+    x, y = plane.x.name, plane.y.name
+    rows = [
+        {name: line[name] for name in (PREVALENCE, "_line") if name in line} | {x: across, y: up}
+        for line in lines
+        for across, up in zip(line[x], line[y], strict=True)
+    ]
+    return alt.Chart(alt.InlineData(values=rows))
 
 
 def merge_levels(levels: Sequence[float | None], high: float) -> list[float | None]:

@@ -21,7 +21,7 @@ from rocframe.charts.labels import (
     short_name,
     tooltip,
 )
-from rocframe.charts.style import COLORS, OTHER_COLOR, color_scale, theme_colors
+from rocframe.charts.style import COLORS, OTHER_COLOR, color_scale, theme_colors, value_texts
 from rocframe.errors import OptionValueError, RepeatedNameError
 from rocframe.frames import number_distinct_rows
 from rocframe.options import NOT_GIVEN, NotGiven, check_distinct, check_group_column, parse_names
@@ -235,14 +235,17 @@ class Groups:
         scale = color_scale(column.domain or column.values, ordered=column.ordered)
         if self.highlighted:
             others = [value for value in column.values if value not in self.highlighted]
-            colors = list(theme_colors() or COLORS)[: len(self.highlighted)]
+            palette = theme_colors() or COLORS
+            colors = [palette[i % len(palette)] for i in range(len(self.highlighted))]
             scale = alt.Scale(
                 domain=[*self.highlighted, *others],
                 range=[*colors, *[OTHER_COLOR] * len(others)],
             )
             legend = {**legend, "values": list(self.highlighted)}
         shown = alt.Legend(**options | legend) if has_legend else None
-        return nominal(alt.Color, self.color, title=column.title, scale=scale, legend=shown)
+        # Without a title, `configure_legend(title=None)` removes the name of the column.
+        title = alt.Undefined if column.title == self.color else column.title
+        return nominal(alt.Color, self.color, title=title, scale=scale, legend=shown)
 
     def line_color(self, drawn: Collection[str] | None = None) -> Any:
         """Return the color channel of lines; a legend of many ordered values shows 11 of them.
@@ -384,7 +387,7 @@ def highlighted_groups(groups: Groups, highlight: object) -> Groups:
         problem = "expected values of the column of the colors"
         hint = "Use, for example, highlight='random_forest', and color= with a group column."
         raise OptionValueError.compose("highlight", highlight, problem, hint)
-    texts = [str(value) for value in values]
+    texts = value_texts(values)
     known = groups.columns[name].values
     for value, text in zip(values, texts, strict=True):
         if text not in known:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from rocframe.charts.labels import datum, inline_data
-from rocframe.charts.style import COLORS, REFERENCE_COLOR, category, theme_colors
+from rocframe.charts.labels import inline_data
+from rocframe.charts.style import COLORS, REFERENCE_COLOR, category, theme_sets_colors
 from rocframe.errors import OptionValueError
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ WHOLE = ("title", "description", "width", "height", "background", "padding", "au
 # Mark styles: the lines of curves, lines of other tables that show the same curves, and lines of
 # averages. In a sum, the same curves are drawn once, and an average without colors is gray.
 CURVE_LINE, ESTIMATE, MEAN_LINE = "curve", "estimate", "mean"
+ROW = "_row"  # the field of the number of a row, in a sum of two charts with panels
 SOURCE = "_source"  # the field of the chart of a row, in a sum of two charts with panels
 FALLBACK = "rocframe colors"  # in the context of `to_dict`: an outer chart adds the colors
 
@@ -30,7 +31,8 @@ class Colored(alt.TopLevelMixin):
     """A chart whose colors are those of the package if nothing else sets them.
 
     The range of categories of the chart, or of the active theme, has precedence. These colors are
-    added when the chart is written, so that both can still be set after the chart was made.
+    added when the chart is written, so that both can still be set after the chart was made. In a
+    chart that `alt.layer` or `alt.hconcat` made, only the theme has precedence.
     """
 
     def to_dict(
@@ -39,7 +41,7 @@ class Colored(alt.TopLevelMixin):
         """Return the specification of the chart."""
         context = dict(context or {})
         is_inside = context.get(FALLBACK, False)
-        is_set = is_inside or _has_colors(self) or theme_colors() is not None
+        is_set = is_inside or _has_colors(self) or theme_sets_colors()
         whole = context.get("top_level", True)
         spec = super().to_dict(*args, context=context | {FALLBACK: is_set or whole}, **kwargs)
         if is_set or kwargs.get("format") == "vega":
@@ -84,31 +86,49 @@ class FacetChart(Colored, alt.FacetChart):
                 "Draw both with the same facet=, or add layers before facet()."
             )
         result: FacetChart = self.copy(deep=False)
-        rows = []
-        parts = []
         charts: tuple[Any, Any] = (self, other)
+        tables = [json.loads(chart.data.values) for chart in charts]
+        source = SOURCE
+        while any(source in row for table in tables for row in table):  # a sum is added
+            source += "_"
+        parts = []
         for i, chart in enumerate(charts):
-            rows += [row | {SOURCE: i} for row in json.loads(chart.data.values)]
             part = chart.spec.copy(deep=False)
-            own = part._get("transform")
-            own = [] if own is alt.Undefined else own
-            # Without these calculations, Vega-Lite would convert the values of x of both charts to
-            # numbers, although those of one chart can be arrays.
-            channels = _channels(part)
-            fields = [channels[name]._get("field") for name in "xy" if name in channels]
             part.transform = [
-                alt.FilterTransform(f"datum.{SOURCE} === {i}"),
-                *(alt.CalculateTransform(calculate=datum(name), **{"as": name}) for name in fields),
-                *own,
+                alt.FilterTransform(f"datum.{source} === {i}"),
+                *_transforms(chart),
+                *_transforms(part),
+                alt.WindowTransform(window=[{"op": "row_number", "as": ROW}], groupby=[]),
             ]
-            parts.append(part)
-        result.data = inline_data(rows)
+            parts.append(_with_row_order(part))
+        rows = [row | {source: i} for i, table in enumerate(tables) for row in table]
+        result.data, result.transform = inline_data(rows), alt.Undefined
         result.spec = parts[0] + parts[1]
         return result
 
 
+def _with_row_order(chart: Any) -> Any:
+    """Return a chart whose lines state that they connect points in the order of the rows.
+
+    Otherwise, Vega-Lite would convert x to numbers, although x can be an array in the other chart.
+    """
+    result = chart.copy(deep=False)
+    if isinstance(chart, alt.LayerChart):
+        result.layer = [_with_row_order(part) for part in chart._kwds["layer"]]
+    elif not _has_data(chart) and chart.mark.type == "line":
+        channels = {"order": alt.Order(f"{ROW}:Q")} | _channels(chart)
+        result.encoding = alt.FacetedEncoding(**channels)
+    return result
+
+
+def _transforms(chart: Any) -> list[Any]:
+    transforms = chart._get("transform")
+    return [] if transforms is alt.Undefined else [*transforms]
+
+
 def _field(facet: Any) -> Any:
-    return facet._get("field") if isinstance(facet, alt.Facet) else None
+    definition: Any = facet.to_dict(validate=False) if isinstance(facet, alt.Facet) else {}
+    return definition.get("field")
 
 
 def _concatenated(kind: type[Any], chart: Any, part: str) -> Any:
@@ -156,7 +176,8 @@ class LayerChart(Colored, alt.LayerChart):
         """Return a chart with a panel for each value of a column; see `altair.LayerChart.facet`."""
         chart = super().facet(*args, **kwargs)
         result = FacetChart(**{name: chart._get(name) for name in ("data", "spec", "facet")})
-        result.columns = chart._get("columns")
+        for name, value in chart._kwds.items():
+            setattr(result, name, value)
         return result
 
     def __iadd__(self, other: Any) -> Self:  # type: ignore[misc]
@@ -171,14 +192,17 @@ class LayerChart(Colored, alt.LayerChart):
             parts[1] = _without_layers(other, _layers_with_data(self))
             if _show_equal_groups(self, other) and _layers_of_style(self, CURVE_LINE):
                 parts[1] = _without_layers(parts[1], _layers_of_style(other, ESTIMATE))
-            _check_axes(_axis_titles(self), _axis_titles(other))
+            _check_axes(self, other)
             parts[0], parts[1] = _with_common_axes(self, parts[1])
             heights = [chart._get("height") for chart in parts]
-            if alt.Undefined not in heights:  # charts of calibration with bars are taller
+            if all(isinstance(height, int | float) for height in heights):
+                # Charts of calibration with bars are taller.
                 result.height = max(heights)
             shared = _equal_encodings(*parts)
             if shared:
                 result.encoding = alt.FacetedEncoding(**shared)
+            if result._kwds.get("config", alt.Undefined) is alt.Undefined:
+                result.config = other._kwds.get("config", alt.Undefined)
             texts = [part._get("description") for part in parts]
             result.description = " ".join(text for text in texts if isinstance(text, str))
             parts = [_as_layer(part, shared) for part in parts]
@@ -261,10 +285,13 @@ def _without_layers(chart: Any, others: Sequence[Any]) -> Any:
     return result
 
 
-def _layers_of_style(chart: LayerChart, style: str) -> list[Any]:
-    layers: Any = chart._kwds["layer"]
-    marks: Any = ((layer, layer._get("mark")) for layer in layers)
-    return [layer for layer, mark in marks if isinstance(mark, alt.MarkDef) and mark.style == style]
+def _layers_of_style(chart: Any, style: str) -> list[Any]:
+    """Return the layers of a chart, at all levels, whose marks have a style."""
+    if isinstance(chart, alt.LayerChart):
+        layers: Any = chart._kwds["layer"]
+        return [one for layer in layers for one in _layers_of_style(layer, style)]
+    mark = chart._get("mark")
+    return [chart] if isinstance(mark, alt.MarkDef) and mark.style == style else []
 
 
 def _show_equal_groups(first: Any, second: Any) -> bool:
@@ -300,20 +327,20 @@ def _equal_encodings(first: Any, second: Any) -> dict[str, Any]:
     return shared
 
 
-def _axis_titles(chart: Any) -> list[str]:
-    """Return the titles of the x and of the y axis; empty if the chart has no titles."""
-    channels = _channels(chart)
-    titles = [channels[name]._get("title") for name in "xy" if name in channels]
-    return titles if len(titles) == 2 and all(isinstance(title, str) for title in titles) else []
+def _check_axes(first: Any, second: Any) -> None:
+    """Raise an error if two charts have axes of different columns.
 
-
-def _check_axes(first: Sequence[str], second: Sequence[str]) -> None:
-    """Raise an error if the axes of two charts have different titles.
-
-    A chart without titles is compatible with every chart.
+    A chart without axes is compatible with every chart.
     """
-    if first and second and first != second:
-        names, others = (" and ".join(map(repr, titles)) for titles in (first, second))
+    axes = [
+        [part.to_dict(validate=False) for part in map(_channels(chart).get, "xy") if part]
+        for chart in (first, second)
+    ]
+    fields = [[axis.get("field") for axis in one] for one in axes]
+    if all(len(one) == 2 for one in fields) and fields[0] != fields[1]:
+        names, others = (
+            " and ".join(repr(axis.get("title", axis.get("field"))) for axis in one) for one in axes
+        )
         problem = f"chart + chart: the axes differ: {names} in one chart, {others} in the other"
         hint = (
             "Draw both charts with the same kind=, or with the same x= and y=. "

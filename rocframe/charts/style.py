@@ -8,7 +8,9 @@ from json import dumps
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import altair as alt
+import polars as pl
 
+from rocframe.charts.labels import distinct_labels
 from rocframe.errors import OptionValueError
 
 if TYPE_CHECKING:
@@ -42,7 +44,12 @@ class Palette:
             "font": FONT,
             "axis": {**text, **sizes, **lines, "gridColor": self.grid},
             "header": {**text, **sizes},
-            "legend": {**text, **sizes},
+            "legend": {
+                **text,
+                **sizes,
+                "symbolBaseFillColor": self.muted,
+                "symbolBaseStrokeColor": self.muted,
+            },
             "title": {"color": self.foreground, "subtitleColor": self.muted, "fontSize": 14},
             "view": {"stroke": self.grid},
             "mark": {"color": self.colors[0]},
@@ -139,19 +146,27 @@ def _sequential(n_colors: int) -> list[str]:
 
 
 def theme_colors() -> list[str] | None:
-    """Return the colors of the active Altair theme; None if it has no colors."""
+    """Return the list of colors of the active Altair theme; None if it has no list."""
     theme = alt.theme.get()
-    return None if theme is None else category(cast("Any", theme()).get("config", {}))
+    colors = None if theme is None else category(cast("Any", theme()).get("config", {}))
+    return colors if isinstance(colors, list) else None
 
 
-def category(config: Mapping[str, Any]) -> list[str] | None:
-    """Return the colors in a config of Vega-Lite; None if it has none."""
-    colors: list[str] | None = (config.get("range") or {}).get("category")
-    return colors
+def theme_sets_colors() -> bool:
+    """Return whether the active Altair theme sets the colors of categories."""
+    theme: Any = alt.theme.get()
+    settings = {} if theme is None else theme()
+    embedded = settings.get("usermeta", {}).get("embedOptions", {})
+    return category(settings.get("config", {})) is not None or "theme" in embedded
+
+
+def category(config: Mapping[str, Any]) -> Any:
+    """Return the colors, or the color scheme, in a config of Vega-Lite; None if it has none."""
+    return (config.get("range") or {}).get("category")
 
 
 def parse_colors(colors: object) -> list[str] | dict[str, str]:
-    """Return the option `colors` as a list, or as a mapping from values to colors."""
+    """Return the option `colors` as a list, or as a mapping from texts of values to colors."""
     values = [*colors.values()] if isinstance(colors, Mapping) else colors
     if (
         isinstance(values, list | tuple)
@@ -159,27 +174,45 @@ def parse_colors(colors: object) -> list[str] | dict[str, str]:
         and all(isinstance(color, str) and color.strip() for color in values)
     ):
         if isinstance(colors, Mapping):
-            return {str(name): color for name, color in colors.items()}
+            return dict(zip(value_texts([*colors]), values, strict=True))
         return [*values]
     problem = "expected CSS colors, or a mapping from values to CSS colors"
     hint = 'Use, for example, colors=["#d62728", "black"].'
     raise OptionValueError.compose("colors", colors, problem, hint)
 
 
+def value_texts(values: Sequence[object]) -> list[str]:
+    """Return values of a group column as charts show them."""
+    return [distinct_labels(pl.Series([value], strict=False))[0] for value in values]
+
+
 def set_colors(chart: Any, colors: list[str] | dict[str, str]) -> None:
-    """Set the colors of a chart: one color for each value, or the first color for all marks."""
+    """Set the colors of a chart: one color for each value, or the first color for all marks.
+
+    Values that are not highlighted stay gray.
+    """
     encoding = _shared(chart)
     color = encoding._get("color")
     if not isinstance(color, alt.Color):
-        first = next(iter(colors.values())) if isinstance(colors, dict) else colors[0]
+        if isinstance(colors, dict):
+            problem = "this chart has no colors by value"
+            hint = "Pass color= with a group column, or a list with one color."
+            raise OptionValueError.compose("colors", colors, problem, hint)
         condition = color._get("condition") if isinstance(color, alt.ColorDatum) else alt.Undefined
-        encoding.color = alt.ColorValue(first, condition=condition)
+        encoding.color = alt.ColorValue(colors[0], condition=condition)
         return
-    values = color._get("scale").domain
-    if isinstance(colors, dict):
-        others = [*COLORS, *COLORS][: len(values)]
-        colors = [colors.get(name, other) for name, other in zip(values, others, strict=True)]
-    color["scale"] = alt.Scale(domain=values, range=colors)
+    scale = color._get("scale")
+    values, shown = scale.domain, scale._get("range")
+    if shown is alt.Undefined or OTHER_COLOR not in shown:
+        palette = theme_colors() or COLORS
+        shown = [palette[i % len(palette)] for i in range(len(values))]
+    chosen = [i for i, shade in enumerate(shown) if shade != OTHER_COLOR]
+    for rank, i in enumerate(chosen):
+        if isinstance(colors, dict):
+            shown[i] = colors.get(values[i], shown[i])
+        else:
+            shown[i] = colors[rank % len(colors)]
+    color["scale"] = alt.Scale(domain=values, range=shown)
 
 
 def add_dashes(chart: Any) -> None:
@@ -188,6 +221,7 @@ def add_dashes(chart: Any) -> None:
     color = encoding._get("color")
     if isinstance(color, alt.Color):
         options: Any = color.to_dict(validate=False)
+        options.pop("condition", None)
         values = options.pop("scale")["domain"]
         dashes = [DASHES[i % len(DASHES)] for i in range(len(values))]
         encoding.strokeDash = alt.StrokeDash(

@@ -257,3 +257,61 @@ def test_a_line_of_equal_cost_touches_the_curve_at_its_row_of_lowest_cost(two):
             [best["tpr"].round_sig_figs(7).item()],
         )
         assert y + slope * (ring["fpr"][0] - x) == pytest.approx(ring["tpr"][0], rel=1e-6)
+
+
+def test_sums_with_panels_draw_all_layers_of_all_charts(vote):
+    models = vote.filter(pl.col("model").is_in(["decision_tree", "naive_bayes"]))
+    curves = rf.curve(models, "label", "score", by=["model", "age"])
+    tables = {
+        "curves": curves,
+        "hull": curves.roc.hull(),
+        "points": curves.roc.operating_point(),
+        "lines": curves.roc.iso_lines(costs={"fn": 5, "fp": 1}),
+        "band": rf.band(models, "label", "score", by=["model", "age"], grid=9),
+    }
+    charts = {name: table.roc.chart(facet="age") for name, table in tables.items()}
+    kinds = ("line mark", "point", "area mark")
+
+    def count(chart) -> list[int]:
+        shown = svg(chart)
+        return [shown.count(f'aria-roledescription="{kind}"') for kind in kinds]
+
+    counts = {name: count(chart) for name, chart in charts.items()}
+    # The line of chance is drawn once in each of the three panels.
+    for names in (["points", "band"], ["lines", "band"], ["hull", "points", "lines"]):
+        first, *others = (charts[name] for name in names)
+        total = [sum(values) for values in zip(*(counts[name] for name in names), strict=True)]
+        expected = [total[0] - 3 * len(others), *total[1:]]
+        chart = first
+        for other in others:
+            chart = chart + other
+        assert count(chart) == expected, names
+        if len(others) == 2:
+            assert count(first + (others[0] + others[1])) == expected
+    kept = charts["points"].transform_filter("datum.model == 'naive_bayes'")
+    assert count(charts["hull"] + kept)[1] == counts["hull"][1] + counts["points"][1] // 2
+
+
+def test_a_highlight_stays_gray_with_colors_of_the_user(vote):
+    curves = rf.curve(vote, "label", "score", by="model")
+    for colors in ([RED], {"naive_bayes": RED}):
+        chart = curves.roc.chart(highlight="naive_bayes", colors=colors)
+        assert line_colors(chart) == {RED, OTHER_COLOR}
+
+
+def test_colors_by_value_need_a_column_of_colors(vote):
+    with pytest.raises(rf.OptionValueError) as caught:
+        vote.roc.auc("label", "score", by="model").roc.chart(colors={"naive_bayes": RED})
+    assert str(caught.value) == (
+        "colors={'naive_bayes': '#d62728'}: this chart has no colors by value.\n"
+        "Pass color= with a group column, or a list with one color."
+    )
+
+
+def test_the_line_of_chance_stays_if_the_user_filters_or_facets(vote):
+    curves = rf.curve(vote, "label", "score", by="model", kind="pr")
+    kept = curves.roc.chart().transform_filter("datum.model === 'naive_bayes'")
+    assert svg(kept).count('aria-roledescription="line mark"') == 2
+    panels = curves.roc.chart().facet("model:N")
+    assert svg(panels).count('aria-roledescription="line mark"') == 12
+    assert "undefined" not in svg(panels)

@@ -6,7 +6,6 @@ positives have this prevalence, in exact fractions.
 
 from __future__ import annotations
 
-import json
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ from polars.testing import assert_frame_equal
 import rocframe as rf
 from rocframe.kinds import KINDS
 from tests import oracles
+from tests.charts.specifications import records
 from tests.strategies import COUNTS, examples, tables
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def curves(**options: object) -> pl.DataFrame:
 
 
 def records_of(chart: alt.LayerChart) -> list[dict[str, Any]]:
-    return json.loads(chart.data.values)
+    return records(chart)
 
 
 def reweighted(every: list[oracles.Case], prevalence: float) -> list[oracles.Case]:
@@ -240,7 +240,8 @@ def test_the_line_of_a_chart_is_that_of_the_table(kind):
     if kind == "precision_recall":
         area = table.roc.area()["average_precision"][0]
         assert spec.title.subtitle == f"AP {area:.3f} · prevalence 0.05"
-        assert record["level"] == pytest.approx(PI)
+        (chance,) = (one for one in records(spec) if one.get("_layer") == "chance")
+        assert chance["precision"] == pytest.approx([PI, PI])
 
 
 def test_marks_points_and_costs_are_at_the_prevalence():
@@ -253,8 +254,8 @@ def test_marks_points_and_costs_are_at_the_prevalence():
     roc = curves(kind="roc", by=None)
     plain = curves(kind="roc", by=None, prevalence=None)
     costs = {"fp": 1, "fn": 5}
-    same = plain.roc.chart(costs=costs, prevalence=PI)
-    assert records_of(roc.roc.chart(costs=costs))[1:] == records_of(same)[1:]
+    same = plain.roc.iso_lines(costs=costs, prevalence=PI).roc.chart()
+    assert records_of(roc.roc.iso_lines(costs=costs).roc.chart()) == records_of(same)
 
 
 def test_a_dashboard_starts_at_the_prevalence():

@@ -232,12 +232,12 @@ def test_invalid_options_are_explained():
 
 def test_the_chart_draws_the_line_of_each_threshold_on_request():
     costs = rf.curve(FAWCETT_3, "label", "score").roc.cost_curve(grid="vertices")
-    drawn = [one for one in records(costs.roc.chart(lines=True)) if one.get("part") == "lines"]
+    drawn = [one for one in records(costs.roc.chart(lines=True)) if one.get("_layer") == "lines"]
     assert [tuple(one["y"]) for one in drawn] == costs.select("fpr", "fnr").unique(
         maintain_order=True
     ).rows()
     assert all(one["x"] == [0, 1] for one in drawn)
-    assert not any("part" in one for one in records(costs.roc.chart()))
+    assert not any("_layer" in one for one in records(costs.roc.chart()))
 
 
 def test_the_chart_draws_one_line_per_curve_and_one_color_per_best_curve():
@@ -250,13 +250,13 @@ def test_the_chart_draws_one_line_per_curve_and_one_color_per_best_curve():
     curves = rf.curve(frame, "label", "score", by="model")
     chart = rf.cost_curve(curves).roc.chart()
     lines = records(chart)
-    assert [record["f0"] for record in lines] == ["a", "b"]
+    assert [record["model"] for record in lines] == ["a", "b"]
     common = rf.cost_curve(curves, across="model")
     sections = records(common.roc.chart())
     drawn = {point for one in sections for point in zip(one["x"], one["y"], strict=True)}
     table = dict(common.select("probability_cost", "expected_cost").iter_rows())
     assert all(table[x] == pytest.approx(y, abs=1e-6) for x, y in drawn)
-    assert {one["f0"] for one in sections} == set(common.get_column("model").drop_nulls())
+    assert {one["model"] for one in sections} == set(common.get_column("model").drop_nulls())
 
 
 def test_the_envelope_across_models_names_a_model_only_where_it_is_better_than_trivial_ones():

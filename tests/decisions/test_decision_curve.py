@@ -131,8 +131,8 @@ def test_the_chart_draws_the_net_benefits_and_those_of_treating_all():
     frame = pl.concat([PREDICTIONS.with_columns(model=pl.lit(name)) for name in "ab"])
     table = rf.curve(frame, "label", "score", by="model").roc.decision_curve()
     lines = records(table.roc.chart())
-    assert [record["f0"] for record in lines] == ["a", "b"]
-    for name, field in (("net_benefit", "y"), ("treat_all", "reference")):
+    assert [record["model"] for record in lines] == ["a", "b"]
+    for name in ("net_benefit", "treat_all"):
         values = dict(table.filter(model="a").select("probability_threshold", name).iter_rows())
-        drawn = zip(lines[0]["x"], lines[0][field], strict=True)
+        drawn = zip(lines[0]["x"], lines[0][name], strict=True)
         assert all(values[x] == pytest.approx(y, rel=1e-6, abs=1e-9) for x, y in drawn)

@@ -155,12 +155,3 @@ def test_an_option_without_a_line_raises(table, options, message):
     with pytest.raises(rf.OptionValueError) as caught:
         rf.iso_lines(table, **options)
     assert str(caught.value) == message
-
-
-def test_the_hint_for_a_chart_of_lines_names_the_chart_of_the_curves():
-    with pytest.raises(rf.BrokenCurveError) as caught:
-        rf.chart(rf.iso_lines(CURVES))
-    assert str(caught.value) == (
-        "chart: tables of iso_lines have no chart.\n"
-        "Draw the curves with the lines: curves.roc.chart(costs=…)."
-    )

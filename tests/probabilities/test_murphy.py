@@ -294,16 +294,14 @@ def test_the_chart_draws_a_column_and_the_uncertainty(grid, y):
     table = rf.curve(frame, "label", "score", by="model").roc.murphy_curve(grid=grid)
     chart = table.roc.chart(y=y)
     lines = records(chart)
-    assert [record["f0"] for record in lines] == ["a", "b"]
+    assert [record["model"] for record in lines] == ["a", "b"]
     drawn = y or "elementary_score"
-    columns = {"y": drawn} | ({} if drawn == "miscalibration" else {"reference": "uncertainty"})
-    assert ("reference" in lines[0]) == ("reference" in columns)
-    plain = table.filter(model="a").select(
-        x="probability_threshold", **{end: pl.col(name) for end, name in columns.items()}
-    )
-    points = plain.rows()
+    columns = ["probability_threshold", drawn]
+    columns += [] if drawn == "miscalibration" else ["uncertainty"]
+    assert ("uncertainty" in lines[0]) == ("uncertainty" in columns)
+    points = table.filter(model="a").select(columns).rows()
     rounded = {tuple(round(value, 6) for value in point) for point in points}
-    shown = list(zip(*(lines[0][name] for name in ("x", *columns)), strict=True))
+    shown = list(zip(*(lines[0][name] for name in columns), strict=True))
     assert {tuple(round(value, 6) for value in point) for point in shown} <= rounded
     # The line is as exact as the table: it contains both sides of all large jumps.
     assert max(lines[0]["y"]) == pytest.approx(table[drawn].max(), rel=1e-5)
