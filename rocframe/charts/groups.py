@@ -244,7 +244,7 @@ class Groups:
             legend = {**legend, "values": list(self.highlighted)}
         shown = alt.Legend(**options | legend) if has_legend else None
         # Without a title, `configure_legend(title=None)` removes the name of the column.
-        title = alt.Undefined if column.title == self.color else column.title
+        title = alt.Undefined if column.title == escape_field(self.color) else column.title
         return nominal(alt.Color, self.color, title=title, scale=scale, legend=shown)
 
     def line_color(self, drawn: Collection[str] | None = None) -> Any:

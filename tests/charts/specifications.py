@@ -67,9 +67,12 @@ def records(chart: alt.Chart) -> list[dict[str, Any]]:
 
 def layers(chart: alt.Chart) -> list[dict[str, Any]]:
     """Return the layers, with the encodings that Vega-Lite merges from the chart and the layer."""
-    read = spec(chart)
-    read = read.get("spec", read)
-    return _layers(read, {})
+    return layers_of(spec(chart))
+
+
+def layers_of(read: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the layers of a specification; see `layers`."""
+    return _layers(read.get("spec", read), {})
 
 
 def _layers(read: dict[str, Any], parent: dict[str, Any]) -> list[dict[str, Any]]:

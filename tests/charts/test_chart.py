@@ -17,7 +17,7 @@ import pytest
 
 import rocframe as rf
 from rocframe.charts.chart import ChartOptions
-from rocframe.charts.style import LIGHT
+from rocframe.charts.style import LIGHT, OTHER_COLOR
 from tests.all_cases import all_cases
 from tests.charts.specifications import (
     domain,
@@ -156,14 +156,14 @@ def test_normal_deviate_axes_are_labelled_in_percent(charts):
 
 def test_model_has_the_color_and_other_groups_have_lines(by_fold):
     chart = rf.chart(by_fold)
-    assert shared(chart, "color")["title"] == "model"
+    assert shared(chart, "color")["field"] == "model"
     assert lines(chart) == 60
     assert any(text.startswith("naive_bayes (mean AUC 0.") for text in texts(chart))
 
 
 def test_the_first_group_has_the_color_where_none_is_called_model(vote):
     table = rf.curve(vote, "label", "score", by=["age", "fold"])
-    assert shared(rf.chart(table), "color")["title"] == "age"
+    assert shared(rf.chart(table), "color")["field"] == "age"
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_the_first_group_has_the_color_where_none_is_called_model(vote):
 def test_channels_are_columns_by_name(by_fold, options, title):
     chart = rf.chart(by_fold, **options)
     color = shared(chart, "color")
-    assert (color.get("field"), color.get("title")) == (title, title)
+    assert (color.get("field"), color.get("title")) == (title, None)
     facet = spec(chart).get("facet", {})
     assert (facet.get("field"), facet.get("header", {}).get("title")) == (options.get("facet"),) * 2
 
@@ -221,8 +221,13 @@ def test_almost_equal_prevalences_share_a_line():
     rows = pl.DataFrame({"g": keys, "label": label, "score": range(len(keys))})
     table = rf.curve(rows, "label", "score", by="g")
     chart = rf.chart(table, kind="pr")
-    levels = [(line["precision"], line["prevalence"]) for line in parts(chart, "chance")]
-    assert levels == [([pytest.approx((0.4 + 0.402) / 2)] * 2, "0.4 to 0.402"), ([0.5] * 2, "0.5")]
+    (chance,) = (layer for layer in layers(chart) if "data" in layer)
+    rows = spec(chart)["datasets"][chance["data"]["name"]]
+    middle = pytest.approx((0.4 + 0.402) / 2)
+    assert [(row["recall"], row["precision"], row["prevalence"]) for row in rows] == [
+        *((recall, middle, "0.4 to 0.402") for recall in (0, 1)),
+        *((recall, 0.5, "0.5") for recall in (0, 1)),
+    ]
     assert reference_lines(chart) == 2
     assert "prevalence: 0.4 to 0.402" in svg(chart)
 
@@ -475,16 +480,16 @@ def test_up_to_twelve_values_have_distinct_colors(many):
 
 
 @pytest.mark.parametrize("options", [{}, {"color": "group"}])
-def test_more_than_twelve_values_have_one_color_and_names_in_tooltips(options):
+def test_of_more_than_twelve_values_five_have_colors_and_all_have_names_in_tooltips(options):
     names = [f"m{i:02}" for i in range(13)]
     chart = rf.chart(groups_of(names), **options)
-    assert colors(chart) == [LIGHT.colors[0]] * 13
-    assert 'stroke-width="1"' in line_marks(chart)[0]
-    note = "13 values of group have the same color; tooltips show the value"
+    assert colors(chart) == [OTHER_COLOR] * 8 + list(LIGHT.colors[:5])
+    note = "8 other values of group have the same color; tooltips show the value"
     assert note in texts(chart)
     assert chart.description.endswith(f"m09 (AUC 0.500) and 3 more. {note}.")
     assert shared(chart, "tooltip")[0] == {"field": "group", "type": "nominal"}
-    assert [record["group"] for record in records(chart)] == names
+    # Equal areas are in the order of the names; colored lines are above the gray ones.
+    assert [record["group"] for record in records(chart)] == names[5:] + names[:5]
 
 
 def test_panels_name_values_without_colors_of_their_own():
@@ -670,7 +675,7 @@ def test_a_legend_names_some_of_many_days_evenly():
     assert legend["values"] == [f"2024-01-{day:02}" for day in range(1, 32, 3)]
     assert legend["title"] == "day (11 of 31)"
     color = shared(rf.chart(days(30)), "color")
-    assert (color["title"], "values" in color["legend"]) == ("day", False)
+    assert (color["field"], "values" in color["legend"]) == ("day", False)
 
 
 def test_lines_are_thin_where_a_panel_has_many():

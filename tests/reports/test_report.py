@@ -120,7 +120,8 @@ def test_names_may_differ_by_parentheses_only(tmp_path):
     assert "Calibration chart, 2 curves" in read.calibration()[0]["description"]
     rows = LOG.with_columns(pl.lit("x").alias("a"), pl.lit("y").alias("(a)"))
     read = page(tmp_path, rows, "label", "score", by=["a", "(a)", "model"], kind="roc")
-    assert read.after("negatives", 4) == ["note", "x", "y", "a"]
+    first, *_ = read.tables()["Area under the ROC curve"]
+    assert [first[name] for name in ("a", "(a)", "model")] == ["x", "y", "b"]
 
 
 def test_a_row_with_a_count_is_counted_as_that_number_of_predictions(tmp_path):
@@ -145,9 +146,8 @@ def test_the_prevalence_is_that_of_the_weighted_rows(tmp_path):
     read = page(tmp_path, rows, "label", "score", by="model", weight="w", kind="roc")
     expected = rf.summary(rows, "label", "score", by="model", weight="w")["prevalence"]
     assert expected.to_list() == [10 / 12, 10 / 12]
-    titles = read.after("average precision", 5)
-    assert titles == ["KS", "prevalence", "positives", "negatives", "note"]
-    assert read.after("note", 6)[-1] == "0.8333"
+    metrics = read.tables()["AUC and other metrics of each group"]
+    assert [row["prevalence"] for row in metrics] == ["0.833", "0.833"]
 
 
 def test_an_infinite_score_of_a_model_does_not_affect_the_calibration_of_other_models(tmp_path):
@@ -178,5 +178,5 @@ def test_the_chance_line_of_means_is_the_share_of_positives_for_any_name(tmp_pat
     rows = pl.concat([rows, more]).rename({"segment": name})
     options = {"by": ["model", name], "over": name, "kind": "precision_recall"}
     means = page(tmp_path, rows, "label", "score", **options).curves()[0]
-    data = [layer.get("encoding", {}).get("y", {}) for layer in means["layer"]]
-    assert [axis["datum"] for axis in data if "datum" in axis] == [0.6]
+    data = [means["datasets"][layer["data"]["name"]] for layer in means["layer"] if "data" in layer]
+    assert [row["precision"] for part in data for row in part] == [0.6, 0.6]
