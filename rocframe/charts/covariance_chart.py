@@ -102,7 +102,7 @@ def _undefined_cells() -> alt.Chart:
 def _numbers() -> list[alt.Chart]:
     """Write the correlations in black or white, according to the colors of the cells."""
     numbers: Any = alt.Chart().mark_text(fontSize=11)
-    dark = {"test": f"abs(datum.correlation) > {MIN_DARK}", "value": "white"}
+    dark = {"test": f"abs(datum.correlation) > {MIN_DARK}", "value": "#f7f7f7"}
     undefined: Any = numbers.transform_filter("!isValid(datum.correlation)")
     numbers = numbers.transform_filter("isValid(datum.correlation)")
     return [

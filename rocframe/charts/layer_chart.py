@@ -40,8 +40,11 @@ class Colored(alt.TopLevelMixin):
     ) -> dict[str, Any]:
         """Return the specification of the chart."""
         context = dict(context or {})
-        is_inside = context.get(FALLBACK, False)
-        is_set = is_inside or _has_colors(self) or theme_sets_colors()
+        chart: Any = self
+        own = chart._get("config")
+        given = own.to_dict(validate=False) if isinstance(own, alt.Config) else {}
+        colors = category(given)
+        is_set = context.get(FALLBACK, False) or (colors is None and theme_sets_colors())
         whole = context.get("top_level", True)
         spec = super().to_dict(*args, context=context | {FALLBACK: is_set or whole}, **kwargs)
         if is_set or kwargs.get("format") == "vega":
@@ -49,9 +52,10 @@ class Colored(alt.TopLevelMixin):
         if whole:
             config = spec.setdefault("config", {})
             config["range"] = {"category": list(COLORS)} | config.get("range", {})
+            first = {"color": colors[0] if isinstance(colors, list) else COLORS[0]}
             for name in ("mark", "rule"):  # by default, Vega-Lite draws rules in black
-                config[name] = {"color": COLORS[0]} | config.get(name, {})
-        else:
+                config[name] = config.get(name, {}) | first | given.get(name, {})
+        elif colors is None:
             _add_colors(spec)
         return spec
 
@@ -136,11 +140,6 @@ def _concatenated(kind: type[Any], chart: Any, part: str) -> Any:
     for name, value in chart._kwds.items():
         setattr(result, name, value)
     return result
-
-
-def _has_colors(chart: Any) -> bool:
-    config = chart._get("config")
-    return isinstance(config, alt.Config) and category(config.to_dict(validate=False)) is not None
 
 
 def _add_colors(spec: dict[str, Any], inherited: bool = False) -> None:

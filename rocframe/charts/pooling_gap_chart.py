@@ -71,7 +71,10 @@ def pooling_chart(
     return plot.layered(
         [
             *(_gap_part(plot, name) for name in GAP_PARTS),
-            *(end.encode(color=alt.value(REFERENCE_COLOR)) for end in ends),
+            *(
+                end.encode(color=alt.value(REFERENCE_COLOR), strokeDash=alt.value([1, 0]))
+                for end in ends
+            ),
         ],
         title=title_with_counts("Pooling gap", table),
         subtitle="AUC of all rows minus mean AUC of the folds",

@@ -109,6 +109,7 @@ def test_fields_are_columns_of_the_table_and_the_colors_can_be_replaced():
     assert svg(chart).count('stroke="#ff0000"') == 0
     assert svg(chart.encode(color=red)).count('stroke="#ff0000"') >= 1
     combined = rf.combine(DECISIONS.filter(g="u"), "label", ["a", "b"])
-    assert set(records(combined.roc.chart())[0]) == {*combined.columns, "models", "x", "y"}
+    known = {*combined.columns, "model_a · model_b", "x", "y"}
+    assert set(records(combined.roc.chart())[0]) == known
     both = alt.Color("operator:N", scale=alt.Scale(range=["#ff0000", "#00ff00"]))
     assert svg(combined.roc.chart().encode(color=both)).count('fill="#00ff00"') >= 3

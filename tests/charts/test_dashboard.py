@@ -360,7 +360,7 @@ def test_one_segment_is_shown_at_a_time(vote):
     curves = rf.curve(segments(vote), "label", "score", by=["model", "segment"])
     spec = strict(rf.dashboard(curves))
     part = first_panel_and_numbers(spec)
-    one = param(part, "rf_segment_f1")
+    one = param(part, "rf_segment_group_1")
     assert (one["value"], one["bind"]["options"]) == ("east", ["east", "north", "south", "west"])
     for segment in ("east", "west"):
         one["value"] = segment

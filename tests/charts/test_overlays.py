@@ -21,6 +21,7 @@ from tests.charts.specifications import (
     parts,
     records,
     reference_lines,
+    spec,
     svg,
     texts,
 )
@@ -101,9 +102,10 @@ def test_nearly_equal_lines_of_a_lift_chart_are_drawn_once():
         for name, n in (("a", 355), ("b", 357))
     )
     chart = rf.curve(rows, "label", "score", by="model").roc.chart(kind="lift_chart")
-    (chance,), (perfect,) = parts(chart, "chance"), parts(chart, "perfect scores")
-    assert (chance["x"], chance["y"]) == ([0, 1], [0, 356])
-    assert (perfect["x"], perfect["y"]) == ([0, 0.356, 1], [0, 356, 356])
+    data = [spec(chart)["datasets"][one["data"]["name"]] for one in layers(chart) if "data" in one]
+    chance, perfect = ([(row["alert_rate"], row["tp"]) for row in rows] for rows in data)
+    assert chance == [(0, 0), (1, 356)]
+    assert perfect == [(0, 0), (0.356, 356), (1, 356)]
 
 
 def test_the_specification_of_a_chart_with_all_options_is_unchanged(table, assert_golden):

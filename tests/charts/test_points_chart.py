@@ -44,7 +44,7 @@ def test_vertices_of_a_common_hull_are_connected_and_have_the_color_of_their_cur
     vertices = rf.hull(CURVES, across="model")
     chart = vertices.roc.chart()
     assert [record["x"] for record in records(chart)] == pytest.approx(vertices["fpr"].to_list())
-    assert spec(chart)["encoding"]["color"]["title"] == "model"
+    assert spec(chart)["encoding"]["color"]["field"] == "model"
     assert marks(chart) == ["line", "line", "point", "point"]  # with the trivial classifiers
     # One line joins the vertices of all models; the other line is the line of chance.
     assert svg(chart).count('aria-roledescription="line mark"') == 2

@@ -18,7 +18,7 @@ from polars.testing import assert_frame_equal
 import rocframe as rf
 from rocframe.kinds import KINDS
 from tests import oracles
-from tests.charts.specifications import records
+from tests.charts.specifications import layers, records
 from tests.strategies import COUNTS, examples, tables
 
 if TYPE_CHECKING:
@@ -240,8 +240,9 @@ def test_the_line_of_a_chart_is_that_of_the_table(kind):
     if kind == "precision_recall":
         area = table.roc.area()["average_precision"][0]
         assert spec.title.subtitle == f"AP {area:.3f} · prevalence 0.05"
-        (chance,) = (one for one in records(spec) if one.get("_layer") == "chance")
-        assert chance["precision"] == pytest.approx([PI, PI])
+        (chance,) = (one for one in layers(spec) if "data" in one)
+        rows = spec.to_dict()["datasets"][chance["data"]["name"]]
+        assert [row["precision"] for row in rows] == pytest.approx([PI, PI])
 
 
 def test_marks_points_and_costs_are_at_the_prevalence():
