@@ -32,7 +32,7 @@ from rocframe.charts.curve_layers import (
     line_layer,
 )
 from rocframe.charts.groups import (
-    CURVE,
+    GROUP_INDEX,
     area_captions,
     free_name,
     metric_channels,
@@ -74,7 +74,7 @@ AXIS_STEPS = 400  # number of interpolated points along a logarithmic or normal-
 BARS = 20  # number of bars of a curve with limits along both axes
 METRIC, MEAN = "metric", "mean"
 LIMIT_FIELDS = ("x_low", "x_high", "y_low", "y_high")
-BAR, BETWEEN = "_bar", "between"
+BAR, INTERPOLATED = "_bar", "between"
 REFERENCE_FIELD = "reference"  # the field of a dashed line of each curve, such as treating all
 
 
@@ -180,7 +180,7 @@ def plot_with_limits(
     needed = needed_points(plane, points, starts, both=len(averaged) == 2)
     drawn = {fields.get(name, name): values for name, values in points.items()}
     records: list[dict[str, Any]] = [
-        {CURVE: i}
+        {GROUP_INDEX: i}
         | {
             name: json_numbers(
                 values[start:end][needed[start:end]].tolist(), digits=digits_of(name)
@@ -297,7 +297,7 @@ def _interpolate_lines(
     at = np.repeat(rows, n_points) + step / np.repeat(n_points, n_points)
     dense = {name: np.interp(at, rows, values) for name, values in points.items()}
     between = at % 1 > 0
-    dense[BETWEEN] = between.astype(np.float64)
+    dense[INTERPOLATED] = between.astype(np.float64)
     if THRESHOLD in points:
         dense[THRESHOLD] = np.where(between, nan, points[THRESHOLD][at.astype(np.int64)])
     inside = np.ones(len(at), bool)
@@ -334,7 +334,7 @@ def needed_points(
             continue
         positions = plane.x.position(points[across]), plane.y.position(points[up])
         needed |= corner_points(*positions, starts, TOLERANCE)
-    between = points.pop(BETWEEN, None)
+    between = points.pop(INTERPOLATED, None)
     bars = np.zeros(len(needed)) if between is None else 0 - between
     for start, end in pairwise(starts):
         rows = start + np.flatnonzero(bars[start:end] == 0)

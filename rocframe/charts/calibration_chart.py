@@ -21,7 +21,7 @@ from rocframe.charts.axes import calibration_plane, zoom_plane
 from rocframe.charts.curve_chart import curves_of
 from rocframe.charts.curve_data import LAYER
 from rocframe.charts.curve_layers import NO_TOOLTIP, CurvePlot, chance_layers, chance_text
-from rocframe.charts.groups import CURVE, read_groups
+from rocframe.charts.groups import GROUP_INDEX, read_groups
 from rocframe.charts.labels import COUNT_FORMAT, RATE_FORMAT, finite, json_numbers, tooltip
 from rocframe.charts.match_rows import match_rows
 from rocframe.charts.style import BACKGROUND, BAND_OPACITY, REFERENCE_COLOR, with_key
@@ -30,7 +30,7 @@ from rocframe.curves.table import check_ends, curve_layout
 from rocframe.errors import OptionValueError
 from rocframe.frames import check_keys, column, number_keys
 from rocframe.schemas.columns import THRESHOLD
-from rocframe.schemas.curves import CURVE as CURVE_TABLE
+from rocframe.schemas.curves import CURVE
 from rocframe.schemas.recognition import table_of
 from rocframe.text import format_count
 
@@ -47,18 +47,18 @@ if TYPE_CHECKING:
 BIN_METHOD = "method"
 # The columns of the table in the data of the chart. Only tables that were computed with
 # `consistency=True` have the last two columns.
-LIMIT_COLUMNS, CONSISTENCY = ("lower", "upper"), ("consistency_lower", "consistency_upper")
-POINT_COLUMNS = ("score_mean", "event_rate", *LIMIT_COLUMNS, "score_min", "score_max", "n")
+EVENT_RATE_LIMITS, CONSISTENCY = ("lower", "upper"), ("consistency_lower", "consistency_upper")
+EVENT_RATE_COLUMNS = ("score_mean", "event_rate", *EVENT_RATE_LIMITS, "score_min", "score_max", "n")
 CONSISTENCY_TEXT = "limits for calibrated scores"
 # The values of the field LAYER of a record: a bin, a level of an isotonic regression, a point of a
 # smooth curve, an end of a level, a bar of one score, and a bar of a range of scores.
 BIN, LEVEL, SMOOTH, LEVEL_END = "bin", "level", "smooth", "level end"
 THIN_BAR, WIDE_BAR = "thin bar", "wide bar"
 POINT_PARTS = {"isotonic": LEVEL, "loess": SMOOTH, "kernel": SMOOTH}  # by method; else bins
-SEGMENT = "_segment"  # the number of gaps before a point of a smooth curve
+LINE_SEGMENT = "_segment"  # the number of gaps before a point of a smooth curve
 HIDDEN = "_hidden"  # marks the records with a rate that has no position on the axes
-CLASS, BASE, END = "_class", "_base", "_end"  # fields of bars
-POSITIVES, NEGATIVES = "positives", "negatives"
+CLASS_FIELD, BASE, END = "_class", "_base", "_end"  # fields of bars
+POSITIVE_SIDE, NEGATIVE_SIDE = "positives", "negatives"
 BARS_TEXT = "Bars: scores of positives above, of negatives below"
 SCORE_CURVES_HINT = (
     "Pass the curves of the same predictions, for example scores=rf.curve(predictions, label, "
@@ -78,9 +78,9 @@ def calibration_chart(
     """Draw event rates against scores, and the distribution of the scores of both classes."""
     table = table.sort(*map(column, layout.by), "bin", maintain_order=True)
     keys, number = number_keys(table, layout.by)
-    taken = (*POINT_COLUMNS, *CONSISTENCY)
+    taken = (*EVENT_RATE_COLUMNS, *CONSISTENCY)
     groups = read_groups(keys, layout.by, table.columns, options, taken)
-    curves: list[dict[str, Any]] = [{CURVE: i} for i in range(keys.height)]
+    curves: list[dict[str, Any]] = [{GROUP_INDEX: i} for i in range(keys.height)]
     groups.name(curves)
     points = point_records(table, number)
     bars = (
@@ -104,7 +104,7 @@ def calibration_chart(
     has_consistency = any(point.get(CONSISTENCY[0]) is not None for point in points)
     has_limits = any(point["lower"] is not None for point in points)
     interval = interval_caption(table) if has_limits else ""
-    is_drawn = {record[CURVE] for record in points}
+    is_drawn = {record[GROUP_INDEX] for record in points}
     undrawn = [name for i, name in enumerate(groups.names(len(curves))) if i not in is_drawn]
     undrawn += hidden
     return plot.with_titles(
@@ -133,7 +133,7 @@ def _full_plane(
     ends = {WIDE_BAR: ("score_min", "score_max"), LEVEL: (*names, "score_min", "score_max")}
     ends[THIN_BAR] = names[:1]
     values = [one[name] for one in [*points, *bars] for name in ends.get(one[LAYER], names)]
-    limits = [one.get(name) for one in points for name in (*LIMIT_COLUMNS, *CONSISTENCY)]
+    limits = [one.get(name) for one in points for name in (*EVENT_RATE_LIMITS, *CONSISTENCY)]
     if options.scale in {"log", "logit"}:
         lowest = min((value for value in values if value > 0), default=0) / LIMIT_RATIO
         limits = [value for value in finite(limits) if value >= lowest]
@@ -172,18 +172,18 @@ def point_records(table: pl.DataFrame, curve: NDArray[np.int64]) -> list[dict[st
     """
     known = pl.col("event_rate").is_not_null() & pl.col("score_mean").is_not_null()
     has_method = BIN_METHOD in table.columns
-    names = [name for name in (*POINT_COLUMNS, *CONSISTENCY) if name in table.columns]
+    names = [name for name in (*EVENT_RATE_COLUMNS, *CONSISTENCY) if name in table.columns]
     rows = table.select(
-        pl.Series(CURVE, curve),
+        pl.Series(GROUP_INDEX, curve),
         (pl.col(BIN_METHOD) if has_method else pl.lit(None)).alias(BIN_METHOD),
-        (~known).cum_sum().alias(SEGMENT),
+        (~known).cum_sum().alias(LINE_SEGMENT),
         *names,
     ).filter(pl.col("event_rate").is_not_null() & pl.col("score_mean").is_not_null())
     records = []
     for row in rows.to_dicts():
         part = POINT_PARTS.get(row.pop(BIN_METHOD), BIN)
         if part != SMOOTH:
-            row.pop(SEGMENT)
+            row.pop(LINE_SEGMENT)
         records.append(dict(zip(row, json_numbers(row.values()), strict=True)) | {LAYER: part})
     return records
 
@@ -192,7 +192,7 @@ def level_ends(points: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return a record for each end of a level of an isotonic regression: the points of its line."""
     return [
         {
-            CURVE: one[CURVE],
+            GROUP_INDEX: one[GROUP_INDEX],
             LAYER: LEVEL_END,
             "score_mean": one[end],
             "event_rate": one["event_rate"],
@@ -206,10 +206,13 @@ def level_ends(points: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 def _bars_of_bins(points: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return a bar for the positives and one for the negatives of each bin, at its mean score."""
     return [
-        _bar(one[CURVE], side, (one["score_mean"],) * 2, one["n"] * share)
+        _bar(one[GROUP_INDEX], side, (one["score_mean"],) * 2, one["n"] * share)
         for one in points
         if one[LAYER] != SMOOTH
-        for side, share in ((POSITIVES, one["event_rate"]), (NEGATIVES, 1 - one["event_rate"]))
+        for side, share in (
+            (POSITIVE_SIDE, one["event_rate"]),
+            (NEGATIVE_SIDE, 1 - one["event_rate"]),
+        )
     ]
 
 
@@ -220,7 +223,7 @@ def _bars_of_curves(scores: object, keys: pl.DataFrame, by: Sequence[str]) -> li
     distinct score, or for each of 20 bins if a curve has more than MAX_THIN_BARS distinct scores.
     """
     layout = table_of(scores.columns) if isinstance(scores, pl.DataFrame) else None
-    if not isinstance(scores, pl.DataFrame) or layout is None or layout.type is not CURVE_TABLE:
+    if not isinstance(scores, pl.DataFrame) or layout is None or layout.type is not CURVE:
         raise OptionValueError.compose(
             "scores", scores, "expected a curve table", SCORE_CURVES_HINT
         )
@@ -244,7 +247,7 @@ def _bars_of_curves(scores: object, keys: pl.DataFrame, by: Sequence[str]) -> li
             counts = [np.diff(count).tolist() for count in (tp, fp)]
         bars += [
             _bar(target, side, ends, count)
-            for side, values in zip((POSITIVES, NEGATIVES), counts, strict=True)
+            for side, values in zip((POSITIVE_SIDE, NEGATIVE_SIDE), counts, strict=True)
             for *ends, count in zip(left, right, values, strict=True)
         ]
     return bars
@@ -253,7 +256,7 @@ def _bars_of_curves(scores: object, keys: pl.DataFrame, by: Sequence[str]) -> li
 def _bar(curve: int, side: str, ends: Sequence[float], count: float) -> dict[str, Any]:
     """Return the record of a bar of `count` rows whose scores are between `ends`."""
     low, high, n = json_numbers([*ends, count])
-    bar = {CURVE: curve, CLASS: side, "n": n}
+    bar = {GROUP_INDEX: curve, CLASS_FIELD: side, "n": n}
     if low == high:
         return bar | {LAYER: THIN_BAR, "score_mean": low}
     return bar | {LAYER: WIDE_BAR, "score_min": low, "score_max": high}
@@ -295,13 +298,13 @@ def _place_bars(bars: Sequence[dict[str, Any]], lanes: Sequence[int], n_lanes: i
     """
     longest: dict[Any, float] = {}
     for bar in bars:
-        key = bar[CURVE], bar[CLASS]
+        key = bar[GROUP_INDEX], bar[CLASS_FIELD]
         longest[key] = max(longest.get(key, 0), bar["n"])
     for bar in bars:
-        lane = lanes[bar[CURVE]]
-        lane = n_lanes - 1 - lane if bar[CLASS] == POSITIVES else lane
+        lane = lanes[bar[GROUP_INDEX]]
+        lane = n_lanes - 1 - lane if bar[CLASS_FIELD] == POSITIVE_SIDE else lane
         base = (lane + GAP / 2) / n_lanes
-        end = base + bar["n"] / longest[bar[CURVE], bar[CLASS]] * (1 - GAP) / n_lanes
+        end = base + bar["n"] / longest[bar[GROUP_INDEX], bar[CLASS_FIELD]] * (1 - GAP) / n_lanes
         bar[BASE], bar[END] = json_numbers([base, end])
 
 
@@ -313,21 +316,21 @@ def _calibration_layers(plot: CurvePlot, interval: str, n_curves: int) -> LayerC
     """
     layers = [
         *_consistency_layers(plot, n_curves),
-        *_limit_layers(plot, interval, n_curves),
+        *_event_rate_limit_layers(plot, interval, n_curves),
         *chance_layers(plot.plane),
         *_line_layers(plot),
-        *_point_layers(plot),
+        *_event_rate_layers(plot),
         *_bar_layers(plot),
     ]
     for layer in layers:
         if plot.plane.zoomed:
             layer.mark.clip = True
-    fields = [*LIMIT_COLUMNS, *(CONSISTENCY if _has_consistency(plot) else ())]
+    fields = [*EVENT_RATE_LIMITS, *(CONSISTENCY if _has_consistency(plot) else ())]
     fields += ["score_min", "score_max"] if _has(plot, WIDE_BAR) else []
     # The square of the curves has the same size with and without bars.
     side = plot.groups.side
     height = round(side * (1 + 2 * BAR_MARGIN)) if plot.plane.y.padding else side
-    tooltips = _tooltips(plot, POINT_COLUMNS)
+    tooltips = _tooltips(plot, EVENT_RATE_COLUMNS)
     return plot.layered(layers, tooltips, deviates=fields, height=height)
 
 
@@ -388,7 +391,7 @@ def _vertical(plot: CurvePlot, low: str, high: str | None = None) -> dict[str, A
 
 def _details(plot: CurvePlot) -> dict[str, Any]:
     """Return the channel that separates lines: groups, and segments of smooth curves."""
-    return {"detail": [*plot.groups.details(), alt.Detail(f"{SEGMENT}:N")]}
+    return {"detail": [*plot.groups.details(), alt.Detail(f"{LINE_SEGMENT}:N")]}
 
 
 def _consistency_layers(plot: CurvePlot, n_curves: int) -> list[alt.Chart]:
@@ -412,14 +415,14 @@ def _consistency_layers(plot: CurvePlot, n_curves: int) -> list[alt.Chart]:
     return layers
 
 
-def _limit_layers(plot: CurvePlot, interval: str, n_curves: int) -> list[alt.Chart]:
+def _event_rate_limit_layers(plot: CurvePlot, interval: str, n_curves: int) -> list[alt.Chart]:
     """Draw the confidence limits: bars for bins, and bands for other points."""
     layers: list[alt.Chart] = []
     if not interval:
         return layers
     several = n_curves > 1
     if _has(plot, SMOOTH, LEVEL):
-        limited = _limited(plot, _part(SMOOTH, LEVEL), LIMIT_COLUMNS)
+        limited = _limited(plot, _part(SMOOTH, LEVEL), EVENT_RATE_LIMITS)
         opacity = min(LIGHT_OPACITY, PANEL_OPACITY / n_curves) if several else BAND_OPACITY
         band = limited.mark_area(opacity=opacity)
         layers.append(with_key(band, interval, "limits" if several else "band"))
@@ -427,10 +430,10 @@ def _limit_layers(plot: CurvePlot, interval: str, n_curves: int) -> list[alt.Cha
             layers.append(limited.mark_area(filled=False, strokeWidth=1, opacity=0.8))
         layers = [layer.encode(**_details(plot)) for layer in layers]
     if _has(plot, BIN):
-        limited = _limited(plot, _part(BIN), LIMIT_COLUMNS)
+        limited = _limited(plot, _part(BIN), EVENT_RATE_LIMITS)
         bars = limited.mark_rule(opacity=BAR_OPACITY, strokeWidth=BAR_WIDTH)
         layers.append(with_key(bars, interval, "bar", BAR_WIDTH))
-    return [layer.encode(**_vertical(plot, *LIMIT_COLUMNS)) for layer in layers]
+    return [layer.encode(**_vertical(plot, *EVENT_RATE_LIMITS)) for layer in layers]
 
 
 def _line_layers(plot: CurvePlot) -> list[alt.Chart]:
@@ -449,7 +452,7 @@ def _line_layers(plot: CurvePlot) -> list[alt.Chart]:
     ]
 
 
-def _point_layers(plot: CurvePlot) -> list[alt.Chart]:
+def _event_rate_layers(plot: CurvePlot) -> list[alt.Chart]:
     """Draw the points of bins, and invisible points with tooltips on other lines."""
     layers: list[alt.Chart] = []
     if _has(plot, BIN):
@@ -460,7 +463,7 @@ def _point_layers(plot: CurvePlot) -> list[alt.Chart]:
             points = _positioned(plot, part).mark_point(filled=True, size=80, opacity=0)
             points = points.encode(color=alt.value("transparent"))
             if part == SMOOTH:
-                points = points.encode(tooltip=_tooltips(plot, POINT_COLUMNS[:4]))
+                points = points.encode(tooltip=_tooltips(plot, EVENT_RATE_COLUMNS[:4]))
             layers.append(points)
     return layers
 
@@ -468,13 +471,13 @@ def _point_layers(plot: CurvePlot) -> list[alt.Chart]:
 def _bar_position(plot: CurvePlot, field: str) -> Any:
     """Return the vertical position of an end of a bar; positives are above the curves."""
     offset = f"(1 - datum.{field}) * {plot.plane.y.padding:.7g}"
-    top = f"datum.{CLASS} === '{POSITIVES}'"
+    top = f"datum.{CLASS_FIELD} === '{POSITIVE_SIDE}'"
     return alt.value({"expr": f"{top} ? {offset} : item.mark.group.height - {offset}"})
 
 
 def _bar_layers(plot: CurvePlot) -> list[alt.Chart]:
     """Draw the bars of the scores of positives above, and of negatives below the curves."""
-    groups, layers = [*plot.groups.tooltips(), tooltip(CLASS, "class")], []
+    groups, layers = [*plot.groups.tooltips(), tooltip(CLASS_FIELD, "class")], []
     count = tooltip("n", number=COUNT_FORMAT)
     for part, names in ((WIDE_BAR, ("score_min", "score_max")), (THIN_BAR, ("score_mean",))):
         if not _has(plot, part):

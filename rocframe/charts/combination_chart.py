@@ -91,7 +91,7 @@ def combination_chart(
     # similar rates would overlap.
     is_above = {"a": "datum.tpr_a >= datum.tpr_b", "b": "datum.tpr_b > datum.tpr_a"}
     texts_beside = [
-        _text_layer(
+        _name_layer(
             *(f"{name}_{side}" for name in ("fpr", "tpr", "model")),
             above=f"({above})",
             left=f"({above} && datum.fpr_{side} > {MIN_LEFT})",
@@ -102,7 +102,7 @@ def combination_chart(
     layers = [
         _range_layer(),
         *chance_layers(plot.plane),
-        *_point_layers(plot, points),
+        *_decision_layers(plot, points),
         *texts_beside,
     ]
     pairs_text = format_count(table.select(*map(column, by[:-1])).n_unique(), "pair")
@@ -142,8 +142,8 @@ def chain_chart(
     layers = [
         path.encode(tooltip=NO_TOOLTIP),
         *chance_layers(plot.plane),
-        *_point_layers(plot, points),
-        _text_layer("fpr", "tpr", "stage"),
+        *_decision_layers(plot, points),
+        _name_layer("fpr", "tpr", "stage"),
     ]
     joined = " and ".join(
         operator.upper() for operator in table.get_column("operator").unique().sort().to_list()
@@ -194,7 +194,7 @@ def _range_layer() -> alt.Chart:
     return layer
 
 
-def _point_layers(
+def _decision_layers(
     plot: CurvePlot, points: Sequence[tuple[str, str, tuple[str, ...]]]
 ) -> list[alt.Chart]:
     """Draw points; each has its type, the suffix of its rates, and more columns for tooltips.
@@ -236,7 +236,7 @@ def _position(x: str, y: str) -> dict[str, Any]:
     }
 
 
-def _text_layer(
+def _name_layer(
     x: str, y: str, text: str, *, above: str = "true", left: str = "true", **channels: Any
 ) -> alt.Chart:
     """Write a column beside points; `above` and `left` are Vega expressions of the side."""

@@ -42,7 +42,7 @@ from rocframe.charts.curve_layers import (
     row_tooltips,
 )
 from rocframe.charts.groups import (
-    CURVE,
+    GROUP_INDEX,
     JOINT,
     MAX_AREAS_IN_PANEL,
     area_captions,
@@ -106,7 +106,7 @@ def curve_chart(
     # The area between given thresholds is unknown, and not shown.
     shown = None if curves.has_gaps.any() else areas
     if groups.one_color is not None:
-        groups = groups.with_highlight(_largest_areas(groups.columns[groups.one_color], areas))
+        groups = groups.with_highlight(_best_values(groups.columns[groups.one_color], areas))
     limits = read_area_limits(options.areas, curves.keys, groups.captioned_column, areas, kind)
     groups = replace(
         groups, captions=area_captions(groups.captioned_column, shown, kind, limits.texts)
@@ -130,7 +130,7 @@ def curve_chart(
     for record in records:
         record.pop(PREVALENCE)
         if shown is not None:
-            record[area_name(kind)] = json_number(areas[record[CURVE]])
+            record[area_name(kind)] = json_number(areas[record[GROUP_INDEX]])
             tooltips = [tooltip(area_name(kind), number=RATE_FORMAT)]
     fields = point_fields(plane)
     if any(BOX in record for record in overlays):
@@ -174,7 +174,7 @@ AREA_CORNERS = {"precision_recall": "lower left", "det": "upper right", "lift": 
 PANEL_AREA = "panel area"
 
 
-def _largest_areas(column: GroupColumn, areas: Sequence[float]) -> list[str]:
+def _best_values(column: GroupColumn, areas: Sequence[float]) -> list[str]:
     """Return the values of a column with the largest mean areas, in this order."""
     known: dict[str, list[float]] = {}
     for value, area in zip(column.texts, areas, strict=True):
@@ -198,7 +198,7 @@ def _panel_areas(
         return []
     cells = []
     for (name, value), part in by_cell.items():
-        text = area_text([areas[record[CURVE]] for record in part], plane.kind)
+        text = area_text([areas[record[GROUP_INDEX]] for record in part], plane.kind)
         nothing: dict[str, Any] = {field: [None] for field in point_fields(plane)}
         line = {LAYER: PANEL_AREA, "_text": text, "_line": n_lines[name]}
         n_lines[name] -= 1
@@ -259,7 +259,7 @@ def _notes(
     for panel_records in by_panel.values():
         if any(record[plane.x.name] for record in panel_records):
             continue
-        known = [areas[record[CURVE]] for record in panel_records]
+        known = [areas[record[GROUP_INDEX]] for record in panel_records]
         text = area_text(known, plane.kind) if all(map(isnan, known)) else OUTSIDE
         if panel is not None or text == OUTSIDE:
             nothing: dict[str, Any] = {name: [None] for name in point_fields(plane)}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from rocframe.charts.axes import FREE, axis_rates, axis_values
-from rocframe.charts.groups import CURVE
+from rocframe.charts.groups import GROUP_INDEX
 from rocframe.charts.labels import digits_of, json_numbers
 from rocframe.curves.display import CurveCounts, DisplayAxes
 from rocframe.curves.thinning import (
@@ -197,7 +197,7 @@ def records_of(lines: Lines, curves: Curves, plane: Plane) -> list[dict[str, Any
     prevalence = json_numbers(axis_values(points, plane.kind, "prevalence").tolist())
     return [
         {
-            CURVE: curve,
+            GROUP_INDEX: curve,
             POSITIVES: pos[curve],
             NEGATIVES: neg[curve],
             PREVALENCE: prevalence[start] if end > start else None,
@@ -383,7 +383,7 @@ class OverlayInput:
         """Return a record for each line of the overlay `part`, simplified like the curves."""
         plane = self.plane
         return [
-            {name: record[name] for name in (CURVE, *point_fields(plane))} | {LAYER: part}
+            {name: record[name] for name in (GROUP_INDEX, *point_fields(plane))} | {LAYER: part}
             for record in records_of(simplified_lines(plane, points), self.curves, plane)
             if record[plane.x.name]
         ]
@@ -394,7 +394,7 @@ class OverlayInput:
         The record contains the numbers of positives and negatives for tooltips.
         """
         return {
-            CURVE: curve,
+            GROUP_INDEX: curve,
             LAYER: part,
             POSITIVES: self.line_points.pos[curve].item(),
             NEGATIVES: self.line_points.neg[curve].item(),

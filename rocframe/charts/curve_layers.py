@@ -9,7 +9,7 @@ import altair as alt
 
 from rocframe.charts.axes import CALIBRATION_PLANE, FREE
 from rocframe.charts.curve_data import LAYER, NEGATIVES, POSITIVES, row_field
-from rocframe.charts.groups import CURVE
+from rocframe.charts.groups import GROUP_INDEX
 from rocframe.charts.labels import (
     COUNT_FORMAT,
     MAX_IN_SUBTITLE,
@@ -323,7 +323,7 @@ def chance_records(plane: Plane, records: list[dict[str, Any]], panel: str | Non
             at = sorted({*across, corner})
             up = [level * min(1, one / share) for one in at]
             lines.append(group | {x: at, y: up, LAYER: PERFECT_SCORES})
-    return [line | {CURVE: None, "_line": i} for i, line in enumerate(lines)]
+    return [line | {GROUP_INDEX: None, "_line": i} for i, line in enumerate(lines)]
 
 
 def chance_layers(

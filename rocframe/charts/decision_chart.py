@@ -37,7 +37,7 @@ from rocframe.charts.dot_plot import (
     row_records,
     span,
 )
-from rocframe.charts.groups import CURVE, GroupColumn, free_name, nominal
+from rocframe.charts.groups import GROUP_INDEX, GroupColumn, free_name, nominal
 from rocframe.charts.labels import (
     RATE_FORMAT,
     distinct_labels,
@@ -140,8 +140,8 @@ def _threshold_lines(
     """Return a record for the line of each threshold, from (0, fpr) to (1, fnr).
 
     `by` are the group columns of the drawn lines, which can be sections of a cost curve. `groups`
-    are the group columns of whole cost curves. The field CURVE of a record is the index of its
-    drawn line in `plot`.
+    are the group columns of whole cost curves. The field GROUP_INDEX of a record is the index of
+    its drawn line in `plot`.
     """
     curve, group = (
         pl.Series(name, number_keys(ordered, names)[1])
@@ -154,7 +154,7 @@ def _threshold_lines(
     numbers, *ends = (rates.get_column(name).to_list() for name in ("curve", "fpr", "fnr"))
     for line, (number, fpr, fnr) in enumerate(zip(numbers, *ends, strict=True)):
         points = {plot.plane.x.name: [0, 1], plot.plane.y.name: json_numbers([fpr, fnr])}
-        records.append({CURVE: number, LAYER: LINES, "_line": line} | points)
+        records.append({GROUP_INDEX: number, LAYER: LINES, "_line": line} | points)
     plot.groups.name(records)
     return records
 

@@ -42,7 +42,7 @@ LEGEND_CHANNELS = (
     *(alt.Color, alt.Opacity, alt.Shape),
     *(alt.StrokeDash, alt.StrokeOpacity, alt.StrokeWidth),
 )
-CURVE = "_curve"  # the index of the group of a record; not written
+GROUP_INDEX = "_curve"  # the index of the group of a record; not written
 JOINT = " · "  # separates the parts of a name
 ALL_ROWS = "all rows"  # the name of the only group of a table without group columns
 CHART_SIDE, PANEL_SIDE, PANELS_PER_ROW = 380, 240, 3  # the sides in pixels
@@ -184,11 +184,11 @@ class Groups:
         return names if texts else [ALL_ROWS] * n_records
 
     def name(self, records: Sequence[dict[str, Any]]) -> None:
-        """Add the values of the group columns to records; the field CURVE is the group index."""
+        """Add the values of the group columns to records with the field GROUP_INDEX."""
         for name, column in self.columns.items():
             texts = column.texts
             for record in records:
-                record[name] = texts[record[CURVE]]
+                record[name] = texts[record[GROUP_INDEX]]
 
     def max_curves(self, records: Sequence[Mapping[str, Any]], *fields: str | None) -> int:
         """Return the maximum number of records that have the same values in all `fields`."""

@@ -17,7 +17,7 @@ from rocframe.charts.curve_layers import (
     line_layer,
     overlay,
 )
-from rocframe.charts.groups import CURVE, read_groups
+from rocframe.charts.groups import GROUP_INDEX, read_groups
 from rocframe.charts.labels import RATE_FORMAT, json_numbers, json_values, number_text, tooltip
 from rocframe.charts.style import BACKGROUND
 from rocframe.rates import CONFUSION
@@ -61,10 +61,10 @@ def iso_line_chart(
     for i, (point, slope) in enumerate(zip(zip(x, y, strict=True), slopes, strict=True)):
         across, up = _line(plane, [float(value) for value in point], slope)
         row = {name: column[i] for name, column in values.items()}
-        lines.append({CURVE: i, kind.x: json_numbers(across), kind.y: json_numbers(up)})
+        lines.append({GROUP_INDEX: i, kind.x: json_numbers(across), kind.y: json_numbers(up)})
         if plane.contains(*point):
             place = {kind.x: json_numbers([point[0]]), kind.y: json_numbers([point[1]])}
-            rings.append({CURVE: i, LAYER: RING} | row | place)
+            rings.append({GROUP_INDEX: i, LAYER: RING} | row | place)
     fields = (kind.x, kind.y)
     groups.name([*lines, *rings])
     plot = CurvePlot(plane=plane, records=lines, groups=groups, overlays=rings, fields=fields)

@@ -84,7 +84,9 @@ class FacetChart(Colored, alt.FacetChart):
 
     def __add__(self, other: Any) -> FacetChart:
         """Return a chart with the layers of both charts in each panel."""
-        if not isinstance(other, FacetChart) or _field(self.facet) != _field(other.facet):
+        if not isinstance(other, FacetChart) or _facet_field(self.facet) != _facet_field(
+            other.facet
+        ):
             raise OptionValueError(
                 "chart + chart: the charts have different panels.\n"
                 "Draw both with the same facet=, or add layers before facet()."
@@ -130,7 +132,7 @@ def _transforms(chart: Any) -> list[Any]:
     return [] if transforms is alt.Undefined else [*transforms]
 
 
-def _field(facet: Any) -> Any:
+def _facet_field(facet: Any) -> Any:
     definition: Any = facet.to_dict(validate=False) if isinstance(facet, alt.Facet) else {}
     return definition.get("field")
 

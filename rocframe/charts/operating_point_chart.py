@@ -134,7 +134,7 @@ def points_chart(
         *(_hull_layers(list(groups.columns)[:n_keys]) if is_hull and not plane.bends else []),
         *chance_layers(plane),
         *_point_layers(plot, shape, condition, VERTEX_SIZE if is_hull else POINT_SIZE),
-        *_text_layers(plot, options.text, fields, table.columns),
+        *_column_texts(plot, options.text, fields, table.columns),
     ]
     return plot.with_titles(
         plot.layered(layers, rows, color=groups.color_channel()),
@@ -197,7 +197,7 @@ def _hull_layers(by: Sequence[str]) -> list[alt.Chart]:
     return [layer.encode(color=color, detail=detail, tooltip=NO_TOOLTIP)]
 
 
-def _text_layers(
+def _column_texts(
     plot: CurvePlot, text: str | None, fields: Mapping[str, str], columns: Sequence[str]
 ) -> list[alt.Chart]:
     """Write the column `text` beside the points; `fields` maps columns to fields."""

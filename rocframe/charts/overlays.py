@@ -16,7 +16,7 @@ from rocframe.areas.area import areas_of_ties
 from rocframe.charts.axes import FREE, axis_rates
 from rocframe.charts.curve_data import LAYER, add_bend_points
 from rocframe.charts.curve_layers import NO_TOOLTIP, overlay, row_tooltips, text_layer
-from rocframe.charts.groups import CURVE
+from rocframe.charts.groups import GROUP_INDEX
 from rocframe.charts.labels import escape_field, json_numbers, tooltip
 from rocframe.charts.marks import (
     LIMITS,
@@ -165,7 +165,7 @@ def _tie_outlines(inputs: OverlayInput) -> list[dict[str, Any]]:
     curve_of_point = curve[row][outlines.curve]
     return [
         {
-            CURVE: i,
+            GROUP_INDEX: i,
             LAYER: TIE,
             BOX: outlines.curve[curve_of_point == i].tolist(),
             plane.x.name: json_numbers(x[curve_of_point == i].tolist()),
@@ -230,7 +230,7 @@ def _has_nested_marks(plot: CurvePlot) -> bool:
     """
     x, y = plot.plane.x.name, plot.plane.y.name
     places = [
-        (record[CURVE], *point)
+        (record[GROUP_INDEX], *point)
         for record in plot.overlays
         if record[LAYER] == MARK
         for point in zip(record[x], record[y], strict=True)

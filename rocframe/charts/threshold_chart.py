@@ -35,7 +35,7 @@ from rocframe.charts.curve_layers import (
     row_layer,
     row_tooltips,
 )
-from rocframe.charts.groups import CURVE, JOINT, free_name, metric_channels, read_groups
+from rocframe.charts.groups import GROUP_INDEX, JOINT, free_name, metric_channels, read_groups
 from rocframe.charts.marks import MARK_FIELDS, mark_records, unmarked_text
 from rocframe.charts.overlays import overlay_layers, overlay_texts
 from rocframe.curves.thinning import BETWEEN
@@ -117,14 +117,14 @@ def threshold_chart(
         part = records_of(lines, curves, plane)
         for record in part:
             record.pop(PREVALENCE)
-            record[CURVE] += i * len(part)
+            record[GROUP_INDEX] += i * len(part)
         records += part
         metric = replace(plane.x if is_y else plane.y, name=metrics[i])
         axes = replace(plane, x=metric) if is_y else replace(plane, y=metric)
         inputs = OverlayInput(plane=axes, curves=curves, line_points=points)
         marks = mark_records(inputs, options)
         for record in marks:
-            record[CURVE] += i * len(part)
+            record[GROUP_INDEX] += i * len(part)
             record[VALUE if len(metrics) > 1 else metrics[i]] = record.pop(metrics[i])
         overlays += marks
     groups.name(records)

@@ -14,7 +14,7 @@ from rocframe.charts.calibration_chart import BIN, level_ends, point_records
 from rocframe.charts.chart import ChartOptions
 from rocframe.charts.curve_chart import curves_of
 from rocframe.charts.curve_data import LAYER
-from rocframe.charts.groups import CURVE, area_captions, areas_of, read_groups
+from rocframe.charts.groups import GROUP_INDEX, area_captions, areas_of, read_groups
 from rocframe.charts.labels import json_numbers, shorten
 from rocframe.charts.match_rows import match_rows
 from rocframe.curves.bins import nice_step, score_bins
@@ -62,7 +62,7 @@ MAX_INTERPOLATED = 60  # interpolated points per curve
 LEVELS = np.concatenate([np.geomspace(1e-5, 0.01, 500), np.linspace(0.01, 1, 1500)[1:]])
 # The fields of event rates in the data of the dashboard.
 CALIBRATION_FIELDS = {
-    CURVE: "curve",
+    GROUP_INDEX: "curve",
     LAYER: "part",
     "score_mean": "x",
     "event_rate": "y",
@@ -243,7 +243,7 @@ def _curve_heads(curves: Curves, order: NDArray[np.int64], groups: Groups) -> li
         scores = curves.columns["threshold"][curves.starts[curve] + 1 : curves.starts[curve + 1]]
         heads.append(
             {
-                CURVE: curve,
+                GROUP_INDEX: curve,
                 "curve": curve,
                 "rank": rank,
                 "label": labels[curve],
@@ -398,11 +398,11 @@ def _calibration_records(
     points = point_records(rows, np.sort(curve))
     totals = {head["curve"]: head for head in curves}
     return [
-        totals[point[CURVE]]
+        totals[point[GROUP_INDEX]]
         | {"angle": point.get("score_min", point["score_mean"]), "order": order}
         | {CALIBRATION_FIELDS.get(name, name): value for name, value in point.items()}
         for order, point in enumerate([*points, *level_ends(points)])
-        if point[CURVE] in totals
+        if point[GROUP_INDEX] in totals
     ]
 
 
