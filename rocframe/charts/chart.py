@@ -319,8 +319,7 @@ def chart(
 
     >>> rf.chart(curves, mark=0.5, ties=True).description
     'ROC chart, 1 curve: true positive rate against false positive rate. The dashed line shows \
-chance. AUC 0.750. ROC areas over all orders of tied rows: 0.500 to 1.000. Thin dashed lines are \
-convex hulls. A thin line of equal expected cost touches each curve. Points are marked.'
+chance. AUC 0.750. ROC areas over all orders of tied rows: 0.500 to 1.000. Points are marked.'
     """
     check_frame("table", table)
     if isinstance(table, pl.LazyFrame):  # type: ignore[unreachable]
