@@ -61,34 +61,45 @@ def parts(spec):
     return [spec, *(part for group in inner for child in group for part in parts(child))]
 
 
+def records(part, datasets, axes=None):
+    """Return the records of a part, with their values on the axes as `x` and `y`.
+
+    `axes` are the fields of the axes that an outer part shares.
+    """
+    channels = part.get("encoding", {})
+    fields = {name: channels[name]["field"] for name in "xy" if "field" in channels.get(name, {})}
+    axes = (axes or {}) | fields
+    data = datasets.get(part.get("data", {}).get("name"))
+    found = json.loads(data) if isinstance(data, str) else []
+    inner = part.get("spec", {})
+    for one in [*part.get("layer", []), *([inner] if inner else [])]:
+        if "layer" in one or one is inner:
+            # The data of a chart with panels are those of its inner specification.
+            shared = {"data": part["data"]} if one is inner and "data" in part else {}
+            found = [] if shared else found
+            found += records(one | shared, datasets, axes)
+    return [row | {name: row[axis] for name, axis in axes.items() if axis in row} for row in found]
+
+
 def lines(part, datasets):
     """Return the records of the lines of a part."""
-    data = datasets.get(part.get("data", {}).get("name"))
-    records = json.loads(data) if isinstance(data, str) else []
-    return [record for record in records if record.get("x") and "part" not in record]
+    return [
+        record
+        for record in records(part, datasets)
+        if record.get("x") and isinstance(record.get("threshold"), list) and "_layer" not in record
+    ]
 
 
 def overlays(spec, part):
-    """Return the records of one part of a chart, such as the line of equal cost."""
-    records = [
-        record
-        for data in spec["datasets"].values()
-        if isinstance(data, str)
-        for record in json.loads(data)
-    ]
-    return [record for record in records if record.get("part") == part]
-
-
-def layers_of(part):
-    """Return the layers of a part. Those of a chart with panels are in its inner specification."""
-    return part.get("layer", part.get("spec", {}).get("layer", []))
+    """Return the records of one part of a chart, such as a marked point."""
+    return [one for one in records(spec, spec["datasets"]) if one.get("_layer") == part]
 
 
 def captions(part):
     """Return the field that the legend or the headers of a part show, and its captions."""
-    layers = [layer.get("encoding", {}) for layer in layers_of(part)]
-    channels = [channels["color"] for channels in layers if "color" in channels]
-    for channel in [part.get("facet", {}), *channels]:
+    inner = [part, part.get("spec", {}), *part.get("layer", [])]
+    colors = [one["encoding"]["color"] for one in inner if "color" in one.get("encoding", {})]
+    for channel in [part.get("facet", {}), *colors]:
         text = (channel.get("header") or channel.get("legend") or {}).get("labelExpr", "")
         if text.startswith("{"):
             return channel["field"], json.JSONDecoder().raw_decode(text)[0]
@@ -100,13 +111,11 @@ def test_every_area_in_a_legend_is_the_area_under_its_lines(specs):
     for name, spec in specs.items():
         for part in parts(spec):
             field, texts = captions(part)
-            records = lines(part, spec["datasets"])
-            layers = [layer.get("encoding", {}) for layer in layers_of(part)]
-            titles = [channels.get("x", {}).get("title") for channels in layers]
-            if "False positive rate" not in titles:
-                continue
+            drawn = [one for one in lines(part, spec["datasets"]) if {"fpr", "tp"} <= {*one}]
             for value, text in texts.items():
-                curves = [record for record in records if record[field] == value]
+                curves = [record for record in drawn if record.get(field) == value]
+                if not curves or "AUC " not in text:
+                    continue
                 areas = [np.trapezoid(record["y"], record["x"]) for record in curves]
                 area = float(text.split("AUC ")[1].rstrip(")"))
                 # Lines differ from the curve by less than 1/500 of an axis.
@@ -114,7 +123,7 @@ def test_every_area_in_a_legend_is_the_area_under_its_lines(specs):
                 if not any(word in name for word in ("log", "det", "zoom")):
                     assert np.mean(areas) == pytest.approx(area, abs=0.003), (name, value)
                     checked.add(name)
-    assert {"models", "folds", "fawcett-5", "fawcett-7"} <= checked
+    assert {"models", "folds", "fawcett-7"} <= checked
 
 
 def test_panels_that_share_a_legend_have_the_same_captions(specs):
@@ -129,7 +138,7 @@ def test_panels_that_share_a_legend_have_the_same_captions(specs):
 def test_the_curves_of_fawcetts_figure_7_cross_and_each_panel_names_its_own_areas(charts, specs):
     spec = specs["fawcett-7"]
     left, right = (
-        {record["f0"]: record for part in parts(panel) for record in lines(part, spec["datasets"])}
+        {record["model"]: record for record in lines(panel, spec["datasets"])}
         for panel in spec["hconcat"]
     )
     at = {fpr: [np.interp(fpr, left[m]["x"], left[m]["y"]) for m in "AB"] for fpr in (0.4, 0.75)}
@@ -162,7 +171,7 @@ def test_the_negation_of_e_is_b_in_fawcetts_figure_2(specs):
 
 def test_the_repaired_classifier_is_the_reflection_of_b_in_fawcetts_figure_11b(specs):
     spec = specs["fawcett-11b"]
-    (curve,) = (record for part in parts(spec) for record in lines(part, spec["datasets"]))
+    (curve,) = lines(spec, spec["datasets"])
     (before,) = (d for d in spec["datasets"].values() if isinstance(d, list) and len(d) == 5)
     for axis, name in (("x", "fpr"), ("y", "tpr")):
         a, b, c = (row[name] for row in before[1:4])
@@ -171,11 +180,9 @@ def test_the_repaired_classifier_is_the_reflection_of_b_in_fawcetts_figure_11b(s
 
 def test_the_expected_point_of_and_is_that_of_fawcetts_figure_12_and_both_are_above_the_hull(specs):
     spec = specs["fawcett-12"]
-    records = [
-        r for data in spec["datasets"].values() if isinstance(data, str) for r in json.loads(data)
-    ]
+    decisions = records(spec, spec["datasets"])
     (x_and, y_and), (x_or, y_or) = (
-        (r["x"], r["y"]) for r in records if r.get("mark") == "expected if independent"
+        (one["fpr_independent"], one["tpr_independent"]) for one in decisions
     )
     assert (x_and, y_and) == (0.08, 0.42)
     hull = next(data for data in spec["datasets"].values() if len(data) == 4)
@@ -196,51 +203,57 @@ def test_the_line_of_equal_accuracy_touches_the_curve_with_the_slope_of_the_pape
     specs, figure, slope
 ):
     spec = specs[f"vuk-curk-{figure}"]
-    (curve,) = (record for part in parts(spec) for record in lines(part, spec["datasets"]))
-    (line,), (best,) = (overlays(spec, part) for part in ("equal cost", "lowest cost"))
-    pos, neg = curve["pos"], curve["neg"]
+    (curve,) = lines(spec, spec["datasets"])
+    (best,) = overlays(spec, "row of lowest cost")
+    pos, neg = curve["_positives"], curve["_negatives"]
+    (line,) = (
+        one for one in records(spec, spec["datasets"]) if not {"threshold", "_layer"} & {*one}
+    )
     (x0, x1), (y0, y1) = line["x"], line["y"]
     assert (y1 - y0) / (x1 - x0) == pytest.approx(slope, rel=1e-6)
     above = np.array(curve["y"]) - (y0 + slope * np.array(curve["x"]))
     assert above.max() == pytest.approx(0, abs=1e-6)
-    assert curve["threshold"][above.argmax()] == best["threshold"][0]
+    assert curve["threshold"][above.argmax()] == best["threshold"]
     share = 5 / 11 if figure == 4 else pos / (pos + neg)
     tpr, fpr = np.array(curve["tp"]) / pos, np.array(curve["fp"]) / neg
     accuracy = share * tpr + (1 - share) * (1 - fpr)
     assert accuracy[above.argmax()] == pytest.approx(accuracy.max())
-    assert best["cost"] == pytest.approx(1 - accuracy.max(), rel=1e-6)
+    assert best["expected_cost"] == pytest.approx(1 - accuracy.max(), rel=1e-6)
 
 
 def test_the_areas_of_the_lift_chart_are_those_of_vuk_and_curks_figure_6(specs):
     spec = specs["vuk-curk-6"]
-    (curve,) = (record for part in parts(spec) for record in lines(part, spec["datasets"]))
+    (curve,) = lines(spec, spec["datasets"])
     assert np.trapezoid(curve["y"], curve["x"]) == pytest.approx(2)
-    (steps,) = (data for data in spec["datasets"].values() if isinstance(data, list))
+    # The other data are the lines of chance and of perfect scores.
+    tables = [data for data in spec["datasets"].values() if isinstance(data, list)]
+    (steps,) = (data for data in tables if "_line" not in data[0])
     x, y = ([row[name] for row in steps] for name in ("alert_rate", "tp"))
     assert sum(np.diff(x) * y[:-1]) == pytest.approx(5 / 3)
 
 
 def test_accuracies_of_the_naive_bayes_classifier_are_those_of_vuk_and_curks_figure_9(specs):
     spec = specs["vuk-curk-9"]
-    (curve,) = (record for part in parts(spec) for record in lines(part, spec["datasets"]))
-    assert (curve["pos"], curve["neg"]) == (626, 332)
+    (curve,) = lines(spec, spec["datasets"])
+    assert (curve["_positives"], curve["_negatives"]) == (626, 332)
     assert np.trapezoid(curve["y"], curve["x"]) == pytest.approx(0.741, abs=0.006)
-    (default,), (best,), (hull,) = (
-        overlays(spec, part) for part in ("mark", "lowest cost", "hull")
-    )
+    (default,), (best,) = (overlays(spec, part) for part in ("mark", "row of lowest cost"))
+    vertices = [one for one in records(spec, spec["datasets"]) if "slope_low" in one]
+    hull = {name: [one[name] for one in vertices] for name in "xy"}
     # The paper prints accuracies of ten-fold cross-validation with other random folds.
     for point, printed in ((default, 0.695), (best, 0.752)):
-        accuracy = (point["tp"][0] + curve["neg"] - point["fp"][0]) / 958
+        tp, fp = (np.ravel(point[name])[0] for name in ("tp", "fp"))
+        accuracy = (tp + curve["_negatives"] - fp) / 958
         assert accuracy == pytest.approx(printed, abs=0.005)
-    assert best["threshold"][0] == pytest.approx(0.403, abs=0.03)
+    assert best["threshold"] == pytest.approx(0.403, abs=0.03)
     assert default["y"][0] < np.interp(default["x"][0], hull["x"], hull["y"]) - 0.02
 
 
 @pytest.mark.parametrize("figure", [1, 2, 4])
 def test_the_first_table_of_vuk_and_curk_has_11_positives_and_9_negatives(specs, figure):
     spec = specs[f"vuk-curk-{figure}"]
-    (curve,) = (record for part in parts(spec) for record in lines(part, spec["datasets"]))
-    assert (curve["pos"], curve["neg"]) == (11, 9)
+    (curve,) = lines(spec, spec["datasets"])
+    assert (curve["_positives"], curve["_negatives"]) == (11, 9)
 
 
 @pytest.mark.usefixtures("charts")
@@ -270,9 +283,9 @@ def test_bars_of_calibration_plots_count_all_votes_in_vuk_and_curks_figures(
     (data,) = (
         data for data in specs[f"vuk-curk-{figure}"]["datasets"].values() if isinstance(data, str)
     )
-    bars = [record for record in json.loads(data) if "side" in record]
+    bars = [record for record in json.loads(data) if "_class" in record]
     totals = {
-        side: sum(bar["n"] for bar in bars if bar["side"] == side)
+        side: sum(bar["n"] for bar in bars if bar["_class"] == side)
         for side in ("positives", "negatives")
     }
     assert totals == {"positives": 393 * n_models, "negatives": 551 * n_models}
