@@ -454,7 +454,6 @@ def _right_texts(plot: DotPlot) -> list[alt.Chart]:
                 title.encode(
                     x=alt.value("width"),
                     y=alt.value(-8),
-                    strokeDash=alt.value([1, 0]),
                     color=alt.value(REFERENCE_COLOR),
                     text=alt.value(column.title),
                     tooltip=NO_TOOLTIP,
