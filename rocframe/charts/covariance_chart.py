@@ -39,12 +39,12 @@ MAX_DESCRIBED_PAIRS = 6
 
 
 def covariance_chart(
-    table: pl.DataFrame, layout: Table, _options: ChartOptions
+    table: pl.DataFrame, layout: Table, options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw the correlations of the areas of each group as a matrix."""
     models = model_texts(table)
     columns = documented_columns(table, layout.by)
-    rows = read_rows(table, layout.by, color=None, facet=None, taken=columns)
+    rows = read_rows(table, layout.by, replace(options, color=None), taken=columns)
     groups = rows.groups
     records = row_records(table, groups, columns)
     texts = models.texts

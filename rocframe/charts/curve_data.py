@@ -379,15 +379,6 @@ class OverlayInput:
         """The index of the curve of each row of the table."""
         return np.repeat(np.arange(len(self.curves.firsts)), np.diff(self.curves.starts))
 
-    def line_records(self, part: str, points: LinePoints) -> list[dict[str, Any]]:
-        """Return a record for each line of the overlay `part`, simplified like the curves."""
-        plane = self.plane
-        return [
-            {name: record[name] for name in (GROUP_INDEX, *point_fields(plane))} | {LAYER: part}
-            for record in records_of(simplified_lines(plane, points), self.curves, plane)
-            if record[plane.x.name]
-        ]
-
     def point_record(self, part: str, curve: int, points: Mapping[str, Any]) -> dict[str, Any]:
         """Return the record of points of the overlay `part` on one curve.
 

@@ -195,9 +195,7 @@ def superiority_chart(
     rows = read_rows(
         table,
         layout.by,
-        color=options.color,
-        facet=options.facet,
-        highlight=options.highlight,
+        options,
         taken=shown,
     )
     groups = rows.groups

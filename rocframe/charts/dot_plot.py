@@ -48,12 +48,14 @@ from rocframe.charts.style import (
     with_key,
 )
 from rocframe.inference.confidence import method_text
-from rocframe.options import NOT_GIVEN, NotGiven
+from rocframe.options import NOT_GIVEN
 from rocframe.schemas.columns import MODEL
 from rocframe.text import format_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+
+    from rocframe.charts.chart import ChartOptions
 
 # In pixels. A line has one slot, or a slot for each color.
 LINE_HEIGHT, SLOT_HEIGHT, LINE_GAP = 22, 12, 10
@@ -495,10 +497,8 @@ def _decimals(largest: float) -> int:
 def read_rows(
     table: pl.DataFrame,
     by: Sequence[str],
+    options: ChartOptions,
     *,
-    color: str | NotGiven | None,
-    facet: str | None,
-    highlight: str | Sequence[str] | None = None,
     taken: Sequence[str] = (),
     parts: Mapping[str, Sequence[str]] | None = None,
     in_panels: bool = False,
@@ -508,17 +508,18 @@ def read_rows(
 
     `parts` maps a title to a text for each row of the table, such as the name of a metric. Rows
     with different texts have separate lines or, with `in_panels`, separate panels. If a line has
-    no colors, `highlight` are values of the column `model` or, without this column, of the column
-    whose values have lines. `taken` are the other fields of the chart.
+    no colors, the option `highlight` has values of the column `model` or, without this column, of
+    the column whose values have lines. `taken` are the other fields of the chart.
 
     Lines are in the order of the table. If the table is sorted by its group columns, lines are
     sorted by these columns. Lines with one dot whose names are not numbers, times or members of an
     Enum are then sorted by `ranking`, with the largest number first. If a line is a combination of
     several columns, only the last column is sorted by `ranking`.
     """
+    color, highlight = options.color, options.highlight
     color_argument = None if color is NOT_GIVEN else color
     color_column, panel = choose_channels(
-        by, table.columns, color=color_argument, facet=facet, detail=()
+        by, table.columns, color=color_argument, facet=options.facet, detail=()
     )
     parts = (parts or {}) if table.height else {}
     keys = field_names(by, [*taken, *parts]) if table.height else {}

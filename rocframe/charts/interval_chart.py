@@ -88,9 +88,7 @@ def interval_chart(
     rows = read_rows(
         table,
         layout.by,
-        color=options.color,
-        facet=options.facet,
-        highlight=options.highlight,
+        options,
         taken=shown,
         parts=parts,
         ranking=None if style.part else _better_first(table, style.marks[0]),
@@ -127,9 +125,7 @@ def _statistics_chart(
     rows = read_rows(
         long,
         layout.by,
-        color=options.color,
-        facet=options.facet,
-        highlight=options.highlight,
+        options,
         taken=[*shown, STATISTIC_VALUE],
         parts={STATISTIC: [titles[part] for _, part in cells]},
         in_panels=True,
@@ -171,9 +167,7 @@ def comparison_chart(
     rows = read_rows(
         table,
         layout.by,
-        color=None if options.color is NOT_GIVEN else options.color,
-        facet=options.facet,
-        highlight=options.highlight,
+        replace(options, color=None) if options.color is NOT_GIVEN else options,
         taken=columns,
         parts={"model_a − model_b": [f"{a} − {b}" for a, b in pairs]},
         ranking=_better_first(table, "difference"),
@@ -233,9 +227,7 @@ def metric_chart(
     rows = read_rows(
         table,
         layout.by,
-        color=options.color,
-        facet=options.facet,
-        highlight=options.highlight,
+        options,
         taken=shown,
         parts={"metric": names} if several else {},
         in_panels=in_panels,

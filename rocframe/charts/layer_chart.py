@@ -39,6 +39,10 @@ class Colored(alt.TopLevelMixin):
         self, *args: Any, context: dict[str, Any] | None = None, **kwargs: Any
     ) -> dict[str, Any]:
         """Return the specification of the chart."""
+        if kwargs.get("format") == "vega":  # the colors are added before the chart is compiled
+            compiler: Any = alt.vegalite_compilers.get()
+            written = self.to_dict(*args, context=context, **kwargs | {"format": "vega-lite"})
+            return compiler(written)  # type: ignore[no-any-return]
         context = dict(context or {})
         chart: Any = self
         own = chart._get("config")
@@ -47,7 +51,7 @@ class Colored(alt.TopLevelMixin):
         is_set = context.get(FALLBACK, False) or (colors is None and theme_sets_colors())
         whole = context.get("top_level", True)
         spec = super().to_dict(*args, context=context | {FALLBACK: is_set or whole}, **kwargs)
-        if is_set or kwargs.get("format") == "vega":
+        if is_set:
             return spec
         if whole:
             config = spec.setdefault("config", {})
@@ -300,9 +304,9 @@ def _show_equal_groups(first: Any, second: Any) -> bool:
     colors: list[Any] = [_channels(chart).get("color") for chart in (first, second)]
     if not all(isinstance(color, alt.Color) for color in colors):
         return bool(colors[0] == colors[1])
-    shown: Any = [(color._get("field"), color._get("scale").domain) for color in colors]
-    one, other = shown
-    return bool(one == other)
+    one, other = (color.to_dict(validate=False) for color in colors)
+    domains = (color.get("scale", {}).get("domain") for color in (one, other))
+    return bool(one.get("field") == other.get("field") and len({*map(str, domains)}) == 1)
 
 
 def _layers_with_data(chart: Any) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import altair as alt
@@ -46,8 +47,7 @@ def pooling_chart(
     rows = read_rows(
         table,
         layout.by,
-        color=None,
-        facet=options.facet,
+        replace(options, color=None),
         taken=shown,
         ranking=json_values(table.get_column("mean_auc")),
     )

@@ -203,9 +203,10 @@ def set_colors(chart: Any, colors: list[str] | dict[str, str]) -> None:
         return
     scale = color._get("scale")
     values, shown = scale.domain, scale._get("range")
-    if shown is alt.Undefined or OTHER_COLOR not in shown:
-        palette = theme_colors() or COLORS
+    palette = theme_colors() or COLORS
+    if shown is alt.Undefined:
         shown = [palette[i % len(palette)] for i in range(len(values))]
+    shown = [*shown]
     chosen = [i for i, shade in enumerate(shown) if shade != OTHER_COLOR]
     for rank, i in enumerate(chosen):
         if isinstance(colors, dict):

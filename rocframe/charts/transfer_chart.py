@@ -52,9 +52,7 @@ def transfer_chart(
     rows = read_rows(
         table,
         layout.by,
-        color=options.color,
-        facet=options.facet,
-        highlight=options.highlight,
+        options,
         taken=[name for name in shown if name != "rule"],
         parts={"rule": rules} if several else {},
         in_panels=several,

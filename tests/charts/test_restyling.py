@@ -8,7 +8,7 @@ import pytest
 
 import rocframe as rf
 from rocframe.charts.style import COLORS, OTHER_COLOR, REFERENCE_COLOR
-from tests.charts.specifications import layers, records, spec, svg
+from tests.charts.specifications import layers, records, spec, svg, texts
 
 RED, BLACK = "#d62728", "#000000"
 
@@ -174,11 +174,38 @@ def test_encodings_of_a_sum_apply_to_both_charts(vote, two):
     data = vote.filter(pl.col("model").is_in(["decision_tree", "naive_bayes"]))
     smooth = rf.smooth(data, "label", "score", by="model").roc.chart()
     both = (two.roc.chart() + smooth).encode(x=alt.X("fpr:Q", title="1 − specificity"))
-    shown = svg(both)
-    assert "1 − specificity" in shown
-    assert "False positive rate" not in shown.split("aria-roledescription")[0]
+    assert "1 − specificity" in texts(both)
+    assert not any("False positive rate" in text for text in texts(both))
     titles = {layer["encoding"]["x"].get("title") for layer in layers(both)}
     assert titles == {"1 − specificity"}
+
+
+def test_a_chart_with_encodings_of_the_user_can_be_added(vote, two):
+    data = vote.filter(pl.col("model").is_in(["decision_tree", "naive_bayes"]))
+    band = rf.band(data, "label", "score", by="model", grid=9).roc.chart()
+    for color in (alt.Color("model:N"), alt.value(RED)):
+        both = two.roc.chart().encode(color=color) + band
+        styles = [layer["mark"].get("style") for layer in layers(both)]
+        assert (styles.count("curve"), styles.count("estimate")) == (1, 1)
+
+
+def test_a_compiled_chart_has_the_colors_of_the_package(two):
+    scales = two.roc.chart().to_dict(format="vega")["scales"]
+    (colors,) = (scale["range"] for scale in scales if scale["name"] == "color")
+    assert colors == "category"
+    config = two.roc.chart().to_dict(format="vega")["config"]
+    assert config["range"]["category"] == list(COLORS)
+
+
+def test_days_without_a_color_of_the_user_keep_theirs(vote):
+    days = vote.with_columns(day=pl.date(2020, 1, 1) + pl.duration(days=pl.col("id") % 10))
+    curves = rf.curve(days, "label", "score", by="day")
+    before = scale(curves.roc.chart())["range"]
+    assert scale(curves.roc.chart(colors={"2020-01-03": RED}))["range"] == [
+        *before[:2],
+        RED,
+        *before[3:],
+    ]
 
 
 def test_a_layer_of_the_user_is_drawn_as_it_is(two):
