@@ -26,16 +26,7 @@
       renderer: "svg",
       actions: { export: true, source: false, compiled: false, editor: false },
     };
-    try {
-      const result = await rocframe.embed(plot, spec, options);
-      if (colors) rocframe.dashboard.arrange(controls, result.view);
-      box.dataset.drawn = "yes";
-      return result;
-    } catch (error) {
-      box.dataset.drawn = "no";
-      plot.textContent = String(error);
-      return undefined;
-    }
+    return rocframe.show(box, plot, spec, options, colors && controls);
   }
   function redraw() {
     for (const box of drawings.keys()) if (box.dataset.dark) drawings.set(box, draw(box));

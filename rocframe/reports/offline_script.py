@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # `Function`, which a content security policy forbids unless the policy contains 'unsafe-eval'.
 EMBED = "window.rocframe={embed:(box,spec,options)=>vegaEmbed(box,spec,{...options,ast:true})};"
 DRAW_SCRIPT = Path(__file__).with_name("offline_script.js")
-DASHBOARD_SCRIPT = Path(__file__).with_name("dashboard.js")
+DRAWING_SCRIPT = Path(__file__).with_name("drawing.js")
 
 
 @public
@@ -88,8 +88,8 @@ def embed_script() -> str:
     code = cached_text(name, partial(library.javascript_bundle, EMBED))
     # In an HTML page, these two texts would end the script element or start a comment.
     code = code.replace("</script", r"<\/script").replace("<!--", r"<\!--")
-    dashboard = DASHBOARD_SCRIPT.read_text(encoding="utf-8").strip()
-    return f"if(!window.rocframe)(()=>{{{code}}})();\n{dashboard}"
+    drawing = DRAWING_SCRIPT.read_text(encoding="utf-8").strip()
+    return f"if(!window.rocframe)(()=>{{{code}}})();\n{drawing}"
 
 
 def load_vl_convert(feature: str) -> ModuleType:

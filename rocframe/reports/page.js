@@ -61,19 +61,10 @@
 
   async function embed(box, controls, previous) {
     const plot = box.querySelector(".plot"), old = await previous;
-    try {
-      const spec = rocframe.dashboard.keep(fittedSpec(box), old?.view);
-      old?.finalize();
-      const result = await rocframe.embed(
-        plot, spec, { renderer: "svg", actions: false, config, ...controls && { bind: controls } });
-      if (controls) rocframe.dashboard.arrange(controls, result.view);
-      box.dataset.drawn = "yes";
-      return result;
-    } catch (error) {
-      box.dataset.drawn = "no";
-      plot.textContent = String(error);
-      return undefined;
-    }
+    const spec = rocframe.dashboard.keep(fittedSpec(box), old?.view);
+    old?.finalize();
+    const options = { renderer: "svg", actions: false, config, ...controls && { bind: controls } };
+    return rocframe.show(box, plot, spec, options, controls);
   }
 
   // Draw the chart again with plain colors on white: CSS variables have no value outside the page.

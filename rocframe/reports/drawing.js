@@ -1,4 +1,4 @@
-// Fit dashboards to the width of a page, and keep the values of their controls.
+// Draw charts in a page, and fit dashboards to its width.
 (() => {
   const { rocframe } = window;
   // Draw fewer panels in a row, and a table of numbers that is too wide in several parts.
@@ -52,5 +52,19 @@
     view.addSignalListener("rf_mode", update);
     update();
   }
-  rocframe.dashboard ??= { arrange, fit, keep };
+  // Draw a chart in an element of a box. If this fails, the element contains the error.
+  async function show(box, plot, spec, options, controls) {
+    try {
+      const result = await rocframe.embed(plot, spec, options);
+      if (controls) arrange(controls, result.view);
+      box.dataset.drawn = "yes";
+      return result;
+    } catch (error) {
+      box.dataset.drawn = "no";
+      plot.textContent = String(error);
+      return undefined;
+    }
+  }
+  rocframe.dashboard ??= { fit, keep };
+  rocframe.show ??= show;
 })();
