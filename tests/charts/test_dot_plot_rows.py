@@ -5,18 +5,19 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
+from rocframe.charts.chart import ChartOptions
 from rocframe.charts.dot_plot import read_rows
-from rocframe.options import NOT_GIVEN
 
 
 def lines(table: pl.DataFrame, by: list[str], **options: object) -> list[str]:
-    rows = read_rows(table, by, **{"color": NOT_GIVEN, "facet": None, **options})
+    chosen = {name: options.pop(name) for name in ("color", "facet") if name in options}
+    rows = read_rows(table, by, ChartOptions(**chosen), **options)
     return list(rows.lines.values)
 
 
 def test_lines_of_all_colors_are_sorted_together():
     table = pl.DataFrame({"model": ["a", "a", "b", "b"], "fold": [2, 3, 1, 2]})
-    rows = read_rows(table, ["model", "fold"], color=NOT_GIVEN, facet=None)
+    rows = read_rows(table, ["model", "fold"], ChartOptions())
     assert rows.lines.values == ("1", "2", "3")
     assert rows.lines.texts == ["2", "3", "1", "2"]
     assert (rows.line, rows.groups.color, rows.dodged) == ("fold", "model", True)
@@ -30,7 +31,7 @@ def test_a_table_that_the_user_sorted_keeps_its_order():
 def test_more_values_than_distinct_colors_have_lines():
     table = pl.DataFrame({"model": [str(i) for i in range(9)] * 2, "g": ["u"] * 9 + ["v"] * 9})
     assert len(lines(table, ["g", "model"])) == 18
-    assert read_rows(table, ["g", "model"], color=NOT_GIVEN, facet=None).groups.color is None
+    assert read_rows(table, ["g", "model"], ChartOptions()).groups.color is None
 
 
 def test_different_keys_with_equal_text_have_separate_lines():
@@ -42,7 +43,9 @@ def test_different_keys_with_equal_text_have_separate_lines():
 def test_parts_have_lines_or_panels(facet):
     table = pl.DataFrame({"g": ["u", "u", "v", "v"]})
     parts = {"metric": ["y", "x", "y", "x"]}
-    rows = read_rows(table, ["g"], color=None, facet=facet, parts=parts, in_panels=True)
+    rows = read_rows(
+        table, ["g"], ChartOptions(color=None, facet=facet), parts=parts, in_panels=True
+    )
     groups = rows.groups
     assert groups.columns[groups.panel].values == (
         ("y", "x") if facet is None else ("u · y", "u · x", "v · y", "v · x")
@@ -51,7 +54,7 @@ def test_parts_have_lines_or_panels(facet):
 
 
 def test_no_rows_have_no_names():
-    rows = read_rows(pl.DataFrame({"g": []}), ["g"], color="g", facet=None)
+    rows = read_rows(pl.DataFrame({"g": []}), ["g"], ChartOptions(color="g"))
     assert (rows.groups.table_columns, rows.lines.values, rows.groups.names(0)) == ({}, (), [])
 
 
@@ -81,10 +84,10 @@ def test_ordered_lines_and_lines_that_the_user_sorted_are_not_sorted_by_value(va
 
 def test_colors_do_not_depend_on_the_order_of_lines():
     table = pl.DataFrame({"g": ["a", "b"]})
-    rows = read_rows(table, ["g"], color="g", facet=None, ranking=[1, 2])
+    rows = read_rows(table, ["g"], ChartOptions(color="g"), ranking=[1, 2])
     assert (rows.lines.values, rows.lines.domain) == (("b", "a"), ("a", "b"))
 
 
 def test_a_group_column_with_the_name_of_another_field_has_another_field():
-    rows = read_rows(pl.DataFrame({"auc": ["a"]}), ["auc"], color=None, facet=None, taken=["auc"])
+    rows = read_rows(pl.DataFrame({"auc": ["a"]}), ["auc"], ChartOptions(color=None), taken=["auc"])
     assert (rows.line, rows.lines.title) == ("(auc)", "auc")
