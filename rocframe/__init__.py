@@ -7,6 +7,51 @@
 Importing the package registers the namespace `.roc` on polars DataFrames, LazyFrames and
 expressions. Each function is imported when it is first used. numpy, Altair and pyarrow are imported
 when a function first needs them.
+
+These parameters mean the same in all functions:
+
+predictions
+    One row per prediction: a DataFrame, a LazyFrame, or a table of pandas, pyarrow, DuckDB or
+    another package that exports Arrow streams. The latter is converted to a polars DataFrame.
+curves
+    A curve table: group columns, `threshold`, `tp, fp, fn, tn`, and other columns right of them, in
+    any order of rows. Every curve has all its rows, from the threshold `inf` to the lowest score.
+    Groups can be removed as a whole; to use other parts of the data, filter the predictions.
+label
+    Column or expression with the true class: Boolean or 0/1. With `positive`, values of all types
+    except List, Array, Struct and Object.
+score
+    Column or expression with the score. Higher values indicate the positive class. Any real number
+    is allowed, and scores are never transformed. Several models are a list of columns, a selector,
+    or a mapping from names of models to columns. The column `model` (String) is then right of `by`.
+by
+    Group columns. Rows with a null in a group column are a separate group.
+positive
+    The value of `label` that is the positive class; all others are negative. It is required for
+    labels that are not Boolean or 0/1. Without it, expressions return null for other numbers.
+weight
+    Column or expression with the importance of each row, finite and >= 0.
+count
+    Column or expression with the number of equal rows that a row represents. Results are the same
+    as for repeated rows. If the table has a column `count`, this option is required: `"count"` uses
+    the column, and None ignores it.
+missing
+    What is done if a label, a score, a weight or a count is null or NaN. `"raise"`: an error.
+    `"drop"`: the row is left out. `"worst"`: only scores may be missing. At every threshold, a
+    positive without a score is a false negative, and a negative without a score a false positive.
+cluster
+    Column or expression that identifies dependent rows, such as all rows of one user. Different
+    clusters are independent.
+id, unmatched
+    Columns that identify an instance, so that the rows of different models are paired. Each
+    instance occurs once per model and group, in any order. With `unmatched="drop"`, instances that
+    some models lack are left out and counted in `note`. The same holds, without an error, for
+    instances of which `missing="drop"` leaves out a row.
+level, ci
+    The confidence level between 0 and 1, and the method of the limits; None computes no limits.
+n_boot, seed
+    The number of resamples, and the seed of their random numbers. The draws of a group depend only
+    on the seed and on the values of its group columns. Without a seed, each call uses a new one.
 """
 
 from __future__ import annotations

@@ -67,13 +67,9 @@ def area(
     Parameters
     ----------
     curves : DataFrame, LazyFrame or Arrow table
-        A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
-        columns right of them. Rows may be in any order. Every curve must have all its rows. To use
-        a part of the data, filter the predictions before `curve`. From a curve table, you can
-        remove a group as a whole, but not some of its rows. A table of pandas, pyarrow, DuckDB or
-        another package that exports Arrow streams is converted to a polars DataFrame.
+        A curve table as returned by `curve`, with all rows of each curve.
     by : str or sequence of str, default None
-        Group columns. By default, all columns left of `threshold`.
+        Group columns; by default, all columns left of `threshold`.
     kind : str, default None
         Kind of curve, such as `"roc"`; see `curve`. By default, the two rates right of `tn`
         determine the kind.
@@ -115,9 +111,7 @@ def area(
     Raises
     ------
     RocframeError
-        If the table is not a curve table, or if a curve lacks its first or its last rows. A curve
-        lacks its first rows if it has no row with threshold `inf`. It lacks its last rows if its
-        row with the lowest threshold has true negatives.
+        If the table is not a curve table, or if a curve lacks its first or its last rows.
     OptionValueError
         If `by`, `kind` or `alert_rate` is given with averaged curves, or if `alert_rate` is not a
         range from 0 to a share of at most 1.

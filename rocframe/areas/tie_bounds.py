@@ -54,16 +54,12 @@ def tie_bounds(
     Parameters
     ----------
     curves : DataFrame, LazyFrame or Arrow table
-        A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
-        columns right of them. Rows may be in any order. Every curve must have all its rows. To use
-        a part of the data, filter the predictions before `curve`. From a curve table, you can
-        remove a group as a whole, but not some of its rows. A table of pandas, pyarrow, DuckDB or
-        another package that exports Arrow streams is converted to a polars DataFrame.
+        A curve table as returned by `curve`, with all rows of each curve.
     metrics : str or sequence of str
         Which of `"auc"`, `"ks"`, `"eer"`, `"average_precision"` and `"pr_auc"` are computed. By
         default, all.
     by : str or sequence of str, default None
-        Group columns. By default, all columns left of `threshold`.
+        Group columns; by default, all columns left of `threshold`.
 
     Returns
     -------
@@ -88,8 +84,7 @@ def tie_bounds(
     ------
     RocframeError
         If the table is not a curve table, if a metric is unknown, or if a curve lacks its first or
-        its last rows. A curve lacks its first rows if it has no row with threshold `inf`. It lacks
-        its last rows if its row with the lowest threshold has true negatives.
+        its last rows.
 
     See Also
     --------

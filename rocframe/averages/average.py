@@ -83,11 +83,7 @@ def average(
     Parameters
     ----------
     curves : DataFrame, LazyFrame or Arrow table
-        A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
-        columns right of them. Rows may be in any order. Every curve must have all its rows. To use
-        a part of the data, filter the predictions before `curve`. From a curve table, you can
-        remove a group as a whole, but not some of its rows. A table of pandas, pyarrow, DuckDB or
-        another package that exports Arrow streams is converted to a polars DataFrame.
+        A curve table as returned by `curve`, with all rows of each curve.
     over : str, sequence of str or None, default "fold"
         Group columns to average over, such as the fold. Curves with the same values of all other
         group columns form a group. None: the curves are not averaged, and the result has the values
@@ -158,8 +154,7 @@ def average(
     n_boot : int, default 2000
         Number of bootstrap resamples.
     seed : int, default None
-        Seed of the random draws, an integer >= 0. If None, each call uses a new seed. The draws of
-        a group depend only on the seed and the values of the group columns, not on other groups.
+        Seed of the draws, an integer >= 0; None uses a new seed in each call.
     prevalence : float, default None
         Prevalence, between 0 and 1. Metrics that depend on the prevalence, such as precision, are
         computed at this prevalence. The default is the prevalence that was passed to `curve`, or
@@ -170,7 +165,7 @@ def average(
         Costs of one `tp`, `fp`, `fn` and `tn`, such as `{"fn": 5, "fp": 1}`, for the metric
         `"expected_cost"`. Costs that are not given are 0.
     by : str or sequence of str, default None
-        Group columns. By default, all columns left of `threshold`.
+        Group columns; by default, all columns left of `threshold`.
     kind : str, default None
         Kind of curve, such as `"roc"`; see `curve`. By default, the two rates right of `tn`
         determine the kind.

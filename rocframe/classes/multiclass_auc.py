@@ -77,18 +77,16 @@ def multiclass_auc(
     Parameters
     ----------
     predictions : DataFrame, LazyFrame or Arrow table
-        One row per prediction. A table of pandas, pyarrow, DuckDB or another package that exports
-        Arrow streams is converted to a polars DataFrame.
+        One row per prediction.
     label : str or Expr
-        Column or expression with the true class of each row: Boolean, numbers, String, Categorical
-        or Enum.
+        The true class: Boolean, numbers, String, Categorical or Enum.
     scores : mapping, sequence of str, selector or str
         Score of each class; higher values indicate that class. Pass a mapping from classes to
         columns or expressions. If the columns are named like the classes, pass a list of columns or
         a selector. If the scores are lists or arrays in one column, pass this column, and set
         `classes`.
     by : str or sequence of str, default None
-        Group columns. Rows with a null in a group column are a separate group.
+        Group columns; null is a group.
     classes : sequence, default None
         For one column of lists: the classes, in the order of the elements of a list.
     average : str or sequence of str, optional
@@ -108,22 +106,15 @@ def multiclass_auc(
     n_boot : int, default 2000
         Number of bootstrap resamples.
     seed : int, default None
-        Seed of the random draws, an integer >= 0. If None, each call uses a new seed. The draws of
-        a group depend only on the seed and the values of the group columns, not on other groups.
+        Seed of the draws, an integer >= 0; None uses a new seed in each call.
     cluster : str or Expr, default None
-        Column or expression that identifies clusters of dependent rows, such as all rows of one
-        user. Different clusters are assumed to be independent.
+        Clusters of dependent rows, such as users.
     weight : str or Expr, default None
-        Column or expression with the importance of a row, finite and >= 0.
+        Importance of a row, finite and >= 0.
     count : str, Expr or None, optional
-        Column or expression with the number of identical rows that a row represents. The results
-        are the same as if the row were repeated that many times. If the table has a column named
-        `count`, this option is required: pass `count="count"` to use the column, `count=None` to
-        ignore it.
+        Number of equal rows that a row represents. Required if there is a column `count`.
     missing : {"raise", "drop", "worst"}, default "raise"
-        Handling of rows whose label, weight, count or any score is null or NaN. `"raise"`: an
-        error. `"drop"`: the rows are left out, and counted in the column `n_missing`. `"worst"`:
-        only scores may be missing. A pair with a missing score counts 0.
+        Missing values: an error, rows left out, or a pair with a missing score counts 0.
 
     Returns
     -------
@@ -152,10 +143,9 @@ def multiclass_auc(
     Raises
     ------
     RocframeError
-        If a column is missing or has an unsupported dtype, if a name is reserved or repeated, or if
-        an option is invalid. This error is also raised if the class of a label has no score, if
-        values are missing with `missing="raise"`, or if a weight is negative or not finite. For a
-        LazyFrame, errors that depend on its data are raised by `collect`.
+        If a column, an option or a value is invalid. This error is also raised if the class of a
+        label has no score, if values are missing with `missing="raise"`, or if a weight is negative
+        or not finite.
 
     See Also
     --------

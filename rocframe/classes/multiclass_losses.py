@@ -59,30 +59,24 @@ def multiclass_losses(
     Parameters
     ----------
     predictions : DataFrame, LazyFrame or Arrow table
-        One row per prediction. A table of pandas, pyarrow, DuckDB or another package that exports
-        Arrow streams is converted to a polars DataFrame.
+        One row per prediction.
     label : str or Expr
-        Column or expression with the true class of each row: Boolean, numbers, String, Categorical
-        or Enum.
+        The true class: Boolean, numbers, String, Categorical or Enum.
     scores : mapping, sequence of str, selector or str
         Probability of each class, in [0, 1]. The probabilities of a row must sum to 1, with a
         tolerance of 1e-4. Pass a mapping from classes to columns or expressions. If the columns are
         named like the classes, pass a list of columns or a selector. If the probabilities are lists
         or arrays in one column, pass this column, and set `classes`.
     by : str or sequence of str, default None
-        Group columns. Rows with a null in a group column are a separate group.
+        Group columns; null is a group.
     classes : sequence, default None
         For one column of lists: the classes, in the order of the elements of a list.
     weight : str or Expr, default None
-        Column or expression with the importance of a row, finite and >= 0.
+        Importance of a row, finite and >= 0.
     count : str, Expr or None, optional
-        Column or expression with the number of identical rows that a row represents. The results
-        are the same as if the row were repeated that many times. If the table has a column named
-        `count`, this option is required: pass `count="count"` to use the column, `count=None` to
-        ignore it.
+        Number of equal rows that a row represents. Required if there is a column `count`.
     missing : {"raise", "drop"}, default "raise"
-        Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
-        `"drop"`: the rows are left out, and counted in the column `n_missing`.
+        Missing values: an error, or rows left out and counted in `n_missing`.
 
     Returns
     -------
@@ -106,11 +100,9 @@ def multiclass_losses(
     Raises
     ------
     RocframeError
-        If a column is missing or has an unsupported dtype, if a name is reserved or repeated, or if
-        an option is invalid. This error is also raised if the class of a label has no score, if
-        values are missing with `missing="raise"`, if a weight is negative or not finite, if a score
-        is outside [0, 1], or if the scores of a row do not sum to 1. For a LazyFrame, errors that
-        depend on its data are raised by `collect`.
+        If a column, an option or a value is invalid. This error is also raised if the class of a
+        label has no score, if values are missing with `missing="raise"`, if a weight is negative or
+        not finite, if a score is outside [0, 1], or if the scores of a row do not sum to 1.
 
     See Also
     --------

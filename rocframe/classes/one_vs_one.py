@@ -46,11 +46,9 @@ def one_vs_one(
     Parameters
     ----------
     predictions : DataFrame, LazyFrame or Arrow table
-        One row per prediction. A table of pandas, pyarrow, DuckDB or another package that exports
-        Arrow streams is converted to a polars DataFrame.
+        One row per prediction.
     label : str or Expr
-        Column or expression with the true class of each row: Boolean, numbers, String, Categorical
-        or Enum.
+        The true class: Boolean, numbers, String, Categorical or Enum.
     scores : mapping, sequence of str, selector or str
         Score of each class; higher values indicate that class. Pass a mapping from classes to
         columns or expressions. If the columns are named like the classes, pass a list of columns or
@@ -95,8 +93,7 @@ def one_vs_one(
         classes and labels have types that cannot be compared, if the class of a label has no score,
         if a list is null or does not have one score per class, or if a score changes when it is
         converted to a float. In a long table, all rows of an instance must have the same label, and
-        no class may occur twice in an instance. For a LazyFrame, errors that depend on its data are
-        raised by `collect`.
+        no class may occur twice in an instance.
 
     See Also
     --------

@@ -43,12 +43,10 @@ def one_vs_rest(
     Parameters
     ----------
     predictions : DataFrame, LazyFrame or Arrow table
-        One row per prediction. A table of pandas, pyarrow, DuckDB or another package that exports
-        Arrow streams is converted to a polars DataFrame.
+        One row per prediction.
     label : str, Expr or mapping
-        Column or expression with the true class of each row: Boolean, numbers, String, Categorical
-        or Enum. If a row can belong to several classes, pass a mapping from each class to a column
-        that is Boolean or 0/1.
+        The true class: Boolean, numbers, String, Categorical or Enum. If a row can belong to
+        several classes, pass a mapping from each class to a column that is Boolean or 0/1.
     scores : mapping, sequence of str, selector or str
         Score of each class; higher values indicate that class. Pass a mapping from classes to
         columns or expressions. If the columns are named like the classes, pass a list of columns or
@@ -87,12 +85,11 @@ def one_vs_rest(
     Raises
     ------
     RocframeError
-        If a column is missing or has an unsupported dtype, if a name is reserved or repeated, or if
-        an option is invalid. This error is also raised if classes and labels have types that cannot
-        be compared, if the class of a label has no score, if a list is null or does not have one
-        score per class, or if a score changes when it is converted to a float. In a long table, all
-        rows of an instance must have the same label, and no class may occur twice in an instance.
-        For a LazyFrame, errors that depend on its data are raised by `collect`.
+        If a column, an option or a value is invalid. This error is also raised if classes and
+        labels have types that cannot be compared, if the class of a label has no score, if a list
+        is null or does not have one score per class, or if a score changes when it is converted to
+        a float. In a long table, all rows of an instance must have the same label, and no class may
+        occur twice in an instance.
 
     See Also
     --------

@@ -64,8 +64,7 @@ def combine_points(table: FrameT, /, *, across: str = MODEL, by: By = None) -> F
     table : DataFrame, LazyFrame or Arrow table
         One row per group and model, with the columns `fpr` and `tpr` or with the counts `tp, fp,
         fn, tn`: a table of `operating_point`, `at` or `confusion_matrix`, or a table of published
-        rates. A table of pandas, pyarrow, DuckDB or another package that exports Arrow streams is
-        converted to a polars DataFrame.
+        rates.
     across : str, default "model"
         Column with the name of the model.
     by : str or sequence of str, default None
@@ -88,8 +87,7 @@ def combine_points(table: FrameT, /, *, across: str = MODEL, by: By = None) -> F
     ------
     RocframeError
         If a column is missing or has an unsuitable type, if `across` is one of the columns in `by`,
-        if a rate is outside [0, 1], or if a group has several points of a model. For a LazyFrame,
-        errors that depend on values are raised by `collect`.
+        if a rate is outside [0, 1], or if a group has several points of a model.
 
     See Also
     --------

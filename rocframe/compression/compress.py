@@ -63,8 +63,7 @@ def compress(
         a column of DuckDB or PySpark must not be named `*`. Other tables that export Arrow streams
         are converted to a polars DataFrame.
     label : str or Expr
-        Column or expression with the true class: Boolean values or the numbers 0 and 1. With
-        `positive`, values of any type are allowed except List, Array, Struct and Object.
+        The true class: Boolean or 0/1, or any values with `positive`.
     score : str, Expr, selector, sequence or mapping
         Column or expression with the score; higher values indicate the positive class. Any real
         number is allowed. For several models, pass a list of columns, a polars selector, or a
@@ -91,17 +90,13 @@ def compress(
         a table for the function `drift`, pass `resolution` instead of `max_envelope`, because all
         windows that it compares must have the same resolution.
     by : str or sequence of str, default None
-        Group columns. Rows with a null in a group column are a separate group.
+        Group columns; null is a group.
     positive : object, default None
-        Value of `label` that is the positive class; all other values are negative. Required for
-        labels that are not Boolean or 0/1.
+        Value of `label` that is the positive class.
     weight : str or Expr, default None
-        Column or expression with the importance of a row, finite and >= 0.
+        Importance of a row, finite and >= 0.
     count : str, Expr or None, optional
-        Column or expression with the number of identical rows that a row represents. The results
-        are the same as if the row were repeated that many times. If the table has a column named
-        `count`, this option is required: pass `count="count"` to use the column, `count=None` to
-        ignore it.
+        Number of equal rows that a row represents. Required if there is a column `count`.
 
     Returns
     -------
@@ -133,8 +128,7 @@ def compress(
         option is invalid, or if the positive class is unknown or does not occur. This error is also
         raised if counts are missing, negative or too large, or if a `score_width` of an already
         compressed table is negative or not finite. With `max_envelope`, it is also raised if a
-        group is not rounded and one of its scores changes when it is converted to Float64. For a
-        LazyFrame, errors that depend on its data are raised by `collect`.
+        group is not rounded and one of its scores changes when it is converted to Float64.
 
     See Also
     --------

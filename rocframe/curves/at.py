@@ -63,11 +63,7 @@ def at(
     Parameters
     ----------
     curves : DataFrame, LazyFrame or Arrow table
-        A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
-        columns right of them. Rows may be in any order. Every curve must have all its rows. To use
-        a part of the data, filter the predictions before `curve`. From a curve table, you can
-        remove a group as a whole, but not some of its rows. A table of pandas, pyarrow, DuckDB or
-        another package that exports Arrow streams is converted to a polars DataFrame.
+        A curve table as returned by `curve`, with all rows of each curve.
     threshold : float or sequence of float, default None
         Return the row with this threshold or, if there is none, with the next higher threshold. The
         counts of this row are the counts of `score >= threshold`.
@@ -107,7 +103,7 @@ def at(
         between the two rows around it. A classifier that chooses at random between the thresholds
         of these two rows has the rates of this point on average; see the column `mix` below.
     by : str or sequence of str, default None
-        Group columns. By default, all columns left of `threshold`.
+        Group columns; by default, all columns left of `threshold`.
 
     Returns
     -------

@@ -53,11 +53,7 @@ def simplify(
     Parameters
     ----------
     curves : DataFrame, LazyFrame or Arrow table
-        A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
-        columns right of them. Rows may be in any order. Every curve must have all its rows. To use
-        a part of the data, filter the predictions before `curve`. From a curve table, you can
-        remove a group as a whole, but not some of its rows. A table of pandas, pyarrow, DuckDB or
-        another package that exports Arrow streams is converted to a polars DataFrame.
+        A curve table as returned by `curve`, with all rows of each curve.
     max_error : float, default 1 / 500
         Largest allowed distance between the simplified and the full curve, as a fraction of the
         length of an axis, between 0 and 1.
@@ -70,7 +66,7 @@ def simplify(
         `"normal_deviate"`: both axes are normal deviates, for `roc` and `det`. None means
         `"normal_deviate"` for `det` and `"linear"` for all other kinds.
     by : str or sequence of str, default None
-        Group columns. By default, all columns left of `threshold`.
+        Group columns; by default, all columns left of `threshold`.
     kind : str, default None
         Kind of curve, such as `"roc"`; see `curve`. By default, the two rates right of `tn`
         determine the kind.
@@ -98,10 +94,7 @@ def simplify(
     ------
     RocframeError
         If an option is invalid, if the table is not a curve table, or if it already has a column
-        `error` or `area_change`. This error is also raised if a curve lacks its first or its last
-        rows, or rows between given thresholds. A curve lacks its first rows if it has no row with
-        threshold `inf`. It lacks its last rows if its row with the lowest threshold has true
-        negatives.
+        `error` or `area_change`. This error is also raised if a curve lacks rows.
 
     Notes
     -----

@@ -58,16 +58,12 @@ def concavities(curves: FrameT, /, *, min_rows: int = 1, by: By = None) -> Frame
     Parameters
     ----------
     curves : DataFrame, LazyFrame or Arrow table
-        A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
-        columns right of them. Rows may be in any order. Every curve must have all its rows. To use
-        a part of the data, filter the predictions before `curve`. From a curve table, you can
-        remove a group as a whole, but not some of its rows. A table of pandas, pyarrow, DuckDB or
-        another package that exports Arrow streams is converted to a polars DataFrame.
+        A curve table as returned by `curve`, with all rows of each curve.
     min_rows : int, default 1
         Return only concavities with at least this number of rows, or this sum of weights. With the
         default 1, all concavities are returned, even if a sum of weights is below 1.
     by : str or sequence of str, default None
-        Group columns. By default, all columns left of `threshold`.
+        Group columns; by default, all columns left of `threshold`.
 
     Returns
     -------
@@ -233,10 +229,9 @@ def repair_scores(
     Parameters
     ----------
     predictions : DataFrame, LazyFrame or Arrow table
-        One row per prediction. A table of pandas, pyarrow, DuckDB or another package that exports
-        Arrow streams is converted to a polars DataFrame.
+        One row per prediction.
     score : str or Expr
-        Column or expression with the score; higher values indicate the positive class.
+        The score, higher for positives.
     concavities : DataFrame
         A table of `concavities`. The columns left of `area` are group columns, and must also be
         columns of the predictions.

@@ -57,11 +57,7 @@ def cost_curve(
     Parameters
     ----------
     curves : DataFrame, LazyFrame or Arrow table
-        A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
-        columns right of them. Rows may be in any order. Every curve must have all its rows. To use
-        a part of the data, filter the predictions before `curve`. From a curve table, you can
-        remove a group as a whole, but not some of its rows. A table of pandas, pyarrow, DuckDB or
-        another package that exports Arrow streams is converted to a polars DataFrame.
+        A curve table as returned by `curve`, with all rows of each curve.
     grid : int, sequence of float or "vertices", default 101
         Number of evenly spaced values of `probability_cost` from 0 to 1, or a list of values.
         `"vertices"`: 0, 1, and the values at which the best threshold changes. Between these
@@ -71,7 +67,7 @@ def cost_curve(
         these curves. The last column contains the name of the best curve in each row, or null if no
         curve has a lower cost than both trivial classifiers.
     by : str or sequence of str, default None
-        Group columns. By default, all columns left of `threshold`.
+        Group columns; by default, all columns left of `threshold`.
 
     Returns
     -------

@@ -70,11 +70,7 @@ def mix(
     Parameters
     ----------
     curves : DataFrame, LazyFrame or Arrow table
-        A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
-        columns right of them. Rows may be in any order. Every curve must have all its rows. To use
-        a part of the data, filter the predictions before `curve`. From a curve table, you can
-        remove a group as a whole, but not some of its rows. A table of pandas, pyarrow, DuckDB or
-        another package that exports Arrow streams is converted to a polars DataFrame.
+        A curve table as returned by `curve`, with all rows of each curve.
     across : str, default None
         Group column, such as `"model"`. Curves that differ only in this column have one common
         hull. By default, each curve has its own hull.
@@ -90,7 +86,7 @@ def mix(
         Return the point at which this proportion of rows is predicted positive. If the table was
         computed with `prevalence=`, the proportion is computed at that prevalence.
     by : str or sequence of str, default None
-        Group columns. By default, all columns left of `threshold`.
+        Group columns; by default, all columns left of `threshold`.
 
     Returns
     -------
@@ -302,11 +298,9 @@ def draw_decisions(
     Parameters
     ----------
     predictions : DataFrame, LazyFrame or Arrow table
-        One row per prediction. A table of pandas, pyarrow, DuckDB or another package that exports
-        Arrow streams is converted to a polars DataFrame.
+        One row per prediction.
     score : str or Expr
-        Column or expression with the score; higher values indicate the positive class. Any real
-        number is allowed, and scores are never transformed.
+        The score, higher for positives.
     points : DataFrame
         A table of the function `mix`, or of the function `at` with `interpolate=True`, with one row
         per group. The columns to the left of the column `at` are group columns, which the

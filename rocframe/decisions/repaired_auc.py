@@ -54,11 +54,7 @@ def repaired_auc(
     Parameters
     ----------
     curves : DataFrame, LazyFrame or Arrow table
-        A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
-        columns right of them. Rows may be in any order. Every curve must have all its rows. To use
-        a part of the data, filter the predictions before `curve`. From a curve table, you can
-        remove a group as a whole, but not some of its rows. A table of pandas, pyarrow, DuckDB or
-        another package that exports Arrow streams is converted to a polars DataFrame.
+        A curve table as returned by `curve`, with all rows of each curve.
     over : str, default "fold"
         Group column with the parts of the data. For each curve, concavities are found on the pooled
         rows of the other curves that differ from it only in `over`, such as the other folds of the
@@ -74,7 +70,7 @@ def repaired_auc(
         default 1, no concavity is left out because of its size, even if its sum of weights is below
         1. Not used with `chosen`.
     by : str or sequence of str, default None
-        Group columns. By default, all columns left of `threshold`.
+        Group columns; by default, all columns left of `threshold`.
 
     Returns
     -------

@@ -55,8 +55,7 @@ def auc(
     Parameters
     ----------
     label : str or Expr
-        Column or expression with the true class: Boolean values or the numbers 0 and 1. With
-        `positive`, values of any type are allowed except List, Array, Struct and Object.
+        The true class: Boolean or 0/1, or any values with `positive`.
     fpr : (float, float), default None
         Range of the false positive rate, such as `(0, 0.1)`. The partial area is the integral of
         TPR over this range.
@@ -71,14 +70,12 @@ def auc(
         `"mcclish"` rescales a partial area so that a random model has 0.5 and a perfect model has
         1.
     positive : object, default None
-        Value of `label` that is the positive class; all other values are negative. Required for
-        labels that are not Boolean or 0/1. Without `positive`, labels of other types raise an
-        error, and the result is null if a number is neither 0 nor 1.
+        Value of `label` that is the positive class. Without it, other numbers than 0 and 1 give
+        null.
     weight : str or Expr, default None
-        Column or expression with the importance of a row, finite and >= 0.
+        Importance of a row, finite and >= 0.
     count : str, Expr or None, default None
-        Column or expression with the number of identical rows that a row represents. The results
-        are the same as if the row were repeated that many times.
+        Number of equal rows that a row represents.
 
     Returns
     -------
@@ -135,17 +132,14 @@ def gini(
     Parameters
     ----------
     label : str or Expr
-        Column or expression with the true class: Boolean values or the numbers 0 and 1. With
-        `positive`, values of any type are allowed except List, Array, Struct and Object.
+        The true class: Boolean or 0/1, or any values with `positive`.
     positive : object, default None
-        Value of `label` that is the positive class; all other values are negative. Required for
-        labels that are not Boolean or 0/1. Without `positive`, labels of other types raise an
-        error, and the result is null if a number is neither 0 nor 1.
+        Value of `label` that is the positive class. Without it, other numbers than 0 and 1 give
+        null.
     weight : str or Expr, default None
-        Column or expression with the importance of a row, finite and >= 0.
+        Importance of a row, finite and >= 0.
     count : str, Expr or None, default None
-        Column or expression with the number of identical rows that a row represents. The results
-        are the same as if the row were repeated that many times.
+        Number of equal rows that a row represents.
 
     Returns
     -------
@@ -223,17 +217,14 @@ def auc_se(
     Parameters
     ----------
     label : str or Expr
-        Column or expression with the true class: Boolean values or the numbers 0 and 1. With
-        `positive`, values of any type are allowed except List, Array, Struct and Object.
+        The true class: Boolean or 0/1, or any values with `positive`.
     positive : object, default None
-        Value of `label` that is the positive class; all other values are negative. Required for
-        labels that are not Boolean or 0/1. Without `positive`, labels of other types raise an
-        error, and the result is null if a number is neither 0 nor 1.
+        Value of `label` that is the positive class. Without it, other numbers than 0 and 1 give
+        null.
     weight : str or Expr, default None
-        Column or expression with the importance of a row, finite and >= 0.
+        Importance of a row, finite and >= 0.
     count : str, Expr or None, default None
-        Column or expression with the number of identical rows that a row represents. The results
-        are the same as if the row were repeated that many times.
+        Number of equal rows that a row represents.
 
     Returns
     -------

@@ -70,8 +70,7 @@ def write(
     ----------
     table : DataFrame, LazyFrame or Arrow table
         Any table. A LazyFrame is collected before the file is written, so the LazyFrame may read
-        from `path`. A table of pandas, pyarrow, DuckDB or another package that exports Arrow
-        streams is converted to a polars DataFrame.
+        from `path`.
     path : str or Path
         File to write, in an existing folder. The suffix determines the format: `.parquet` or `.pq`
         for Parquet; `.arrow`, `.feather` or `.ipc` for Arrow IPC, which supports fewer dtypes.

@@ -110,16 +110,11 @@ def intervals(
     Parameters
     ----------
     predictions : DataFrame, LazyFrame or Arrow table
-        One row per prediction. A table of pandas, pyarrow, DuckDB or another package that exports
-        Arrow streams is converted to a polars DataFrame.
+        One row per prediction.
     label : str or Expr
-        Column or expression with the true class: Boolean values or the numbers 0 and 1. With
-        `positive`, values of any type are allowed except List, Array, Struct and Object.
+        The true class: Boolean or 0/1, or any values with `positive`.
     score : str, Expr, selector, sequence or mapping
-        Column or expression with the score; higher values indicate the positive class. Any real
-        number is allowed, and scores are never transformed. For several models, pass a list of
-        columns, a polars selector, or a mapping from model names to columns. The result then has
-        the group column `model` (String) after `by`.
+        The score, higher for positives. Several columns add the group column `model`.
     metrics : str, Expr or sequence of these
         Metrics of three types:
 
@@ -150,7 +145,7 @@ def intervals(
         The rule that chooses the threshold of the point: any rule of `operating_point` except
         `"bayes"`. If several thresholds are equally good, the highest threshold is used.
     by : str or sequence of str, default None
-        Group columns. Rows with a null in a group column are a separate group.
+        Group columns; null is a group.
     ci : str or None, optional
         Method of the interval.
 
@@ -174,26 +169,17 @@ def intervals(
     n_boot : int, default 2000
         Number of bootstrap resamples.
     seed : int, default None
-        Seed of the random draws, an integer >= 0. If None, each call uses a new seed. The draws of
-        a group depend only on the seed and the values of the group columns, not on other groups.
+        Seed of the draws, an integer >= 0; None uses a new seed in each call.
     cluster : str or Expr, default None
-        Column or expression that identifies clusters of dependent rows, such as all rows of one
-        user. Different clusters are assumed to be independent.
+        Clusters of dependent rows, such as users.
     positive : object, default None
-        Value of `label` that is the positive class; all other values are negative. Required for
-        labels that are not Boolean or 0/1.
+        Value of `label` that is the positive class.
     weight : str or Expr, default None
-        Column or expression with the importance of a row, finite and >= 0.
+        Importance of a row, finite and >= 0.
     count : str, Expr or None, optional
-        Column or expression with the number of identical rows that a row represents. The results
-        are the same as if the row were repeated that many times. If the table has a column named
-        `count`, this option is required: pass `count="count"` to use the column, `count=None` to
-        ignore it.
+        Number of equal rows that a row represents. Required if there is a column `count`.
     missing : {"raise", "drop", "worst"}, default "raise"
-        Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
-        `"drop"`: these rows are left out. `"worst"`: only scores may be missing. At every
-        threshold, a positive without a score counts as a false negative, and a negative without a
-        score as a false positive.
+        Missing values: an error, rows left out, or missing scores count as errors.
     prevalence : float, default None
         Prevalence, between 0 and 1. Metrics that depend on the prevalence, such as precision, are
         computed at this prevalence. By default, the prevalence of the data. `n_pos` and `n_neg` do
@@ -263,12 +249,8 @@ def intervals(
     Raises
     ------
     RocframeError
-        If a column does not exist or has an unsuitable type, if a name is reserved or repeated, or
-        if an option is invalid or does not apply to the metrics. This error is also raised if the
-        labels do not determine the positive class, if values are missing with `missing="raise"`, if
-        a weight is negative or not finite, or if a measure of probabilities is requested for scores
-        outside [0, 1]. For a LazyFrame, errors that depend on its columns or values are raised by
-        `collect`.
+        If a column, an option or a value is invalid, or if a measure of probabilities is requested
+        for scores outside [0, 1].
 
     See Also
     --------

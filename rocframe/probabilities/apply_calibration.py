@@ -57,8 +57,7 @@ def apply_calibration(predictions: FrameT, /, score: Scores, fit: pl.DataFrame) 
     Parameters
     ----------
     predictions : DataFrame, LazyFrame or Arrow table
-        One row per prediction. A table of pandas, pyarrow, DuckDB or another package that exports
-        Arrow streams is converted to a polars DataFrame.
+        One row per prediction.
     score : str, Expr, selector, sequence or mapping
         Column or expression with the score. If `fit_calibration` fitted several score columns, pass
         the same columns, for example as a list. The predictions can also be a long table, with the
@@ -82,8 +81,7 @@ def apply_calibration(predictions: FrameT, /, score: Scores, fit: pl.DataFrame) 
         If a column is missing, if `fit` is not a table of `fit_calibration` with one fit per group,
         or if the predictions already have a column with the name of a new column. This error is
         also raised if a score is outside [0, 1] and the calibration method needs probabilities, or
-        if Float64 cannot represent a score exactly. For a LazyFrame, errors that depend on its
-        columns or values are raised by `collect`.
+        if Float64 cannot represent a score exactly.
 
     See Also
     --------

@@ -80,9 +80,7 @@ def curve_from_calibration(
     table : DataFrame, LazyFrame or Arrow table
         A table of bins as returned by `calibration`, with the columns `bin, event_rate, score_min,
         n`. Other columns are not read. Rows may be in any order. With `density`, pass a table of
-        grid points with the columns `bin, event_rate, score_mean` and the column of the density. A
-        table of pandas, pyarrow, DuckDB or another package that exports Arrow streams is converted
-        to a polars DataFrame.
+        grid points with the columns `bin, event_rate, score_mean` and the column of the density.
     kind : str, default "roc"
         Which two rates are the axes: `"roc"` (fpr, tpr), `"precision_recall"` or `"pr"` (recall,
         precision), `"det"` (fpr, fnr), `"gain"` (alert_rate, tpr), `"lift"` (alert_rate, lift),
@@ -128,8 +126,7 @@ def curve_from_calibration(
         invalid. This error is also raised if a bin with rows has no event rate or no score, if `n`
         is null or negative, if an event rate is outside [0, 1], or if two bins of a group have the
         same `score_min`. If `n` is an integer column, n·event_rate must be an integer. If `n` is
-        null because the table has points of a smooth curve, pass `density`. For a LazyFrame, errors
-        that depend on its columns or values are raised by `collect`.
+        null because the table has points of a smooth curve, pass `density`.
 
     See Also
     --------

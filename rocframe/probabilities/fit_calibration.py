@@ -75,11 +75,9 @@ def fit_calibration(
     Parameters
     ----------
     predictions : DataFrame, LazyFrame or Arrow table
-        One row per prediction. A table of pandas, pyarrow, DuckDB or another package that exports
-        Arrow streams is converted to a polars DataFrame.
+        One row per prediction.
     label : str or Expr
-        Column or expression with the true class: Boolean values or the numbers 0 and 1. With
-        `positive`, values of any type are allowed except List, Array, Struct and Object.
+        The true class: Boolean or 0/1, or any values with `positive`.
     score : str, Expr, selector, sequence or mapping
         Column or expression with the score; higher values indicate the positive class. Methods
         `"isotonic"` and `"platt"` allow any real number; the other methods require probabilities in
@@ -107,20 +105,15 @@ def fit_calibration(
         fold, the result contains the function that is fitted on all other folds of the group.
         `apply_calibration` converts the scores of each fold with this function.
     by : str or sequence of str, default None
-        Group columns. Rows with a null in a group column are a separate group.
+        Group columns; null is a group.
     positive : object, default None
-        Value of `label` that is the positive class; all other values are negative. Required for
-        labels that are not Boolean or 0/1.
+        Value of `label` that is the positive class.
     weight : str or Expr, default None
-        Column or expression with the importance of a row, finite and >= 0.
+        Importance of a row, finite and >= 0.
     count : str, Expr or None, optional
-        Column or expression with the number of identical rows that a row represents. The results
-        are the same as if the row were repeated that many times. If the table has a column named
-        `count`, this option is required: pass `count="count"` to use the column, `count=None` to
-        ignore it.
+        Number of equal rows that a row represents. Required if there is a column `count`.
     missing : {"raise", "drop"}, default "raise"
-        Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
-        `"drop"`: the rows are left out, and counted in the column `n_missing`.
+        Missing values: an error, or rows left out and counted in `n_missing`.
 
     Returns
     -------
@@ -155,12 +148,8 @@ def fit_calibration(
     Raises
     ------
     RocframeError
-        If a column does not exist or has an unsuitable type, if a name is reserved or repeated, or
-        if an option is invalid. This error is also raised if the labels do not determine the
-        positive class, if values are missing with `missing="raise"`, or if a weight is negative or
-        not finite. This error is also raised if a score is outside [0, 1] for a method that needs
-        probabilities, or infinite for `"platt"`. For a LazyFrame, errors that depend on its columns
-        or values are raised by `collect`.
+        If a column, an option or a value is invalid. This error is also raised if a score is
+        outside [0, 1] for a method that needs probabilities, or infinite for `"platt"`.
 
     See Also
     --------

@@ -58,11 +58,7 @@ def murphy_curve(
     Parameters
     ----------
     curves : DataFrame, LazyFrame or Arrow table
-        A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
-        columns right of them. Rows may be in any order. Every curve must have all its rows. To use
-        a part of the data, filter the predictions before `curve`. From a curve table, you can
-        remove a group as a whole, but not some of its rows. A table of pandas, pyarrow, DuckDB or
-        another package that exports Arrow streams is converted to a polars DataFrame.
+        A curve table as returned by `curve`, with all rows of each curve.
     grid : int, sequence of float or "vertices", default 101
         Number of evenly spaced thresholds from 0 to 1, or a list of thresholds in [0, 1].
         `"vertices"`: 0, 1, and all thresholds at which a column of the result jumps or changes its
@@ -73,7 +69,7 @@ def murphy_curve(
         is the prevalence that was passed to `curve`, or the prevalence of each curve if none was
         passed.
     by : str or sequence of str, default None
-        Group columns. By default, all columns left of `threshold`.
+        Group columns; by default, all columns left of `threshold`.
 
     Returns
     -------
