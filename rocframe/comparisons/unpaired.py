@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from rocframe.inputs.cases import Cases
 
     # Estimates a quantity, its variance and the `spread` of this variance in each group of a scan.
-    Estimator = Callable[[Scan, Quantity], tuple[NDArray[np.float64], ...]]
+    Estimator = Callable[[Scan, "Quantity"], tuple[NDArray[np.float64], ...]]
     # Compares the estimates of two models in the same groups.
     UnpairedTest = Callable[
-        ["UnpairedEstimates", "UnpairedEstimates", Hypothesis], dict[str, NDArray[np.float64]]
+        ["UnpairedEstimates", "UnpairedEstimates", "Hypothesis"], dict[str, NDArray[np.float64]]
     ]
 
 
