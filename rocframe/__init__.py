@@ -92,63 +92,53 @@ from rocframe.namespace import (
 if TYPE_CHECKING:
     from rocframe.areas.area import area
     from rocframe.areas.auc import auc
-    from rocframe.areas.tie_bounds import tie_bounds
+    from rocframe.areas.tie_bounds import tie_bounds, ties
     from rocframe.averages.average import average
-    from rocframe.averages.fold_auc import fold_auc
-    from rocframe.averages.pooling_gap import pooling_gap
+    from rocframe.averages.fold_auc import fold_auc, pooling_gap
     from rocframe.bands.band import band
     from rocframe.bands.smooth import smooth, theoretical_curve
     from rocframe.charts.chart import chart
     from rocframe.charts.dashboard.dashboard import dashboard
-    from rocframe.classes.class_metrics import class_metrics
     from rocframe.classes.multiclass_auc import multiclass_auc
-    from rocframe.classes.multiclass_losses import multiclass_losses
-    from rocframe.classes.one_vs_one import one_vs_one
-    from rocframe.classes.one_vs_rest import one_vs_rest
-    from rocframe.classes.top_label import top_label
+    from rocframe.classes.multiclass_metrics import class_metrics, multiclass_losses
+    from rocframe.classes.one_vs import one_vs_one, one_vs_rest, top_label
     from rocframe.classes.volume import volume
-    from rocframe.comparisons.auc_covariance import auc_covariance
     from rocframe.comparisons.chain import chain
-    from rocframe.comparisons.combine import combine
-    from rocframe.comparisons.combine_points import combine_points
+    from rocframe.comparisons.combine import combine, combine_points
     from rocframe.comparisons.compare import compare
     from rocframe.comparisons.contrast import contrast
     from rocframe.comparisons.decision_intervals import decision_intervals
+    from rocframe.comparisons.delong import auc_covariance
     from rocframe.comparisons.drift import drift
     from rocframe.comparisons.drift_test import drift_test
     from rocframe.comparisons.gate import gate
     from rocframe.comparisons.hull_shares import hull_shares
-    from rocframe.compression.compress import compress
+    from rocframe.compression import compress
     from rocframe.curves.at import at
     from rocframe.curves.curve import curve
     from rocframe.curves.simplify import simplify
-    from rocframe.decisions.concavities import concavities, repair_scores
+    from rocframe.decisions.concavities import concavities, repair_scores, repaired_auc
     from rocframe.decisions.confusion_matrix import confusion_matrix, expand_counts
     from rocframe.decisions.cost_curve import cost_curve
     from rocframe.decisions.decision_curve import decision_curve
     from rocframe.decisions.h_measure import h_measure
-    from rocframe.decisions.hull import hull
-    from rocframe.decisions.iso_lines import iso_lines
+    from rocframe.decisions.hull import hull, iso_lines
     from rocframe.decisions.mix import draw_decisions, mix
     from rocframe.decisions.operating_point import operating_point
     from rocframe.decisions.relative_superiority import lc_index, relative_superiority
-    from rocframe.decisions.repaired_auc import repaired_auc
-    from rocframe.decisions.ties import ties
     from rocframe.decisions.transfer import transfer
     from rocframe.inputs.windows import windows
     from rocframe.io.tables import about, read, scan, write
     from rocframe.metrics.intervals import intervals
     from rocframe.planning import detectable_difference, power, sample_size
-    from rocframe.probabilities.apply_calibration import apply_calibration
     from rocframe.probabilities.calibration import calibration
     from rocframe.probabilities.calibration_summary import calibration_summary
     from rocframe.probabilities.curve_from_calibration import curve_from_calibration
-    from rocframe.probabilities.fit_calibration import fit_calibration
+    from rocframe.probabilities.fit_calibration import apply_calibration, fit_calibration
     from rocframe.probabilities.murphy import murphy_curve
-    from rocframe.reports.export import chart_fragment, save_chart
-    from rocframe.reports.offline_script import chart_bundle
+    from rocframe.reports.export import chart_bundle, chart_fragment, save_chart
     from rocframe.reports.report import report
-    from rocframe.significance.auc_test import auc_test
+    from rocframe.significance import auc_test
     from rocframe.summaries import summary
 
 __version__ = "0.1.0"

@@ -9,15 +9,15 @@ import numpy as np
 from rocframe.areas.pairs import count_pairs
 from rocframe.decisions.h_measure import expected_losses
 from rocframe.frames import as_input_frame, build_table
-from rocframe.inference.notes import class_notes
-from rocframe.inputs.node import plan_table
+from rocframe.inference import class_notes
+from rocframe.inputs.cases import plan_table
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import scale_weights
 from rocframe.kernel.scan import Scan
 from rocframe.metrics.statistics import average_precision, eer, ks, pr_auc
 from rocframe.options import NOT_GIVEN, public
 from rocframe.probabilities.losses import probability_losses
-from rocframe.schemas.areas import SUMMARY
+from rocframe.schemas.statistics import SUMMARY
 
 if TYPE_CHECKING:
     import polars as pl

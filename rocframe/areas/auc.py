@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from rocframe.areas.pairs import AUC_STATISTIC, count_pairs
-from rocframe.areas.partial import RateRange
-from rocframe.areas.top import TOP_INTERVALS, TopRange
-from rocframe.areas.variance import (
+from rocframe.areas.area import TOP_INTERVALS, RateRange, TopRange
+from rocframe.areas.pairs import (
+    AUC_STATISTIC,
     Clusters,
     VarianceParts,
     auc_variance_parts,
     class_sizes,
+    count_pairs,
     hanley_mcneil_exponential_variance,
     hanley_mcneil_variance,
 )
 from rocframe.frames import as_input_frame, build_table
-from rocframe.inference.bootstrap import BOOTSTRAPS, bootstrap_interval, sample_acceleration
-from rocframe.inference.confidence import (
+from rocframe.inference import (
     FULL_AREA_METHODS,
     SMALL_CLASS,
     Confidence,
+    class_notes,
     is_perfect,
     logit,
     newcombe,
@@ -32,14 +32,14 @@ from rocframe.inference.confidence import (
     perfect_area_limits,
     wald,
 )
-from rocframe.inference.notes import class_notes
-from rocframe.inputs.node import plan_table
+from rocframe.inputs.cases import plan_table
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import scale_weights
 from rocframe.kernel.resample import RandomDraws, resample_groups, stream_keys
 from rocframe.kernel.scan import Scan
 from rocframe.options import NOT_GIVEN, check_choice, check_supported, public
-from rocframe.schemas.areas import AUC_NAMES, PARTIAL_AUC_NAMES, auc_columns
+from rocframe.resampling import BOOTSTRAPS, bootstrap_interval, sample_acceleration
+from rocframe.schemas.statistics import AUC_NAMES, PARTIAL_AUC_NAMES, auc_columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -47,14 +47,13 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from rocframe.areas.pairs import Pairs
-    from rocframe.areas.partial import Range
-    from rocframe.areas.variance import ClassSizes
+    from rocframe.areas.area import Range
+    from rocframe.areas.pairs import ClassSizes, Pairs
     from rocframe.frames import FrameT
-    from rocframe.inference.bootstrap import Statistic
-    from rocframe.inference.confidence import AUCIntervalMethod
+    from rocframe.inference import AUCIntervalMethod
     from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
+    from rocframe.resampling import Statistic
 
 
 @public

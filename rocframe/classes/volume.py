@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from rocframe.areas.variance import ZERO_VARIANCE
+from rocframe.areas.pairs import ZERO_VARIANCE
 from rocframe.classes.inputs import compute_class_table, read_scores
 from rocframe.errors import LabelError, OptionValueError, ScoreError
-from rocframe.inference.confidence import Confidence, logit, normal_quantile, wald
-from rocframe.inference.notes import first_notes
+from rocframe.inference import Confidence, first_notes, logit, normal_quantile, wald
 from rocframe.inputs.roles import Roles
-from rocframe.kernel import exact
+from rocframe.kernel import arrays as exact
 from rocframe.kernel.groups import run_starts
 from rocframe.options import NOT_GIVEN, public
-from rocframe.schemas.classes import VOLUME
+from rocframe.schemas.statistics import VOLUME
 from rocframe.text import format_list, join_names
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
         ScoreColumns,
     )
     from rocframe.frames import FrameT
-    from rocframe.inference.notes import Note
+    from rocframe.inference import Note
     from rocframe.inputs.roles import By, Column, Count, Missing
 
 

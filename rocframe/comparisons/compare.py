@@ -9,28 +9,34 @@ import numpy as np
 import polars as pl
 
 from rocframe.comparisons.comparison_tests import COMPARISON_TESTS, CompareOptions
-from rocframe.comparisons.hypothesis import PairedComparison
-from rocframe.comparisons.instances import Instances, model_batches
-from rocframe.comparisons.pairing import build_model_table, plan_comparison
-from rocframe.comparisons.unpaired import UnpairedEstimates, unpaired_tests
-from rocframe.inference.p_values import adjust_p_values
+from rocframe.comparisons.hypothesis import PairedComparison, UnpairedEstimates, unpaired_tests
+from rocframe.comparisons.pairing import (
+    Instances,
+    build_model_table,
+    model_batches,
+    plan_comparison,
+)
+from rocframe.inference import adjust_p_values
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.resample import RandomDraws, stream_keys
 from rocframe.options import NOT_GIVEN, public
-from rocframe.schemas.columns import MODEL
-from rocframe.schemas.comparisons import comparison_columns
-from rocframe.schemas.table_type import integers
+from rocframe.schemas.statistics import comparison_columns
+from rocframe.schemas.table_type import MODEL, integers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from rocframe.areas.partial import Range
+    from rocframe.areas.area import Range
     from rocframe.comparisons.comparison_tests import Family
     from rocframe.comparisons.hypothesis import ComparedMetric
-    from rocframe.comparisons.instances import UnpairedModels
-    from rocframe.comparisons.pairing import PairingColumns, PairingOptions, Unmatched
+    from rocframe.comparisons.pairing import (
+        PairingColumns,
+        PairingOptions,
+        Unmatched,
+        UnpairedModels,
+    )
     from rocframe.frames import FrameT
-    from rocframe.inference.p_values import Adjust, Alternative
+    from rocframe.inference import Adjust, Alternative
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
     from rocframe.options import NotGiven
 

@@ -8,19 +8,29 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
-from rocframe.areas.partial import RateRange
-from rocframe.areas.variance import limit_df
+from rocframe.areas.area import RateRange
+from rocframe.areas.pairs import limit_df
 from rocframe.comparisons.delong import paired_areas
-from rocframe.comparisons.instances import model_batches, read_instances
-from rocframe.comparisons.pairing import PairingOptions, model_position, plan_comparison
+from rocframe.comparisons.pairing import (
+    PairingOptions,
+    model_batches,
+    model_position,
+    plan_comparison,
+    read_instances,
+)
 from rocframe.errors import OptionValueError
 from rocframe.frames import build_table
-from rocframe.inference.notes import MIN_DIFFERENCE_UNITS, class_notes, few_rows
-from rocframe.inference.p_values import adjust_p_values, check_adjust
+from rocframe.inference import (
+    MIN_DIFFERENCE_UNITS,
+    adjust_p_values,
+    check_adjust,
+    class_notes,
+    few_rows,
+)
 from rocframe.inputs.roles import Roles
 from rocframe.options import NOT_GIVEN, check_choice, public, to_float
-from rocframe.schemas.columns import MODEL
-from rocframe.schemas.comparisons import CONTRAST
+from rocframe.schemas.statistics import CONTRAST
+from rocframe.schemas.table_type import MODEL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,11 +38,11 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from rocframe.areas.partial import Range
-    from rocframe.areas.variance import ClassSizes, VarianceParts
+    from rocframe.areas.area import Range
+    from rocframe.areas.pairs import ClassSizes, VarianceParts
     from rocframe.comparisons.pairing import PairingColumns, Unmatched
     from rocframe.frames import FrameT
-    from rocframe.inference.p_values import Adjust
+    from rocframe.inference import Adjust
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
 
 Coefficients: TypeAlias = Mapping[Any, float]

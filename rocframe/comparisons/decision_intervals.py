@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from math import isnan
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 import numpy as np
 import polars as pl
 
-from rocframe.comparisons.instances import model_batches, read_instances
-from rocframe.comparisons.paired_resampling import paired_samples
 from rocframe.comparisons.pairing import (
     PairingOptions,
     build_model_table,
+    model_batches,
     model_position,
     plan_comparison,
+    read_instances,
 )
 from rocframe.decisions.cost_curve import EnvelopeLines, normalized_cost
 from rocframe.decisions.decision_curve import (
@@ -25,14 +25,19 @@ from rocframe.decisions.decision_curve import (
     parse_probability_thresholds,
 )
 from rocframe.errors import OptionValueError, ScoreError
-from rocframe.inference.bootstrap import column_limits
-from rocframe.inference.confidence import Confidence, Estimate, paired_difference
-from rocframe.inference.notes import class_notes
-from rocframe.inputs.cases import RowState
-from rocframe.inputs.probabilities import outside_unit_problem
+from rocframe.inference import Confidence, Estimate, class_notes, paired_difference
+from rocframe.inputs.cases import RowState, outside_unit_problem
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.codec import round_thresholds
-from rocframe.kernel.resample import RandomDraws, stream_keys
+from rocframe.kernel.resample import (
+    GroupRows,
+    RandomDraws,
+    ReplicateCounts,
+    RowSampler,
+    draw_classes,
+    stream_keys,
+)
+from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.options import (
     NOT_GIVEN,
     NotGiven,
@@ -42,21 +47,21 @@ from rocframe.options import (
     parse_numbers,
     public,
 )
-from rocframe.schemas.columns import MODEL
-from rocframe.schemas.comparisons import DECISION_AXES, decision_interval_columns
+from rocframe.resampling import batched_replicates, column_limits
+from rocframe.schemas.statistics import DECISION_AXES, decision_interval_columns
+from rocframe.schemas.table_type import MODEL
 from rocframe.text import format_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from rocframe.comparisons.instances import Instances, ModelBatch
-    from rocframe.comparisons.paired_resampling import PairedSample
-    from rocframe.comparisons.pairing import PairingColumns, Unmatched
+    from rocframe.comparisons.pairing import Instances, ModelBatch, PairingColumns, Unmatched
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
-    from rocframe.kernel.resample import ReplicateCounts, ReplicateScan
+    from rocframe.kernel.resample import ReplicateScan
+    from rocframe.kernel.scan import Scan
 
 DecisionKind = Literal["decision", "cost"]
 DecisionInterval = Literal["mover", "bootstrap", "bootstrap_basic"]
@@ -687,3 +692,107 @@ def expected_costs(scan: ReplicateScan, axis: NDArray[np.float64]) -> NDArray[np
         fpr = fp.ravel()[rows] / neg[:, None]
         fnr = np.maximum(pos[:, None] - tp.ravel()[rows], 0) / pos[:, None]
     return normalized_cost(fpr, fnr, axis)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PairedSample:
+    """The rows of one group, with the first `n_pos` rows positive.
+
+    `populations` has the order of the rows by the scores of each model. `count` is the number of
+    identical rows that each row represents. `cluster` is the number of the cluster of each row.
+    """
+
+    populations: list[GroupRows]
+    n_pos: int
+    count: NDArray[np.int64]
+    cluster: NDArray[np.int64] | None
+
+    @property
+    def classes(self) -> tuple[slice, slice]:
+        """The positions of the rows of each class."""
+        return slice(self.n_pos), slice(self.n_pos, None)
+
+    @property
+    def n_rows(self) -> tuple[int, int]:
+        """Number of rows of each class."""
+        pos, neg = (int(self.count[rows].sum()) for rows in self.classes)
+        return pos, neg
+
+    @property
+    def units(self) -> tuple[int, int]:
+        """Number of rows, or clusters, of each class."""
+        if self.cluster is None:
+            return self.n_rows
+        pos, neg = (len(np.unique(self.cluster[rows])) for rows in self.classes)
+        return pos, neg
+
+    @property
+    def observed(self) -> list[ReplicateCounts]:
+        """The data of each model as the only resample."""
+        return self.replicates(self.count[None, :])
+
+    def replicates(self, times: NDArray[np.int64]) -> list[ReplicateCounts]:
+        """Return the resamples of each model.
+
+        `times` has one row per resample: how often each row of the group is in the resample.
+        """
+        return [
+            ReplicateCounts(
+                population=population,
+                pos=times[:, population.pos.cluster],
+                neg=times[:, population.neg.cluster],
+            )
+            for population in self.populations
+        ]
+
+    def resample(
+        self,
+        statistic: Callable[[list[ReplicateCounts]], NDArray[Any]],
+        draws: RandomDraws,
+        key: tuple[int, ...],
+        *,
+        stratified: bool = True,
+        arrays_only: bool = False,
+    ) -> tuple[NDArray[Any], int]:
+        """Return a row of values for each resample, and how many resamples were drawn again.
+
+        `statistic` computes the values of several resamples from the counts of each model. If
+        `stratified` is true, each class has as many rows in a resample as in the data, unless rows
+        are in clusters. With `arrays_only`, `statistic` runs no query of polars; see
+        `run_parallel`.
+        """
+        sides = [RowSampler.from_counts(self.count[rows]) for rows in self.classes]
+        clusters = [] if self.cluster is None else [self.cluster[rows] for rows in self.classes]
+
+        def resample(stream: np.random.Generator, size: int) -> tuple[NDArray[Any], int]:
+            parts, redrawn = draw_classes(stream, size, sides, clusters, stratified=stratified)
+            return statistic(self.replicates(np.concatenate(parts, axis=1))), redrawn
+
+        return batched_replicates(
+            resample,
+            n_boot=draws.n_draws,
+            batch_size=max(1, BLOCK_ROWS // len(self.count)),
+            seed=draws.seed,
+            key=key,
+            arrays_only=arrays_only,
+        )
+
+
+def paired_samples(batch: ModelBatch, scans: Sequence[Scan]) -> Iterator[PairedSample]:
+    """Yield the rows of each group of a batch; `scans` has the scan of each model."""
+    # Each row is treated as a cluster with the same number in all scans, so that all models use the
+    # same draws.
+    row_numbers, count = np.arange(len(batch.rows)), batch.count
+    cluster_of_instance = batch.instances.cluster
+    ends = zip(batch.starts, batch.middle, batch.starts[1:], strict=False)
+    for group, (start, middle, end) in enumerate(ends):
+        cluster = None
+        if cluster_of_instance is not None:
+            rows = batch.rows[start:end]
+            cluster = np.unique(cluster_of_instance[rows], return_inverse=True)[1]
+        yield PairedSample(
+            populations=[GroupRows.from_scan(scan, group, row_numbers) for scan in scans],
+            n_pos=int(middle - start),
+            count=count[start:end],
+            cluster=cluster,
+        )

@@ -18,18 +18,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from rocframe.areas.variance import ZERO_VARIANCE
-from rocframe.comparisons.time_windows import TimeWindows, plan_windows
+from rocframe.areas.pairs import ZERO_VARIANCE
+from rocframe.comparisons.drift import TimeWindows, plan_windows
 from rocframe.errors import OptionValueError
 from rocframe.frames import build_table
-from rocframe.inference.confidence import parse_level
-from rocframe.inference.notes import absent_classes, exclusion_notes, first_notes, join_notes
-from rocframe.inference.p_values import adjust_table, check_adjust, normal_p_value
+from rocframe.inference import (
+    absent_classes,
+    adjust_table,
+    check_adjust,
+    exclusion_notes,
+    first_notes,
+    join_notes,
+    normal_p_value,
+    parse_level,
+)
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import group_starts
 from rocframe.options import NOT_GIVEN, public
-from rocframe.schemas.columns import ROW_COUNTS, WINDOW
-from rocframe.schemas.comparisons import DRIFT_TEST
+from rocframe.schemas.statistics import DRIFT_TEST
+from rocframe.schemas.table_type import ROW_COUNTS, WINDOW
 from rocframe.text import format_name, format_values
 
 if TYPE_CHECKING:
@@ -37,9 +44,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rocframe.areas.variance import ClassSizes
+    from rocframe.areas.pairs import ClassSizes
     from rocframe.frames import FrameT
-    from rocframe.inference.p_values import Adjust
+    from rocframe.inference import Adjust
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
 
 

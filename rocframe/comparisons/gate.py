@@ -10,20 +10,17 @@ import polars as pl
 
 from rocframe.comparisons.compare import compare_models
 from rocframe.comparisons.comparison_tests import COMPARISON_TESTS, CompareOptions, ComparisonTest
-from rocframe.comparisons.instances import Instances
-from rocframe.comparisons.mover import newcombe_paired, newcombe_unpaired
-from rocframe.comparisons.pairing import plan_comparison
-from rocframe.comparisons.unpaired import area_estimates
+from rocframe.comparisons.delong import newcombe_paired, newcombe_unpaired
+from rocframe.comparisons.hypothesis import area_estimates
+from rocframe.comparisons.pairing import Instances, plan_comparison
 from rocframe.errors import OptionValueError, PairingError
 from rocframe.frames import build_table, find_keys
-from rocframe.inference.confidence import parse_level
-from rocframe.inference.notes import first_notes
-from rocframe.inference.p_values import adjust_p_values
+from rocframe.inference import adjust_p_values, first_notes, parse_level
 from rocframe.inputs.cases import RowState
 from rocframe.inputs.roles import Roles
 from rocframe.options import NOT_GIVEN, NotGiven, parse_integer, parse_number, public
-from rocframe.schemas.columns import MODEL
-from rocframe.schemas.comparisons import gate_columns
+from rocframe.schemas.statistics import gate_columns
+from rocframe.schemas.table_type import MODEL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,11 +28,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.comparisons.hypothesis import ComparedMetric
-    from rocframe.comparisons.instances import UnpairedModels
-    from rocframe.comparisons.pairing import PairingColumns, Unmatched
+    from rocframe.comparisons.pairing import PairingColumns, Unmatched, UnpairedModels
     from rocframe.frames import FrameT
-    from rocframe.inference.notes import Note
-    from rocframe.inference.p_values import Adjust
+    from rocframe.inference import Adjust, Note
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
 
 

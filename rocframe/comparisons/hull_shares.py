@@ -7,15 +7,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from rocframe.comparisons.instances import model_batches, read_instances, read_models
-from rocframe.comparisons.paired_resampling import paired_samples
-from rocframe.comparisons.pairing import PairingOptions, build_model_table, plan_comparison
+from rocframe.comparisons.decision_intervals import paired_samples
+from rocframe.comparisons.pairing import (
+    PairingOptions,
+    build_model_table,
+    model_batches,
+    plan_comparison,
+    read_instances,
+    read_models,
+)
 from rocframe.curves.convex_hull import RATE_ROUNDING, common_vertices, hull_vertices
 from rocframe.curves.locate import round_values
 from rocframe.frames import find_keys
-from rocframe.inference.bootstrap import batched_replicates
-from rocframe.inference.confidence import parse_n_boot
-from rocframe.inference.notes import class_notes
+from rocframe.inference import class_notes, parse_n_boot
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import scale_weights
 from rocframe.kernel.resample import (
@@ -28,8 +32,9 @@ from rocframe.kernel.resample import (
 )
 from rocframe.kernel.scan import Scan
 from rocframe.options import NOT_GIVEN, check_flag, check_supported, public
-from rocframe.schemas.columns import MODEL
-from rocframe.schemas.comparisons import hull_share_columns
+from rocframe.resampling import batched_replicates
+from rocframe.schemas.statistics import hull_share_columns
+from rocframe.schemas.table_type import MODEL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,17 +7,15 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 import polars as pl
 
-from rocframe.curves.locate import CurveAxis
-from rocframe.curves.segment import interpolated_values
+from rocframe.curves.locate import CurveAxis, interpolated_values
 from rocframe.curves.table import check_gaps, check_new_columns, curve_layout, read_curves
 from rocframe.errors import BrokenCurveError, OptionValueError
 from rocframe.frames import as_input_frame, build_column, lazy_plan, take_rows, through_node
-from rocframe.kinds import PREVALENCE
-from rocframe.metric_options import parse_metric
+from rocframe.kinds import PREVALENCE, parse_metric
 from rocframe.options import check_flag, parse_numbers, public
 from rocframe.rates import CONFUSION, NAMES, Settings
-from rocframe.schemas.columns import POINT_NAMES, THRESHOLD, with_scores
 from rocframe.schemas.curves import MIX, curve_columns
+from rocframe.schemas.table_type import POINT_NAMES, THRESHOLD, with_scores
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

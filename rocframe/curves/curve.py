@@ -9,27 +9,28 @@ import numpy as np
 import polars as pl
 import polars.selectors as cs
 
-from rocframe.curves.display import CurveCounts
-from rocframe.curves.simplified_rows import area_change, simplified_rows
-from rocframe.curves.simplify import parse_max_error
+from rocframe.curves.simplify import area_change, parse_max_error, simplified_rows
+from rocframe.curves.thinning import CurveCounts
 from rocframe.errors import MissingColumnError, RepeatedNameError
 from rocframe.frames import as_input_frame, build_table, number_keys, take_rows
-from rocframe.inputs.cases import RowState
-from rocframe.inputs.node import plan_table
+from rocframe.inputs.cases import RowState, plan_table
 from rocframe.inputs.roles import Roles, is_single_score
 from rocframe.kernel.codec import round_thresholds
 from rocframe.kernel.groups import sort_rows
 from rocframe.kernel.scan import BLOCK_ROWS, Scan
 from rocframe.kernel.threads import run_parallel, split_groups, split_rows
-from rocframe.kinds import PREVALENCE, KindName, kind_named, scale_of
-from rocframe.metric_options import (
+from rocframe.kinds import (
+    PREVALENCE,
     VARIABLES,
+    KindName,
     check_curve_expression,
     check_metric_name,
     check_metric_settings,
     expression_name,
+    kind_named,
     parse_metric,
     parse_metrics,
+    scale_of,
 )
 from rocframe.options import (
     NOT_GIVEN,
@@ -39,8 +40,8 @@ from rocframe.options import (
     public,
 )
 from rocframe.rates import NAMES, Settings
-from rocframe.schemas.columns import CURVE_COLUMNS, MODEL, THRESHOLD
 from rocframe.schemas.curves import GIVEN_THRESHOLDS, SIMPLIFICATION, curve_columns
+from rocframe.schemas.table_type import CURVE_COLUMNS, MODEL, THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -9,19 +9,18 @@ import polars as pl
 
 from rocframe.curves.curve import trace_curves
 from rocframe.decisions.concavities import doubled_pairs, doubled_wins
-from rocframe.decisions.optimum import CurveRows
+from rocframe.decisions.costs import CurveRows
 from rocframe.errors import ColumnTypeError, MassError, MissingColumnError, OptionValueError
 from rocframe.frames import as_input_frame, build_table, column, lazy_plan
-from rocframe.inference.notes import class_notes
-from rocframe.inputs.cases import RowState
-from rocframe.inputs.node import plan_table
+from rocframe.inference import class_notes
+from rocframe.inputs.cases import RowState, plan_table
 from rocframe.inputs.roles import Roles
-from rocframe.kernel.exact import exact_quotient
+from rocframe.kernel.arrays import exact_quotient
 from rocframe.kernel.groups import groups_of_rows
 from rocframe.kernel.scan import Scan
 from rocframe.options import NOT_GIVEN, check_group_columns, parse_names, public
 from rocframe.rates import CONFUSION, RATES
-from rocframe.schemas.decisions import confusion_matrix_columns
+from rocframe.schemas.curves import confusion_matrix_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -18,14 +18,13 @@ from rocframe.frames import (
     take_rows,
     through_node,
 )
-from rocframe.inference.notes import class_notes
-from rocframe.kernel.bisection import grouped_bisect
-from rocframe.kernel.exact import exact_product, exact_quotient, scale_by_totals
+from rocframe.inference import class_notes
+from rocframe.kernel.arrays import exact_product, exact_quotient, grouped_bisect, scale_by_totals
+from rocframe.kernel.codec import concatenated_ranges
 from rocframe.kernel.groups import group_starts, groups_of_rows, is_run_start
-from rocframe.kernel.sort import concatenated_ranges
 from rocframe.options import check_group_column, check_supported, grid_values, parse_grid, public
-from rocframe.schemas.columns import THRESHOLD, with_scores
-from rocframe.schemas.decisions import COST_CURVE, COST_CURVE_ACROSS
+from rocframe.schemas.curves import COST_CURVE, COST_CURVE_ACROSS
+from rocframe.schemas.table_type import THRESHOLD, with_scores
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

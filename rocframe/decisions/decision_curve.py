@@ -10,9 +10,9 @@ from rocframe.curves.at import point_axis, rows_at
 from rocframe.curves.table import curve_layout, read_curves, score_outside_unit
 from rocframe.errors import OptionValueError, ScoreError
 from rocframe.frames import as_input_frame, build_table, lazy_plan, through_node
-from rocframe.inference.notes import class_notes
+from rocframe.inference import class_notes
 from rocframe.options import parse_fraction, parse_numbers, public
-from rocframe.schemas.decisions import DECISION_CURVE
+from rocframe.schemas.curves import DECISION_CURVE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,14 +10,14 @@ from rocframe.curves.convex_hull import hull_vertices
 from rocframe.curves.curve import trace_counts
 from rocframe.errors import OptionValueError
 from rocframe.frames import as_input_frame, build_table
-from rocframe.inference.notes import class_notes
-from rocframe.inputs.node import plan_table
+from rocframe.inference import class_notes
+from rocframe.inputs.cases import plan_table
 from rocframe.inputs.roles import Roles
-from rocframe.kernel.exact import exact_quotient
+from rocframe.kernel.arrays import exact_quotient
 from rocframe.kernel.groups import groups_of_rows, scale_weights
 from rocframe.kernel.scan import Scan
 from rocframe.options import NOT_GIVEN, check_choice, public, to_floats
-from rocframe.schemas.decisions import H_MEASURE
+from rocframe.schemas.curves import H_MEASURE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,8 +8,7 @@ import numpy as np
 import polars as pl
 
 from rocframe.curves.at import parse_point
-from rocframe.curves.locate import round_values
-from rocframe.curves.segment import confusion_counts, interpolated_values, segment_root
+from rocframe.curves.locate import confusion_counts, interpolated_values, round_values, segment_root
 from rocframe.curves.table import curve_layout, read_curves
 from rocframe.decisions.hull import common_hulls
 from rocframe.errors import ColumnTypeError, OptionValueError, RepeatedNameError
@@ -26,15 +25,14 @@ from rocframe.frames import (
     through_node,
 )
 from rocframe.inputs.roles import check_column_type, resolve_column
-from rocframe.kernel.bisection import grouped_bisect
+from rocframe.kernel.arrays import grouped_bisect
 from rocframe.kernel.groups import group_starts
-from rocframe.metric_options import parse_metric
+from rocframe.kinds import parse_metric
 from rocframe.options import check_group_column, parse_integer, public
 from rocframe.rates import NAMES, Settings, as_fpr_or_tpr
-from rocframe.schemas.columns import POINT_NAMES, THRESHOLD, score_floats, with_scores
-from rocframe.schemas.curves import MIX
-from rocframe.schemas.decisions import MIXTURE, mixture_columns
+from rocframe.schemas.curves import MIX, MIXTURE, mixture_columns
 from rocframe.schemas.recognition import table_of
+from rocframe.schemas.table_type import POINT_NAMES, THRESHOLD, score_floats, with_scores
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -17,23 +17,25 @@ from rocframe.curves.table import (
     read_curves,
     score_outside_unit,
 )
-from rocframe.decisions.class_costs import ClassCosts, check_class_key
-from rocframe.decisions.costs import ErrorCosts, cost_rule
-from rocframe.decisions.optimum import (
+from rocframe.decisions.costs import (
     CLOSEST_TOP_LEFT,
     EQUAL_ERROR,
     YOUDEN,
+    ClassCosts,
     CurveRows,
+    ErrorCosts,
     Rule,
     best_rows,
+    check_class_key,
+    cost_rule,
     linear_gain,
 )
 from rocframe.errors import OptionValueError, UnknownOptionError
 from rocframe.frames import as_input_frame, column, lazy_plan, take_rows, through_node
-from rocframe.inference.notes import class_notes
+from rocframe.inference import class_notes
 from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.kernel.threads import run_parallel, split_groups
-from rocframe.metric_options import expression_name, parse_metric, parse_metrics
+from rocframe.kinds import expression_name, parse_metric, parse_metrics
 from rocframe.options import (
     check_choice,
     check_flag,
@@ -57,14 +59,14 @@ from rocframe.rates import (
     fnr,
     fpr,
 )
-from rocframe.schemas.columns import THRESHOLD
-from rocframe.schemas.decisions import OPTIMA_COLUMNS, RULE_COLUMNS
+from rocframe.schemas.curves import OPTIMA_COLUMNS, RULE_COLUMNS
+from rocframe.schemas.table_type import THRESHOLD
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.curves.table import CurveLayout, Curves
-    from rocframe.decisions.class_costs import ClassShares, PairCosts
+    from rocframe.decisions.costs import ClassShares, PairCosts
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By
 

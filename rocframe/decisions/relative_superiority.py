@@ -15,10 +15,10 @@ from rocframe.decisions.cost_curve import EnvelopeLines, expand_ranges, normaliz
 from rocframe.decisions.hull import common_hulls, optimal_ranges
 from rocframe.errors import OptionValueError
 from rocframe.frames import as_input_frame, build_table, lazy_plan, through_node
-from rocframe.inference.notes import class_notes
+from rocframe.inference import class_notes
 from rocframe.kernel.groups import group_starts, groups_of_rows
 from rocframe.options import check_group_column, parse_fraction, public, to_floats
-from rocframe.schemas.decisions import LC_INDEX_COLUMNS, SUPERIORITY_COLUMNS
+from rocframe.schemas.curves import LC_INDEX_COLUMNS, SUPERIORITY_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

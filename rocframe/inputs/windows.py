@@ -16,7 +16,7 @@ from rocframe.errors import ColumnTypeError, OptionValueError, RepeatedNameError
 from rocframe.frames import as_input_frame, collect_frame, lazy_plan, private_names
 from rocframe.inputs.roles import resolve_column
 from rocframe.options import check_choice, public
-from rocframe.schemas.columns import WINDOW, WINDOW_COLUMNS, WINDOW_END
+from rocframe.schemas.table_type import WINDOW, WINDOW_COLUMNS, WINDOW_END
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

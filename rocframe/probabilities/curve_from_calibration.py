@@ -27,12 +27,11 @@ from rocframe.frames import (
     through_node,
 )
 from rocframe.kernel.groups import cumulative_sums, group_starts, is_run_start
-from rocframe.kinds import KindName, kind_named
-from rocframe.metric_options import check_metric_settings, parse_metrics
+from rocframe.kinds import KindName, check_metric_settings, kind_named, parse_metrics
 from rocframe.options import check_group_columns, check_text, group_dtypes, parse_names, public
 from rocframe.rates import Settings
-from rocframe.schemas.columns import CURVE_COLUMNS, THRESHOLD
 from rocframe.schemas.curves import curve_columns
+from rocframe.schemas.table_type import CURVE_COLUMNS, THRESHOLD
 from rocframe.text import format_count
 
 if TYPE_CHECKING:

@@ -21,12 +21,12 @@ from rocframe.curves.table import check_ends, curve_layout, read_curves, score_o
 from rocframe.decisions.decision_curve import class_totals
 from rocframe.errors import ScoreError
 from rocframe.frames import as_input_frame, build_table, lazy_plan, through_node
-from rocframe.inference.notes import class_notes
-from rocframe.kernel.bisection import grouped_bisect
+from rocframe.inference import class_notes
+from rocframe.kernel.arrays import grouped_bisect
 from rocframe.kernel.groups import group_starts, groups_of_rows, is_run_start
 from rocframe.options import grid_values, parse_fraction, parse_grid, public
-from rocframe.schemas.calibration import murphy_columns
-from rocframe.schemas.columns import THRESHOLD
+from rocframe.schemas.curves import murphy_columns
+from rocframe.schemas.table_type import THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,8 +15,7 @@ from rocframe.comparisons.pairing import Unmatched
 from rocframe.decisions.operating_point import RuleOptions
 from rocframe.errors import MissingColumnError, OptionValueError, StorageError
 from rocframe.frames import column, lazy_plan
-from rocframe.inputs.roles import column_expression, parse_scores
-from rocframe.inputs.score_cells import SCORE_WIDTH
+from rocframe.inputs.roles import SCORE_WIDTH, column_expression, parse_scores
 from rocframe.io.files import check_target, collect_query, local_path, write_text
 from rocframe.io.tables import check_nesting
 from rocframe.kinds import kind_named
@@ -29,17 +28,17 @@ from rocframe.options import (
     parse_names,
     public,
 )
-from rocframe.reports.offline_script import load_vl_convert
+from rocframe.reports.export import load_vl_convert
 from rocframe.reports.page import report_page
 from rocframe.reports.progress import Progress
-from rocframe.reports.report_tables import CLASS, areas_and_curves, report_tables
-from rocframe.schemas.columns import MODEL
+from rocframe.reports.tables import CLASS, areas_and_curves, report_tables
+from rocframe.schemas.table_type import MODEL
 from rocframe.text import format_list
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from rocframe.inference.confidence import AUCIntervalMethod
+    from rocframe.inference import AUCIntervalMethod
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
     from rocframe.kinds import KindName
 

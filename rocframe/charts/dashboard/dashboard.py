@@ -28,12 +28,12 @@ from rocframe.options import (
     NOT_GIVEN,
     NotGiven,
     check_choice,
+    check_frame,
     parse_fraction,
     parse_number,
     public,
 )
 from rocframe.rates import COSTS_HINT, Settings
-from rocframe.table_arguments import check_frame
 from rocframe.text import format_count
 
 if TYPE_CHECKING:
