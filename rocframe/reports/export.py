@@ -60,7 +60,7 @@ FONT_SAMPLE = """<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20">
 <text y="15" font-size="15" font-family="{font}">{text}</text>
 </svg>"""
 
-DRAW_CALL = "window.rocframe&&rocframe.draw()"
+DRAW_CALL = "window.rocframe?.draw?.()"
 
 
 @public

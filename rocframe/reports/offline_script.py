@@ -89,7 +89,8 @@ def embed_script() -> str:
     # In an HTML page, these two texts would end the script element or start a comment.
     code = code.replace("</script", r"<\/script").replace("<!--", r"<\!--")
     drawing = DRAWING_SCRIPT.read_text(encoding="utf-8").strip()
-    return f"if(!window.rocframe)(()=>{{{code}}})();\n{drawing}"
+    # `window.rocframe` can be an element: a heading "rocframe" usually has this id.
+    return f"if(!window.rocframe?.embed)(()=>{{{code}}})();\n{drawing}"
 
 
 def load_vl_convert(feature: str) -> ModuleType:
