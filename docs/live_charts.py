@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from hashlib import sha256
 from multiprocessing import get_context
 from pathlib import Path
@@ -46,13 +46,17 @@ class LiveCharts(SphinxTransform):
 
     def apply(self, **_: Any) -> None:
         """Replace the paragraphs with such pictures by boxes."""
-        charts = json.loads(DIGESTS.read_text(encoding="utf-8"))
-        live = charts if LIVE_PAGES.fullmatch(self.env.docname) else ()
+        live = {DASHBOARD}
+        if LIVE_PAGES.fullmatch(self.env.docname):
+            live |= set(json.loads(DIGESTS.read_text(encoding="utf-8")))
+        elif self.env.docname != "guide":
+            return
         for paragraph in list(self.document.findall(nodes.paragraph)):
-            images = list(paragraph.findall(nodes.image))
-            image = images[0]["uri"].rpartition("images/")[2] if images else None
-            if image == DASHBOARD or image in live:
-                paragraph.replace_self(LiveChart("", *images, chart=image))
+            images = paragraph.children  # of light and dark pages
+            if images and all(isinstance(image, nodes.image) for image in images):
+                image = images[0]["uri"].rpartition("images/")[2]
+                if image in live:
+                    paragraph.replace_self(LiveChart("", *images, chart=image))
 
 
 def visit(writer: HTML5Translator, node: LiveChart) -> None:
@@ -69,7 +73,7 @@ def depart(writer: HTML5Translator, _node: LiveChart) -> None:
 
 def _script(image: str) -> str:
     """Return the path of the script with a specification, in FOLDER."""
-    return str(Path(image).with_suffix(".js"))
+    return Path(image).with_suffix(".js").as_posix()
 
 
 def start(app: Sphinx, env: BuildEnvironment, _names: list[str]) -> None:
@@ -78,19 +82,9 @@ def start(app: Sphinx, env: BuildEnvironment, _names: list[str]) -> None:
     sources = [Path(env.doc2path(name)) for name in live]
     folder = Path(app.outdir, FOLDER)
     pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"))
-    _writing.append(pool.submit(write, folder, sources))
+    writing = pool.submit(write, folder, sources)
     pool.shutdown(wait=False)
-
-
-_writing: list[Future[None]] = []
-
-
-def finish(_app: Sphinx, error: Exception | None) -> None:
-    """Wait until the files of the charts are complete."""
-    while _writing:
-        writing = _writing.pop()
-        if error is None or not writing.cancel():
-            writing.result()
+    app.connect("build-finished", lambda *_: writing.result())
 
 
 def write(folder: Path, sources: list[Path]) -> None:
@@ -130,4 +124,3 @@ def setup(app: Sphinx) -> None:
     app.add_transform(LiveCharts)
     app.connect("env-before-read-docs", start)
     app.connect("html-page-context", add_scripts)
-    app.connect("build-finished", finish)
