@@ -19,9 +19,13 @@ from pictures import DASHBOARD, DIGESTS, dashboard, pictures
 from sphinx.transforms import SphinxTransform
 
 import rocframe as rf
-from rocframe.reports.colors import style_sheets, with_page_colors
-from rocframe.reports.export import chart_spec, json_for_html
-from rocframe.reports.offline_script import embed_script
+from rocframe.reports.export import (
+    chart_spec,
+    embed_script,
+    json_for_html,
+    style_sheets,
+    with_page_colors,
+)
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
