@@ -75,9 +75,11 @@ def problems(site: Path) -> list[str]:
         for image, text in page.alternatives.items():
             if "_images/" in image and len(text.split()) < MIN_WORDS:
                 found.append(f"{path.name}: the picture {image} needs a text alternative")
-        for chart in page.charts:
-            if not (site / "_static" / "charts" / chart).exists():
-                found.append(f"{path.name}: the live chart {chart} has no specification")
+        found += [
+            f"{path.name}: the live chart {chart} has no specification"
+            for chart in page.charts
+            if not (site / "_static" / "charts" / chart).exists()
+        ]
     index = json.loads(re.sub(r"^[^{]*|\)[^)]*$", "", (site / "searchindex.js").read_text()))
     titles = {re.sub(r"\W+", " ", title).strip().lower() for title in index["alltitles"]}
     for path, page in pages.items():
