@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
+from rocframe.charts.dot_charts import model_texts
 from rocframe.charts.dot_plot import (
     documented_columns,
     read_rows,
@@ -14,7 +15,6 @@ from rocframe.charts.dot_plot import (
     title_with_counts,
 )
 from rocframe.charts.groups import JOINT
-from rocframe.charts.interval_chart import model_texts
 from rocframe.charts.labels import inline_data, number_text, sentences, tooltip
 from rocframe.charts.layer_chart import layered
 from rocframe.charts.style import BACKGROUND, REFERENCE_COLOR

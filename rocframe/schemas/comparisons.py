@@ -227,7 +227,7 @@ COMPARISON = TableType(
     columns=comparison_columns,
     recognize=has_columns("model_a", "model_b", "difference", "p_value", "p_adjusted"),
     ties=HALF_TIES,
-    drawing="rocframe.charts.interval_chart:comparison_chart",
+    drawing="rocframe.charts.dot_charts:comparison_chart",
 )
 
 AUC_COVARIANCE = TableType(

@@ -83,7 +83,7 @@ METRIC_INTERVALS = TableType(
     ),
     recognize=has_columns("metric", "estimate", *POINT_NAMES, THRESHOLD),
     ties=ROW_TIES,
-    drawing="rocframe.charts.interval_chart:metric_chart",
+    drawing="rocframe.charts.dot_charts:metric_chart",
 )
 
 

@@ -59,7 +59,7 @@ RELATIVE_SUPERIORITY = TableType(
     columns=lambda: SUPERIORITY_COLUMNS,
     recognize=has_columns(*SUPERIORITY_COLUMNS, adjacent=6),
     ties=ROW_TIES,
-    drawing="rocframe.charts.decision_chart:superiority_chart",
+    drawing="rocframe.charts.dot_charts:superiority_chart",
     chart_options=("color", "facet"),
 )
 

@@ -24,7 +24,7 @@ DOMAINS = ("x_domain", "y_domain")
 HIDDEN_PARTS = ("diagonal", "legend")
 UNITS = ("benefit", "cost")
 
-INTERVAL_CHART = "rocframe.charts.interval_chart:interval_chart"
+INTERVAL_CHART = "rocframe.charts.dot_charts:interval_chart"
 
 Schema: TypeAlias = dict[str, pl.DataType]
 

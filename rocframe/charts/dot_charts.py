@@ -1,13 +1,15 @@
-"""Charts of numbers with intervals: areas, tests, differences and metrics."""
+"""Charts with a line for each row: areas, tests, differences, metrics and ranges of costs."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import altair as alt
 import numpy as np
 import polars as pl
 
+from rocframe.charts.axes import linear_axis
 from rocframe.charts.dot_plot import (
     ESTIMATE_TEXT,
     INTERVAL_ENDS,
@@ -23,6 +25,7 @@ from rocframe.charts.dot_plot import (
     mark_name,
     read_rows,
     row_records,
+    span,
     title_with_counts,
 )
 from rocframe.charts.groups import GroupColumn
@@ -37,6 +40,7 @@ from rocframe.charts.labels import (
     number_text,
     sentences,
 )
+from rocframe.charts.style import REFERENCE_COLOR
 from rocframe.charts.time_chart import date_column, time_chart
 from rocframe.frames import column, number_distinct_rows
 from rocframe.inference.p_values import simultaneous_limits
@@ -48,8 +52,6 @@ from rocframe.text import format_count, format_p_value, join_first
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    import altair as alt
 
     from rocframe.charts.chart import ChartOptions
     from rocframe.charts.dot_plot import DotRows
@@ -63,6 +65,10 @@ STATISTIC, STATISTIC_VALUE = (
     "_statistic",
     "_value",
 )  # the fields of charts with a panel for each statistic
+SUPERIORITY_AXIS = "Relative cost of a false positive"
+BAR_HEIGHT, SHARED_OPACITY = 0.6, 0.35
+COMPETITORS = "_best"  # the field of the number of models with the lowest cost, in words
+MAX_DESCRIBED_RANGES = 8
 # Statistics that are better if they are lower. The other direction is that of `NAMES`, or higher.
 LOWER_IS_BETTER = {
     *("brier", "log_loss", "eer", "ece", "mce", "ici", "e50", "e90", "e_max", "miscalibration"),
@@ -237,6 +243,66 @@ def metric_chart(
     title = "Metrics" if several or not names else axis
     style = DotStyle(title=title_with_counts(title, table), axis=axis, marks=("estimate",))
     return _draw(table, rows, style, shown, free_axes=in_panels)
+
+
+def superiority_chart(
+    table: pl.DataFrame, layout: Table, options: ChartOptions
+) -> alt.LayerChart | alt.FacetChart:
+    """Draw a bar for each range of costs in which a model has the lowest cost."""
+    low, high = "relative_cost_low", "relative_cost_high"
+    shown = documented_columns(table, layout.by)
+    rows = read_rows(
+        table,
+        layout.by,
+        options,
+        taken=shown,
+    )
+    groups = rows.groups
+    records = row_records(table, groups, shown)
+    for record in records:
+        add_reason(record, None if record["n_best"] > 0 else note_text(record["note"]), rows)
+    plot = DotPlot(
+        rows=rows,
+        records=records,
+        axis=SUPERIORITY_AXIS,
+        marks=(low,),
+        limits=(low, high),
+        shown=tuple(shown),
+    )
+    is_shared = "datum.n_best > 1"
+    bars: Any = alt.Chart().mark_bar(height={"band": BAR_HEIGHT}).encode(**span(low, high))
+    if any(record["n_best"] > 1 for record in records):
+        opacity = alt.Opacity(
+            f"{COMPETITORS}:N",
+            title="lowest cost",
+            scale=alt.Scale(domain=["one model", "several models"], range=[1, SHARED_OPACITY]),
+            legend=alt.Legend(symbolFillColor=REFERENCE_COLOR, symbolStrokeColor="transparent"),
+        )
+        bars = bars.transform_calculate(
+            **{COMPETITORS: f"{is_shared} ? 'several models' : 'one model'"}
+        ).encode(opacity=opacity)
+    x = alt.X(
+        field=low,
+        type="quantitative",
+        title=plot.axis,
+        scale=alt.Scale(domain=[0, 1]),
+        axis=linear_axis(),
+    )
+    texts = [
+        f"{name}: {record[low]:.3g} to {record[high]:.3g}"
+        for name, record in zip(groups.names(len(records)), records, strict=True)
+        if record["n_best"]
+    ]
+    return plot.layered(
+        [bars],
+        x=x,
+        title="Which model has the lowest expected cost?",
+        subtitle="Bars: the costs for which a model has the lowest cost",
+        description=sentences(
+            f"Relative superiority, {format_count(len(records), 'row')}",
+            f"Relative costs: {join_first(texts, MAX_DESCRIBED_RANGES, '; ')}" if texts else "",
+        ),
+    )
 
 
 def _draw(
