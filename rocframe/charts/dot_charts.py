@@ -9,137 +9,149 @@ import altair as alt
 import numpy as np
 import polars as pl
 
-from rocframe.charts.axes import linear_axis
+from rocframe.charts.axes import axis_title
 from rocframe.charts.dot_plot import (
-    ESTIMATE_TEXT,
-    INTERVAL_ENDS,
-    REASON,
-    DotPlot,
-    RightText,
-    add_numbers,
-    add_reason,
+    better,
     documented_columns,
-    dot_layers,
-    interval_text,
-    is_near,
+    draw_dots,
     mark_name,
-    read_rows,
     row_records,
-    span,
     title_with_counts,
+    with_panels,
 )
-from rocframe.charts.groups import GroupColumn
+from rocframe.charts.groups import JOINT, GroupColumn, Groups, free_name, read_groups
 from rocframe.charts.labels import (
     MAX_NAME_LENGTH,
     chart_text,
     distinct_number_texts,
     finite,
+    inline_data,
     json_values,
     level_text,
-    note_text,
     number_text,
     sentences,
+    tooltip,
 )
-from rocframe.charts.style import REFERENCE_COLOR
+from rocframe.charts.layer_chart import layered
+from rocframe.charts.style import BACKGROUND, REFERENCE_COLOR
 from rocframe.charts.time_chart import date_column, time_chart
 from rocframe.frames import column, number_distinct_rows
 from rocframe.inference.p_values import simultaneous_limits
-from rocframe.options import NOT_GIVEN
-from rocframe.rates import NAMES
 from rocframe.schemas.columns import POINT_NAMES
-from rocframe.schemas.table_type import DotStyle
-from rocframe.text import format_count, format_p_value, join_first
+from rocframe.schemas.table_type import Span
+from rocframe.text import join_first
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rocframe.charts.chart import ChartOptions
-    from rocframe.charts.dot_plot import DotRows
-    from rocframe.schemas.table_type import Table
+    from rocframe.schemas.table_type import DotStyle, Table
 
 MAX_DRAWN_PAIRS = 40  # the names of more lines would overlap
 PAIR_NAME_LENGTH = 28  # of each of the two names
-MAX_TITLE_LENGTH = 28  # of the title of the numbers
-SIMULTANEOUS = ("_lower", "_upper")  # the fields of simultaneous limits
-STATISTIC, STATISTIC_VALUE = (
-    "_statistic",
-    "_value",
-)  # the fields of charts with a panel for each statistic
-SUPERIORITY_AXIS = "Relative cost of a false positive"
-BAR_HEIGHT, SHARED_OPACITY = 0.6, 0.35
-COMPETITORS = "_best"  # the field of the number of models with the lowest cost, in words
-MAX_DESCRIBED_RANGES = 8
-# Statistics that are better if they are lower. The other direction is that of `NAMES`, or higher.
-LOWER_IS_BETTER = {
-    *("brier", "log_loss", "eer", "ece", "mce", "ici", "e50", "e90", "e_max", "miscalibration"),
-    *("cllr", "cllr_min", "expected_loss", "uncertainty"),
+# Columns of simultaneous limits, and of the names and values of statistics in panels.
+SIMULTANEOUS, STATISTIC = ("_lower", "_upper"), ("_statistic", "_value")
+SIMULTANEOUS_WIDTH, UNADJUSTED_WIDTH = 1, 4
+SHARED_OPACITY = 0.35
+# Titles of the values of rules that are not metrics.
+RULE_TITLES = {
+    "closest_top_left": "Distance to (0, 1)",
+    "equal_error": "Mean of FPR and FNR",
+    "profit": "Profit per row",
 }
+CELL_SIDE, MIN_CELL_SIDE, MAX_MATRIX_SIDE = 52, 12, 560  # pixels
+MIN_SIDE_WITH_TEXT = 26  # smaller cells have no room for numbers
+MIN_DARK = 0.85  # cells with a larger absolute correlation are dark and have light text
+UNDEFINED_TEXT = "null"
+# Colors of the correlations -1 to 1, distinct also for readers with red-green color blindness.
+SCALE_COLORS = ("#B35806", "#FDB863", "#F7F7F7", "#92C5DE", "#0072B2")
+MAX_DESCRIBED_PAIRS = 6
 
 
-def interval_chart(
+def dot_chart(
     table: pl.DataFrame, layout: Table, options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:
-    """Draw a dot and an interval for each row of a table of areas or tests."""
-    style = layout.type.dots
-    assert style is not None
-    single = len(style.marks) == 1 and not (style.part or style.p_values)
+    """Draw the columns of a table as dots, or over time if there is one number for each date."""
+    style = _style(layout)
     time = date_column(table, layout.by, options)
-    if time is not None and single:
+    if time is not None and len(style.marks) == 1 and not (style.part or style.p_values):
         return time_chart(table, layout.by, time, options, style)
-    title = title_with_counts(style.title, table)
     if style.in_panels:
-        return _statistics_chart(table, layout, options, replace(style, title=title))
-    parts = {style.part: table.get_column(style.part).to_list()} if style.part else {}
-    shown = [name for name in documented_columns(table, layout.by) if name != style.part]
-    rows = read_rows(
-        table,
-        layout.by,
-        options,
-        taken=shown,
-        parts=parts,
-        ranking=None if style.part else _better_first(table, style.marks[0]),
-    )
-    return _draw(table, rows, replace(style, title=title), shown)
+        table, style = _statistics(table, style)
+    return draw_dots(table, layout.by, options, style)
 
 
-def _better_first(table: pl.DataFrame, name: str) -> list[float | None]:
-    """Return the values of a column as numbers that are larger for better values."""
-    values = json_values(table.get_column(name))
-    sign = -1 if _better(name) == "lower" else 1
-    return [sign * value if finite([value]) else None for value in values]
+def _style(layout: Table) -> DotStyle:
+    assert layout.type.dots is not None
+    return layout.type.dots
 
 
-def _better(name: str) -> str:
-    """Return whether "higher" or "lower" values of a statistic are better; empty if neither is."""
-    if name in LOWER_IS_BETTER:
-        return "lower"
-    better = NAMES[name].better if name in NAMES else "higher"
-    return "" if better == "neither" else better
+def _statistics(table: pl.DataFrame, style: DotStyle) -> tuple[pl.DataFrame, DotStyle]:
+    """Return a table with a row for each mark of each row, and its style."""
+    names = [free_name(name, table.columns) for name in STATISTIC]
+    arrows = {"higher": " (better →)", "lower": " (← better)", "": ""}
+    parts = [
+        table.with_columns(
+            pl.lit(f"{mark_name(name)}{arrows[better(name)]}").alias(names[0]),
+            pl.col(name).cast(pl.Float64).alias(names[1]),
+        )
+        for name in style.marks
+    ]
+    order = np.arange(len(parts) * table.height).reshape(len(parts), -1).T.ravel()
+    first = style.marks[0]
+    style = replace(style, part=names[0], marks=(names[1],), statistic=first, axis="")
+    return pl.concat(parts)[order], style
 
 
-def _statistics_chart(
-    table: pl.DataFrame, layout: Table, options: ChartOptions, style: DotStyle
+def comparison_chart(
+    table: pl.DataFrame, layout: Table, options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:
-    """Draw statistics of different scales in panels with separate axes."""
-    shown = documented_columns(table, layout.by)
-    n_parts, ranking = len(style.marks), _better_first(table, style.marks[0])
-    cells = [(row, part) for row in range(table.height) for part in range(n_parts)]
-    values = pl.concat([table.get_column(name).cast(pl.Float64) for name in style.marks])
-    better = {"higher": " (better →)", "lower": " (← better)", "": ""}
-    titles = [f"{mark_name(name)}{better[_better(name)]}" for name in style.marks]
-    long = table[[row for row, _ in cells]]
-    rows = read_rows(
-        long,
-        layout.by,
-        options,
-        taken=[*shown, STATISTIC_VALUE],
-        parts={STATISTIC: [titles[part] for _, part in cells]},
-        in_panels=True,
-        ranking=[None if part else ranking[row] for row, part in cells],
+    """Draw the difference of each pair of models, its intervals and its p-values."""
+    style = _style(layout)
+    names = documented_columns(table, layout.by)
+    statistic = next((name for name in names[2:] if name.endswith("_a")), "area")
+    name = mark_name(statistic.removesuffix("_a"))
+    low, high, pair = (free_name(name, table.columns) for name in (*SIMULTANEOUS, str(style.part)))
+    levels = table.get_column("ci_level").drop_nulls().unique().to_list()
+    if len(levels) == 1:
+        style = replace(style, alpha=round(1 - levels[0], 10))
+        keys = table.select(map(column, layout.by))
+        groups = (
+            number_distinct_rows(keys)[1].to_numpy()
+            if layout.by
+            else np.zeros(table.height, np.int64)
+        )
+        limits = simultaneous_limits(table, groups, levels[0])
+        if limits is not None:
+            table = table.with_columns(
+                pl.Series(name, part, nan_to_null=True)
+                for name, part in zip((low, high), limits, strict=True)
+            )
+            text = f"{level_text(table.get_column('ci_level'))} intervals"
+            style = replace(
+                style,
+                spans=(
+                    Span(
+                        start=low,
+                        end=high,
+                        width=SIMULTANEOUS_WIDTH,
+                        name=f"simultaneous {text} (Bonferroni)",
+                    ),
+                    Span(start="lower", end="upper", width=UNADJUSTED_WIDTH, name=text),
+                ),
+            )
+    table, rule = _smallest_p_values(table)
+    models = model_texts(table, PAIR_NAME_LENGTH).texts
+    pairs = zip(models[: table.height], models[table.height :], strict=True)
+    part = pl.Series(pair, [f"{a} − {b}" for a, b in pairs], pl.String)
+    style = replace(
+        style,
+        title=f"{style.title} of {name}",
+        axis=f"{style.axis} of {name}",
+        part=pair,
+        subtitle=rule,
     )
-    drawn = values[[part * table.height + row for row, part in cells]].alias(STATISTIC_VALUE)
-    style = replace(style, marks=(STATISTIC_VALUE,), axis="")
-    return _draw(long.with_columns(drawn), rows, style, shown, free_axes=True)
+    return draw_dots(table.with_columns(part), layout.by, options, style)
 
 
 def _smallest_p_values(table: pl.DataFrame) -> tuple[pl.DataFrame, str]:
@@ -160,50 +172,6 @@ def _smallest_p_values(table: pl.DataFrame) -> tuple[pl.DataFrame, str]:
     return table[rows], f"Rows with the {MAX_DRAWN_PAIRS} smallest of {table.height:,} p-values"
 
 
-def comparison_chart(
-    table: pl.DataFrame, layout: Table, options: ChartOptions
-) -> alt.LayerChart | alt.FacetChart:
-    """Draw the difference of each pair of models, its intervals and its p-values."""
-    columns = documented_columns(table, layout.by)
-    table, rule = _smallest_p_values(_with_simultaneous_limits(table, layout.by))
-    statistic = next((name for name in columns[2:] if name.endswith("_a")), "area")
-    name = mark_name(statistic.removesuffix("_a"))
-    models = model_texts(table, PAIR_NAME_LENGTH).texts
-    pairs = zip(models[: table.height], models[table.height :], strict=True)
-    rows = read_rows(
-        table,
-        layout.by,
-        replace(options, color=None) if options.color is NOT_GIVEN else options,
-        taken=columns,
-        parts={"model_a − model_b": [f"{a} − {b}" for a, b in pairs]},
-        ranking=_better_first(table, "difference"),
-    )
-    style = DotStyle(
-        title=title_with_counts(f"Differences of {name}", table),
-        axis=f"Difference of {name}",
-        marks=("difference",),
-        references=(0.0,),
-        p_values=("p_value", "p_adjusted"),
-    )
-    return _draw(table, rows, style, columns, rule=rule)
-
-
-def _with_simultaneous_limits(table: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
-    """Return a table of differences with simultaneous limits, if they can be computed."""
-    levels = table.get_column("ci_level").drop_nulls().unique().to_list()
-    if len(levels) != 1:
-        return table
-    keys = table.select(map(column, by))
-    groups = number_distinct_rows(keys)[1].to_numpy() if by else np.zeros(table.height, np.int64)
-    limits = simultaneous_limits(table, groups, levels[0])
-    if limits is None:
-        return table
-    return table.with_columns(
-        pl.Series(name, part, nan_to_null=True)
-        for name, part in zip(SIMULTANEOUS, limits, strict=True)
-    )
-
-
 def model_texts(table: pl.DataFrame, length: int = MAX_NAME_LENGTH) -> GroupColumn:
     """Return `model_a` of all rows, followed by `model_b` of all rows, as one column.
 
@@ -217,215 +185,17 @@ def metric_chart(
     table: pl.DataFrame, layout: Table, options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw a dot and an interval for each metric, in panels if a value is outside [0, 1]."""
+    style = replace(_style(layout), statistic=next(iter(table.get_column("metric")), ""))
     names = _point_names(table)
-    values = [json_values(table.get_column(name)) for name in ("estimate", "lower", "upper")]
-    outside = any(not 0 <= value <= 1 for part in values for value in finite(part))
-    several = len(set(names)) > 1
-    in_panels = several and outside
-    metrics, estimates = table.get_column("metric").to_list(), values[0]
-    ranking = [
-        (-1 if _better(metric) == "lower" else 1) * value
-        if finite([value]) and name == names[0]
-        else None
-        for metric, name, value in zip(metrics, names, estimates, strict=True)
-    ]
-    shown = [name for name in documented_columns(table, layout.by) if name != "metric"]
-    rows = read_rows(
-        table,
-        layout.by,
-        options,
-        taken=shown,
-        parts={"metric": names} if several else {},
-        in_panels=in_panels,
-        ranking=ranking if in_panels or not several else None,
-    )
-    axis = "Estimate" if several or not names else chart_text(names[0])
-    title = "Metrics" if several or not names else axis
-    style = DotStyle(title=title_with_counts(title, table), axis=axis, marks=("estimate",))
-    return _draw(table, rows, style, shown, free_axes=in_panels)
-
-
-def superiority_chart(
-    table: pl.DataFrame, layout: Table, options: ChartOptions
-) -> alt.LayerChart | alt.FacetChart:
-    """Draw a bar for each range of costs in which a model has the lowest cost."""
-    low, high = "relative_cost_low", "relative_cost_high"
-    shown = documented_columns(table, layout.by)
-    rows = read_rows(
-        table,
-        layout.by,
-        options,
-        taken=shown,
-    )
-    groups = rows.groups
-    records = row_records(table, groups, shown)
-    for record in records:
-        add_reason(record, None if record["n_best"] > 0 else note_text(record["note"]), rows)
-    plot = DotPlot(
-        rows=rows,
-        records=records,
-        axis=SUPERIORITY_AXIS,
-        marks=(low,),
-        limits=(low, high),
-        shown=tuple(shown),
-    )
-    is_shared = "datum.n_best > 1"
-    bars: Any = alt.Chart().mark_bar(height={"band": BAR_HEIGHT}).encode(**span(low, high))
-    if any(record["n_best"] > 1 for record in records):
-        opacity = alt.Opacity(
-            f"{COMPETITORS}:N",
-            title="lowest cost",
-            scale=alt.Scale(domain=["one model", "several models"], range=[1, SHARED_OPACITY]),
-            legend=alt.Legend(symbolFillColor=REFERENCE_COLOR, symbolStrokeColor="transparent"),
-        )
-        bars = bars.transform_calculate(
-            **{COMPETITORS: f"{is_shared} ? 'several models' : 'one model'"}
-        ).encode(opacity=opacity)
-    x = alt.X(
-        field=low,
-        type="quantitative",
-        title=plot.axis,
-        scale=alt.Scale(domain=[0, 1]),
-        axis=linear_axis(),
-    )
-    texts = [
-        f"{name}: {record[low]:.3g} to {record[high]:.3g}"
-        for name, record in zip(groups.names(len(records)), records, strict=True)
-        if record["n_best"]
-    ]
-    return plot.layered(
-        [bars],
-        x=x,
-        title="Which model has the lowest expected cost?",
-        subtitle="Bars: the costs for which a model has the lowest cost",
-        description=sentences(
-            f"Relative superiority, {format_count(len(records), 'row')}",
-            f"Relative costs: {join_first(texts, MAX_DESCRIBED_RANGES, '; ')}" if texts else "",
-        ),
-    )
-
-
-def _draw(
-    table: pl.DataFrame,
-    rows: DotRows,
-    style: DotStyle,
-    shown: Sequence[str],
-    *,
-    free_axes: bool = False,
-    rule: str = "",
-) -> alt.LayerChart | alt.FacetChart:
-    """Draw a dot plot of a table.
-
-    `shown` are the columns in tooltips. If only some rows of a long table are drawn, `rule` states
-    which rows.
-    """
-    groups, mark = rows.groups, style.marks[0]
-    private = [name for name in (*SIMULTANEOUS, STATISTIC_VALUE) if name in table.columns]
-    records = row_records(table, groups, [*shown, *private])
-    limits = (
-        INTERVAL_ENDS
-        if set(INTERVAL_ENDS) <= set(shown) and STATISTIC_VALUE not in private
-        else None
-    )
-    for record in records:
-        value = record[mark]
-        reason = None if finite([value]) else note_text(value or record.get("note"))
-        add_reason(record, reason, rows)
-    add_numbers(records, mark, limits or (), groups.panel if free_axes else None)
-    levels = level_text(table.get_column("ci_level")) if "ci_level" in shown else ""
-    has_limits = any(finite(record.get("lower") for record in records))
-    estimate = style.axis or "Value"
-    estimate = estimate if len(estimate) <= MAX_TITLE_LENGTH else mark_name(mark)
-    title = f"{estimate} ({levels} interval)" if limits and has_limits and levels else estimate
-    right = [RightText(field=ESTIMATE_TEXT, title=title), *_p_values(records, style)]
-    alpha = _alpha(table, style)
-    significant = f"isValid(datum.p_adjusted) && datum.p_adjusted < {alpha}"
-    inner = style.box
-    if inner and not any(record[inner[0]] != record[inner[1]] for record in records):
-        inner = None
-    references = style.references
-    drawn = (*style.marks, *(inner or ()))
-    # The interval of a single row would otherwise be as wide as the chart.
-    if style.chance is not None and (len(records) == 1 or is_near(style.chance, records, drawn)):
-        references += (style.chance,)
-    simultaneous = SIMULTANEOUS if SIMULTANEOUS[0] in private else None
-    plot = DotPlot(
-        rows=rows,
-        records=records,
-        axis=style.axis,
-        marks=style.marks,
-        limits=limits,
-        simultaneous=simultaneous,
-        keys=(f"simultaneous {levels} intervals (Bonferroni)", f"{levels} intervals"),
-        inner=inner,
-        references=references,
-        reference=style.reference_column,
-        right=tuple(right),
-        gray=f"!({significant})" if alpha is not None else None,
-        shown=tuple(shown),
-        free_axes=free_axes,
-    )
-    names = groups.names(len(records))
-    texts = [
-        f"{name}: {_row_text(record, style, limits)}"
-        for name, record in zip(names, records, strict=True)
-    ]
-    dashed = [f"at {value:.4g}" for value in references]
-    dashed += ["at the null hypothesis"] if style.reference_column else []
-    gray = "" if alpha is None else f"Gray: adjusted p ≥ {alpha:.4g}"
-    return plot.layered(
-        dot_layers(plot),
-        title=style.title,
-        subtitle=sentences(interval_text(table), gray, rule, end=""),
-        description=sentences(
-            f"{style.title}, {format_count(len(records), 'row')}",
-            rule,
-            f"The dashed line is {' and '.join(dashed)}" if dashed else "",
-            join_first(texts, separator="; "),
-        ),
-    )
-
-
-def _alpha(table: pl.DataFrame, style: DotStyle) -> float | None:
-    """Return the significance level of the adjusted p-values of a table with limits, or None."""
-    if not style.p_values or style.p_values[1] != "p_adjusted" or "ci_level" not in table.columns:
-        return None
-    levels = table.get_column("ci_level").drop_nulls().unique().to_list()
-    return round(1 - levels[0], 10) if len(levels) == 1 else None
-
-
-def _p_values(records: Sequence[dict[str, Any]], style: DotStyle) -> list[RightText]:
-    """Add the p-values to the records as text, and return the columns of the texts.
-
-    There is no column of unadjusted p-values if they are equal to the adjusted ones.
-    """
-    titles = ("p", "adjusted p")
-    for name in style.p_values:
-        for record in records:
-            record[f"_{name}"] = format_p_value(record[name], 3) or ""
-    columns = [
-        RightText(field=f"_{name}", title=title)
-        for name, title in zip(style.p_values, titles, strict=False)
-    ]
-    equal = all(len({record[name] for name in style.p_values}) < 2 for record in records)
-    return columns[-1:] if equal else columns
-
-
-def _row_text(record: dict[str, Any], style: DotStyle, limits: Sequence[str] | None) -> str:
-    """Describe one row: its numbers, or the reason why they are undefined."""
-    if record.get(REASON) is not None:
-        return str(record[REASON])
-    text = number_text(record[style.marks[0]])
-    ends = finite(record[name] for name in limits or ())
-    if len(ends) == 2:
-        text += f" ({number_text(ends[0])} to {number_text(ends[1])})"
-    for mark in style.marks[1:]:
-        text += f", {mark_name(mark)} {number_text(record[mark])}"
-    for name, title in zip(style.p_values, ("p", "adjusted p"), strict=False):
-        p_value = record[f"_{name}"]
-        if p_value:
-            text += f", {title} {p_value}" if p_value[0] == "<" else f", {title} = {p_value}"
-    return text
+    if len(set(names)) > 1:
+        drawn = (json_values(table.get_column(name)) for name in ("estimate", "lower", "upper"))
+        outside = any(not 0 <= value <= 1 for values in drawn for value in finite(values))
+        style = replace(style, in_panels=outside, ranked=outside)
+    elif names:
+        title = chart_text(names[0])
+        style = replace(style, part=None, title=title, axis=title)
+    table = table.with_columns(pl.Series("metric", names, pl.String))
+    return draw_dots(table, layout.by, options, style)
 
 
 def _point_names(table: pl.DataFrame) -> list[str]:
@@ -437,3 +207,114 @@ def _point_names(table: pl.DataFrame) -> list[str]:
         for axis, value, text in points
     ]
     return [f"{metric}{suffix}" for metric, suffix in zip(metrics, suffixes, strict=True)]
+
+
+def transfer_chart(
+    table: pl.DataFrame, layout: Table, options: ChartOptions
+) -> alt.LayerChart | alt.FacetChart:
+    """Draw two connected points for each row: `value_chosen` and `value_realised`.
+
+    If the table has several rules, each rule has a panel with its own axis.
+    """
+    style = _style(layout)
+    rules = table.get_column("rule").unique()
+    if len(rules) < 2:
+        style = replace(style, part=None, in_panels=False)
+    for rule in rules if len(rules) == 1 else []:
+        style = replace(style, axis=RULE_TITLES.get(rule) or axis_title(rule))
+    return draw_dots(table, layout.by, options, style)
+
+
+def superiority_chart(
+    table: pl.DataFrame, layout: Table, options: ChartOptions
+) -> alt.LayerChart | alt.FacetChart:
+    """Draw a bar for each range of costs in which a model has the lowest cost."""
+    opacity = alt.Opacity(
+        "n_best:Q",
+        title="lowest cost",
+        scale=alt.Scale(type="threshold", domain=[2], range=[1, SHARED_OPACITY]),
+        legend=alt.Legend(
+            labelExpr="datum.index ? 'several models' : 'one model'",
+            symbolFillColor=REFERENCE_COLOR,
+            symbolStrokeColor="transparent",
+        ),
+    )
+    has_shared = table.select((pl.col("n_best") > 1).any()).item()
+    channels = {"opacity": opacity} if has_shared else {}
+    return draw_dots(table, layout.by, options, _style(layout), **channels)
+
+
+def covariance_chart(
+    table: pl.DataFrame, layout: Table, options: ChartOptions
+) -> alt.LayerChart | alt.FacetChart:
+    """Draw the correlations of the areas of each group as a matrix."""
+    models = model_texts(table)
+    shown = documented_columns(table, layout.by)
+    groups = read_groups(table, layout.by, table.columns, replace(options, color=None), shown)
+    groups = with_panels(groups, groups.columns, table.height, shown)
+    records = row_records(table, groups, shown)
+    texts = models.texts
+    for record, a, b in zip(records, texts[: table.height], texts[table.height :], strict=True):
+        record |= {"model_a": a, "model_b": b}
+    n_models = len(models.values)
+    cell = max(MIN_CELL_SIDE, min(CELL_SIDE, MAX_MATRIX_SIDE // max(1, n_models)))
+    side = cell * max(1, n_models)
+    scale = alt.Scale(domain=list(models.values), type="band")
+    axes: dict[str, Any] = {"labelLimit": 0, "labelOverlap": False, "ticks": False, "domain": False}
+    colors = alt.Scale(domain=[-1, -0.5, 0, 0.5, 1], range=list(SCALE_COLORS))
+    chart = layered(
+        _cell_layers(with_numbers=cell >= MIN_SIDE_WITH_TEXT),
+        data=inline_data(records),
+        encoding={
+            "color": alt.Color("correlation:Q", scale=colors),
+            "x": alt.X("model_b:N", scale=scale, axis=alt.Axis(labelAngle=-45, **axes)),
+            "y": alt.Y("model_a:N", scale=scale, axis=alt.Axis(**axes)),
+            "tooltip": [*groups.tooltips(), *map(tooltip, shown)],
+        },
+        width=side,
+        height=side,
+    )
+    n_groups = f", {len(groups.columns[groups.panel].values)} groups" if groups.panel else ""
+    return groups.with_titles(
+        chart,
+        title=title_with_counts("Correlation of areas", table),
+        subtitle="Each pair of models, estimated from the same rows",
+        description=sentences(
+            f"Correlation of areas, {n_models} models{n_groups}",
+            _pairs_text(groups, records, models),
+        ),
+    )
+
+
+def _cell_layers(*, with_numbers: bool) -> list[Any]:
+    """Draw the cells of a matrix, and the correlations in a color that contrasts with the cell."""
+    cells: Any = alt.Chart().mark_rect(stroke=BACKGROUND)
+    gray: Any = alt.Chart().transform_filter("!isValid(datum.correlation)")
+    gray = gray.mark_rect(stroke=BACKGROUND, opacity=0.3).encode(color=alt.value(REFERENCE_COLOR))
+    if not with_numbers:
+        return [cells, gray]
+    numbers: Any = alt.Chart().mark_text(fontSize=11)
+    undefined = numbers.transform_filter("!isValid(datum.correlation)")
+    dark = {"test": f"abs(datum.correlation) > {MIN_DARK}", "value": "#f7f7f7"}
+    return [
+        cells,
+        gray,
+        numbers.transform_filter("isValid(datum.correlation)").encode(
+            text=alt.Text("correlation:Q", format=".2f"),
+            color=alt.ColorValue("black", condition=[dark]),
+        ),
+        undefined.encode(text=alt.value(UNDEFINED_TEXT), color=alt.value("black")),
+    ]
+
+
+def _pairs_text(groups: Groups, records: Sequence[dict[str, Any]], models: GroupColumn) -> str:
+    """Describe the correlations of the pairs of models in each group."""
+    names = groups.names(len(records)) if groups.table_columns else [""] * len(records)
+    codes = zip(models.codes[: len(records)], models.codes[len(records) :], strict=True)
+    pairs = [
+        f"{f'{name}{JOINT}' if name else ''}{record['model_a']} and {record['model_b']}: "
+        f"{number_text(record['correlation'])}"
+        for name, record, (a, b) in zip(names, records, codes, strict=True)
+        if a < b
+    ]
+    return join_first(pairs, MAX_DESCRIBED_PAIRS, "; ")

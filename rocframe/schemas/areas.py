@@ -11,8 +11,8 @@ from rocframe.schemas.columns import (
     ROW_COUNTS,
 )
 from rocframe.schemas.table_type import (
+    DOT_CHART,
     HALF_TIES,
-    INTERVAL_CHART,
     ROW_TIES,
     DotStyle,
     Schema,
@@ -57,7 +57,7 @@ AUC = TableType(
     columns=auc_columns,
     recognize=has_columns(*AUC_NAMES),
     ties=HALF_TIES,
-    drawing=INTERVAL_CHART,
+    drawing=DOT_CHART,
     dots=DotStyle(
         title=ROC_AREA_TITLE,
         axis="AUC",
@@ -73,7 +73,7 @@ PARTIAL_AUC = TableType(
     columns=lambda: auc_columns(PARTIAL_AUC_NAMES),
     recognize=has_columns(*PARTIAL_AUC_NAMES),
     ties=HALF_TIES,
-    drawing=INTERVAL_CHART,
+    drawing=DOT_CHART,
     dots=DotStyle(
         title=PARTIAL_AREA_TITLE,
         axis="Partial AUC",
@@ -94,7 +94,7 @@ SUMMARY = TableType(
     ),
     recognize=has_columns("auc", "gini", "ks", "eer", "average_precision", "h_measure", "brier"),
     ties=HALF_TIES,
-    drawing=INTERVAL_CHART,
+    drawing=DOT_CHART,
     dots=DotStyle(
         title="Summary",
         axis="Value",
@@ -115,7 +115,7 @@ AUC_TEST = TableType(
     ),
     recognize=has_columns("auc", "p_adjusted", "p_value", "null", "statistic"),
     ties=HALF_TIES,
-    drawing=INTERVAL_CHART,
+    drawing=DOT_CHART,
     dots=DotStyle(
         title="Does the AUC differ from the null hypothesis?",
         axis="AUC",
@@ -140,7 +140,7 @@ PLAN = TableType(
     columns=lambda: PLAN_COLUMNS,
     recognize=has_columns(*PLAN_COLUMNS),
     ties=None,
-    drawing="rocframe.charts.plan_chart:plan_chart",
+    drawing="rocframe.charts.time_chart:plan_chart",
     chart_options=(),
 )
 
@@ -152,7 +152,7 @@ def _area_table(*names: str, ties: str, dots: DotStyle) -> TableType:
         columns=lambda: floats(*names),
         recognize=ends_with(*names),  # tables of other types can have a column `auc`, too
         ties=ties,
-        drawing=INTERVAL_CHART,
+        drawing=DOT_CHART,
         dots=dots,
     )
 

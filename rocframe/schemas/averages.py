@@ -10,14 +10,15 @@ from rocframe.schemas.columns import INTERVAL_INFO, ROW_COUNTS, SIDE
 from rocframe.schemas.table_type import (
     CHANNELS,
     DOMAINS,
+    DOT_CHART,
     HALF_TIES,
     HIDDEN_PARTS,
-    INTERVAL_CHART,
     ROW_TIES,
     UNITS,
     DotStyle,
     Recognition,
     Schema,
+    Span,
     TableType,
     floats,
     has_columns,
@@ -157,7 +158,7 @@ FOLD_AUC = TableType(
     ),
     recognize=has_columns("mean_auc", "sd", "auc_of_mean", "pooled_auc"),
     ties=HALF_TIES,
-    drawing=INTERVAL_CHART,
+    drawing=DOT_CHART,
     dots=DotStyle(
         title="AUC over folds",
         axis="AUC",
@@ -182,7 +183,23 @@ POOLING_GAP = TableType(
         "gap", "pooled_auc", "mean_auc", "gap_between", "gap_within", "within_auc"
     ),
     ties=HALF_TIES,
-    drawing="rocframe.charts.pooling_gap_chart:pooling_chart",
+    drawing=DOT_CHART,
+    dots=DotStyle(
+        title="Pooling gap",
+        axis="AUC",
+        marks=("mean_auc", "pooled_auc"),
+        # The two parts of the gap can overlap, so one of them is wide.
+        spans=(
+            Span(start="mean_auc", end="within_auc", width=8, name="within folds"),
+            Span(start="within_auc", end="pooled_auc", width=2.5, name="between folds"),
+        ),
+        span_title="gap",
+        colored=False,
+        numbers=None,
+        row_text="mean AUC {mean_auc}, pooled AUC {pooled_auc}, gap {gap} "
+        "({gap_between} between folds, {gap_within} within folds)",
+        subtitle="AUC of all rows minus mean AUC of the folds",
+    ),
     chart_options=("facet",),
 )
 

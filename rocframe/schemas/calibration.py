@@ -6,8 +6,8 @@ from rocframe.schemas.columns import ROW_COUNTS, SIDE
 from rocframe.schemas.table_type import (
     CHANNELS,
     DOMAINS,
+    DOT_CHART,
     HIDDEN_PARTS,
-    INTERVAL_CHART,
     ROW_TIES,
     DotStyle,
     Schema,
@@ -81,7 +81,7 @@ CALIBRATION_SUMMARY = TableType(
     columns=lambda: CALIBRATION_SUMMARY_COLUMNS,
     recognize=has_columns(*CALIBRATION_SUMMARY_COLUMNS, adjacent=6),
     ties=ROW_TIES,
-    drawing=INTERVAL_CHART,
+    drawing=DOT_CHART,
     dots=DotStyle(
         title="Calibration",
         axis="Value",

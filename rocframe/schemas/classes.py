@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from rocframe.schemas.columns import INTERVAL, INTERVAL_INFO
 from rocframe.schemas.table_type import (
+    DOT_CHART,
     HALF_TIES,
-    INTERVAL_CHART,
     SHARED_TIES,
     DotStyle,
     TableType,
@@ -25,7 +25,7 @@ MULTICLASS_LOSSES = TableType(
     ),
     recognize=has_columns("brier", "log_loss", "accuracy", "n_classes"),
     ties=None,
-    drawing=INTERVAL_CHART,
+    drawing=DOT_CHART,
     dots=DotStyle(
         title="Losses and accuracy over all classes",
         axis="Value",
@@ -48,8 +48,15 @@ MULTICLASS_AUC = TableType(
     ),
     recognize=has_columns("auc", "n_classes", "n_classes_used", "average"),
     ties=HALF_TIES,
-    drawing=INTERVAL_CHART,
-    dots=DotStyle(title="Multiclass AUC", axis="AUC", marks=("auc",), chance=0.5, part="average"),
+    drawing=DOT_CHART,
+    dots=DotStyle(
+        title="Multiclass AUC",
+        axis="AUC",
+        marks=("auc",),
+        chance=0.5,
+        part="average",
+        ranked=False,
+    ),
 )
 
 VOLUME = TableType(
@@ -64,7 +71,7 @@ VOLUME = TableType(
     ),
     recognize=has_columns("volume", "rule", "n_first", "n_second", "n_third"),
     ties=SHARED_TIES,
-    drawing=INTERVAL_CHART,
+    drawing=DOT_CHART,
     dots=DotStyle(
         title="Volume under the ROC surface",
         axis="Volume",

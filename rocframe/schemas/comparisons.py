@@ -9,9 +9,9 @@ from rocframe.schemas.columns import MODEL, ROC_AREA_TITLE, ROW_COUNTS, THRESHOL
 from rocframe.schemas.table_type import (
     CHANNELS,
     DOMAINS,
+    DOT_CHART,
     HALF_TIES,
     HIDDEN_PARTS,
-    INTERVAL_CHART,
     ROW_TIES,
     DotStyle,
     Schema,
@@ -201,7 +201,7 @@ DRIFT_TEST = TableType(
     ),
     recognize=has_columns("homogeneity_p_adjusted", "trend_p_adjusted", "cochran_q", "slope"),
     ties=HALF_TIES,
-    drawing=INTERVAL_CHART,
+    drawing=DOT_CHART,
     dots=DotStyle(
         title="Does the AUC change over time?",
         axis="Change of AUC per day, or per unit of a numeric time",
@@ -228,6 +228,15 @@ COMPARISON = TableType(
     recognize=has_columns("model_a", "model_b", "difference", "p_value", "p_adjusted"),
     ties=HALF_TIES,
     drawing="rocframe.charts.dot_charts:comparison_chart",
+    dots=DotStyle(
+        title="Differences",
+        axis="Difference",
+        marks=("difference",),
+        references=(0.0,),
+        part="model_a − model_b",
+        colored=False,
+        p_values=("p_value", "p_adjusted"),
+    ),
 )
 
 AUC_COVARIANCE = TableType(
@@ -236,7 +245,7 @@ AUC_COVARIANCE = TableType(
     columns=covariance_columns,
     recognize=has_columns("covariance", "correlation", "model_a", "model_b"),
     ties=HALF_TIES,
-    drawing="rocframe.charts.covariance_chart:covariance_chart",
+    drawing="rocframe.charts.dot_charts:covariance_chart",
     chart_options=(),
 )
 
@@ -258,7 +267,7 @@ HULL_SHARES = TableType(
     # The column `model` is recognized as a group column.
     recognize=has_columns("share_on_hull", "n_vertices", "n_boot"),
     ties=ROW_TIES,
-    drawing=INTERVAL_CHART,
+    drawing=DOT_CHART,
     dots=DotStyle(
         title="Share of resamples on the common hull",
         axis="Share of resamples",

@@ -18,6 +18,7 @@ from rocframe.schemas.table_type import (
     HIDDEN_PARTS,
     ROW_TIES,
     UNITS,
+    DotStyle,
     Schema,
     TableType,
     floats,
@@ -84,6 +85,7 @@ METRIC_INTERVALS = TableType(
     recognize=has_columns("metric", "estimate", *POINT_NAMES, THRESHOLD),
     ties=ROW_TIES,
     drawing="rocframe.charts.dot_charts:metric_chart",
+    dots=DotStyle(title="Metrics", axis="Estimate", marks=("estimate",), part="metric"),
 )
 
 

@@ -12,12 +12,13 @@ from rocframe.schemas.curves import MIX, OPERATING_POINTS, curve_columns
 from rocframe.schemas.table_type import (
     CHANNELS,
     DOMAINS,
+    DOT_CHART,
     HALF_TIES,
     HIDDEN_PARTS,
-    INTERVAL_CHART,
     ROW_TIES,
     DotStyle,
     Schema,
+    Span,
     TableType,
     floats,
     has_columns,
@@ -60,7 +61,16 @@ RELATIVE_SUPERIORITY = TableType(
     recognize=has_columns(*SUPERIORITY_COLUMNS, adjacent=6),
     ties=ROW_TIES,
     drawing="rocframe.charts.dot_charts:superiority_chart",
-    chart_options=("color", "facet"),
+    dots=DotStyle(
+        title="Which model has the lowest expected cost?",
+        axis="Relative cost of a false positive",
+        spans=(Span(start="relative_cost_low", end="relative_cost_high", width=16),),
+        domain=(0.0, 1.0),
+        ranked=False,
+        numbers=None,
+        row_text="{relative_cost_low} to {relative_cost_high}",
+        subtitle="Bars: the costs for which a model has the lowest cost",
+    ),
 )
 
 LC_INDEX_COLUMNS = (
@@ -75,7 +85,7 @@ LC_INDEX = TableType(
     columns=lambda: LC_INDEX_COLUMNS,
     recognize=has_columns(*LC_INDEX_COLUMNS, adjacent=3),
     ties=ROW_TIES,
-    drawing=INTERVAL_CHART,
+    drawing=DOT_CHART,
     dots=DotStyle(title="LC index", axis="LC index", marks=("lc_index",)),
 )
 
@@ -123,7 +133,7 @@ REPAIRED_AUC = TableType(
     columns=lambda: GAINS | integers("n_concavities") | strings("note"),
     recognize=has_columns(*GAINS, "n_concavities"),
     ties=HALF_TIES,
-    drawing=INTERVAL_CHART,
+    drawing=DOT_CHART,
     dots=DotStyle(
         title="AUC after and before the repair", axis="AUC", marks=("auc_repaired", "auc")
     ),
@@ -235,7 +245,19 @@ TRANSFER = TableType(
     columns=transfer_columns,
     recognize=has_columns("rule", "value_realised", "value_chosen", "optimism", *CURVE_COLUMNS),
     ties=ROW_TIES,
-    drawing="rocframe.charts.transfer_chart:transfer_chart",
+    drawing="rocframe.charts.dot_charts:transfer_chart",
+    dots=DotStyle(
+        title="Transferred thresholds",
+        axis="Value",
+        marks=("value_realised", "value_chosen"),
+        spans=(Span(start="value_realised", end="value_chosen"),),
+        part="rule",
+        in_panels=True,
+        ranked=False,
+        numbers="value realised",
+        row_text="{value_realised}, where it was chosen {value_chosen}",
+        subtitle="Realised: on other data than those that determined the threshold",
+    ),
 )
 
 
@@ -272,6 +294,6 @@ H_MEASURE = TableType(
     ),
     recognize=has_columns("h_measure", "expected_loss", "trivial_loss", "prior_a", "prior_b"),
     ties=ROW_TIES,
-    drawing=INTERVAL_CHART,
+    drawing=DOT_CHART,
     dots=DotStyle(title="H measure", axis="H measure", marks=("h_measure",), chance=0.0),
 )

@@ -290,4 +290,5 @@ def test_the_chart_has_a_bar_for_each_range():
     assert chart.title.text == "Which model has the lowest expected cost?"
     shown = svg(chart)
     assert all(f">{text}<" in shown for text in ("one model", "several models"))
-    assert chart.description.startswith("Relative superiority, ")
+    description = f"{chart.title.text} {ranges.height} rows. {chart.title.subtitle}. "
+    assert chart.description.startswith(description)
