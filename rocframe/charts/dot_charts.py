@@ -35,7 +35,7 @@ from rocframe.charts.labels import (
 from rocframe.charts.layer_chart import layered
 from rocframe.charts.style import BACKGROUND, REFERENCE_COLOR
 from rocframe.charts.time_chart import date_column, time_chart
-from rocframe.frames import column, number_distinct_rows
+from rocframe.frames import number_distinct_rows, select_keys
 from rocframe.inference.p_values import simultaneous_limits
 from rocframe.schemas.columns import POINT_NAMES
 from rocframe.schemas.table_type import Span
@@ -115,12 +115,7 @@ def comparison_chart(
     levels = table.get_column("ci_level").drop_nulls().unique().to_list()
     if len(levels) == 1:
         style = replace(style, alpha=round(1 - levels[0], 10))
-        keys = table.select(map(column, layout.by))
-        groups = (
-            number_distinct_rows(keys)[1].to_numpy()
-            if layout.by
-            else np.zeros(table.height, np.int64)
-        )
+        groups = number_distinct_rows(select_keys(table, layout.by))[1].to_numpy()
         limits = simultaneous_limits(table, groups, levels[0])
         if limits is not None:
             table = table.with_columns(

@@ -95,7 +95,8 @@ class LinePlot:
     """Data of a chart of lines through dots: a record for each row, and the fields that are drawn.
 
     `y` is the field on the y axis, which has the title `y_title`, and `limits` are the fields of
-    its limits, if there are any. `undrawn` are the names of rows or groups that are not drawn.
+    its limits, if there are any. `undrawn` are the names of rows or groups that are not drawn, and
+    `texts` are the first sentences of the description.
     """
 
     title: str
@@ -108,6 +109,7 @@ class LinePlot:
     limits: tuple[str, str] | None = None
     tooltips: list[alt.Tooltip]
     undrawn: Sequence[str]
+    texts: Sequence[str]
     size: tuple[int, int]
 
     @property
@@ -117,15 +119,20 @@ class LinePlot:
         return finite(record[name] for record in self.records for name in names)
 
     def layers(self, *, width: float = 1.5, size: float = 36) -> list[Any]:
-        """Return the layers of lines of this width, intervals, and dots of this size."""
+        """Return the layers of lines of this width, intervals, dots of this size, and reasons.
+
+        A reason is in the middle of a panel without any dot.
+        """
         lines: Any = alt.Chart().mark_line(strokeWidth=width).encode(tooltip=NO_TOOLTIP)
         points: Any = alt.Chart().mark_point(filled=True, size=size, opacity=1)
-        if self.limits is None:
-            return [lines, points]
-        low, high = self.limits
-        bars: Any = alt.Chart().mark_bar(width=1.5, opacity=0.5)
-        bars = bars.encode(y=alt.Y(field=low, type="quantitative"), y2=alt.Y2(field=high))
-        return [lines, bars, points]
+        layers = [lines]
+        if self.limits is not None:
+            low, high = self.limits
+            bars: Any = alt.Chart().mark_bar(width=1.5, opacity=0.5)
+            y = alt.Y(field=low, type="quantitative")
+            layers.append(bars.encode(y=y, y2=alt.Y2(field=high)))
+        x, y = (alt.value(side / 2) for side in self.size)
+        return [*layers, points, *reason_layers(self.records, {}, x=x, y=y)]
 
     def draw(
         self,
@@ -133,7 +140,7 @@ class LinePlot:
         *,
         domain: Sequence[float],
         subtitle: str,
-        description: Sequence[str],
+        description: Sequence[str] = (),
     ) -> alt.LayerChart | alt.FacetChart:
         """Return a chart of the layers; `domain` is the domain of the y axis.
 
@@ -163,7 +170,7 @@ class LinePlot:
             chart,
             title=self.title,
             subtitle=sentences(subtitle, not_drawn(self.undrawn, MAX_IN_SUBTITLE), end=""),
-            description=sentences(*description, not_drawn(self.undrawn)),
+            description=sentences(*self.texts, *description, not_drawn(self.undrawn)),
         )
 
 
@@ -184,20 +191,16 @@ def time_chart(
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw areas over time: for each group, a line through dots with intervals."""
     table, plot = _over_time(table, by, time, options, style)
-    is_drawn = style.chance is not None and is_near(style.chance, plot.values)
-    chance = [style.chance] if is_drawn else []
+    chance = [] if style.chance is None else [style.chance]
+    chance = [value for value in chance if is_near(value, plot.values)]
+    layers = plot.layers()
+    if chance:
+        layers.append(reference_rule("y", plot.y, chance))
     return plot.draw(
-        [
-            *plot.layers(),
-            *_reasons(plot),
-            *([reference_rule("y", plot.y, chance)] if chance else []),
-        ],
+        layers,
         domain=domain_of([*plot.values, *chance]),
         subtitle=interval_text(table),
-        description=[
-            *_row_texts(table, time, plot),
-            f"The dashed line is at {style.chance:.4g}" if chance else "",
-        ],
+        description=[f"The dashed line is at {value:.4g}" for value in chance],
     )
 
 
@@ -215,16 +218,18 @@ def drift_chart(
     table, plot = _over_time(table, layout.by, time, options, style)
     levels = table.get_column("ci_level").drop_nulls()
     alpha = round(1 - levels.item(0), 10) if len(levels) else 0.05
-    others = [name for name in _without_ends(layout.by) if name != time]
-    for record, line in zip(plot.records, _has_one_reference(table, others), strict=True):
-        record[HAS_LINE] = line
+    names = plot.groups.names(len(plot.records))
+    references: dict[str, set[Any]] = {}
+    for name, record in zip(names, plot.records, strict=True):
+        references.setdefault(name, set()).update({record["reference"]} - {None})
+    for name, record in zip(names, plot.records, strict=True):
+        record[HAS_LINE] = len(references[name]) < 2 and record[REFERENCE_LOW] is not None
     bounds = finite(
         record[name] for record in plot.records for name in REFERENCE_LIMITS if record[HAS_LINE]
     )
     lines, *dots = plot.layers()
     ring: Any = alt.Chart().mark_point(filled=False, size=190, strokeWidth=2, opacity=1)
     is_different = f"isValid(datum.p_adjusted) && datum.p_adjusted < {alpha}"
-    names = plot.groups.names(len(plot.records))
     texts = [
         f"{name} {record[TIME_TEXT]}: {number_text(record['auc'])}, "
         f"difference {number_text(record['difference'])}"
@@ -236,7 +241,6 @@ def drift_chart(
             lines,
             *(_reference_layers(plot.groups) if bounds else []),
             *dots,
-            *_reasons(plot),
             ring.transform_filter(is_different),
         ],
         domain=domain_of([*plot.values, *bounds]),
@@ -247,7 +251,6 @@ def drift_chart(
             end="",
         ),
         description=[
-            *_row_texts(table, time, plot),
             "The dashed line is the AUC of the reference, and the band is its interval"
             if bounds
             else "",
@@ -276,13 +279,14 @@ def _over_time(
     groups = _with_default_panels(groups, others, table.height, options, taken)
     ends = [WINDOW_END] if time == WINDOW and WINDOW_END in by else []
     records = row_records(table, groups, [*ends, *shown])
-    texts = zip(_time_positions(times), format_values(times), strict=True)
-    for record, (position, text) in zip(records, texts, strict=True):
+    texts = format_values(times)
+    for record, position, text in zip(records, _time_positions(times), texts, strict=True):
         record |= {field_name(time): position, TIME_TEXT: text}
     length = _window_length(table) if time == WINDOW else ""
     title = f"in windows of {length}" if length else f"over {short_name(time)}"
+    title = f"{style.title} {title}"
     return table, LinePlot(
-        title=f"{style.title} {title}",
+        title=title,
         groups=groups,
         records=records,
         x=_time_channel(table, times, length, in_panels=groups.panel is not None),
@@ -296,6 +300,11 @@ def _over_time(
             *map(tooltip, shown),
         ],
         undrawn=[*map(JOINT.join, undrawn), *_without_area(groups, records, style.marks[0])],
+        texts=[
+            f"{title}, {format_count(len(texts), 'row')}",
+            f"From {texts[0]} to {texts[-1]}" if texts else "",
+            groups.captions_text(),
+        ],
         size=TIME_SIZE if groups.panel is None else PANEL_SIZE,
     )
 
@@ -347,22 +356,6 @@ def _without_area(groups: Groups, records: Sequence[dict[str, Any]], mark: str) 
             name for name, panel in without if name not in drawn and panel in drawn_panels
         )
     )
-
-
-def _reasons(plot: LinePlot) -> list[alt.Chart]:
-    """Write the reason into the middle of each panel without an area."""
-    x, y = (alt.value(side / 2) for side in plot.size)
-    return reason_layers(plot.records, {}, x=x, y=y)
-
-
-def _row_texts(table: pl.DataFrame, time: str, plot: LinePlot) -> list[str]:
-    """Describe the rows of a chart: their number, their range of times, and their groups."""
-    texts = format_values(table.get_column(time))
-    return [
-        f"{plot.title}, {format_count(len(texts), 'row')}",
-        f"From {texts[0]} to {texts[-1]}" if texts else "",
-        plot.groups.captions_text(),
-    ]
 
 
 def _without_ends(by: Sequence[str]) -> list[str]:
@@ -464,15 +457,6 @@ def _window_column(table: pl.DataFrame, by: Sequence[str]) -> str:
     return names[-2] if len(names) > 1 and names[-1] == MODEL else names[-1]
 
 
-def _has_one_reference(table: pl.DataFrame, others: Sequence[str]) -> list[bool]:
-    """Return whether all windows of the group of each row have the same reference."""
-    keys = [column(name).alias(f"key {i}") for i, name in enumerate(others)]
-    rows = table.select(*keys, pl.col(REFERENCE_LOW), pl.col("reference"))
-    group = list(map(pl.col, rows.columns[: len(keys)])) or [pl.lit(0)]
-    single = pl.col("reference").drop_nulls().n_unique().over(group) <= 1
-    return rows.select(single & pl.col(REFERENCE_LOW).is_not_null()).to_series().to_list()
-
-
 def _reference_layers(groups: Groups) -> list[Any]:
     """Return the line of the area of the reference of each group, and the band of its interval."""
     low, high = REFERENCE_LIMITS
@@ -516,6 +500,7 @@ def plan_chart(
             continue
         text = f"{title} {record[line]}: " if line_columns else ""
         texts.append(f"{text}{x} {label[x]}, {y} {number_text(record[y])}")
+    axes = f"{inside_sentence(TITLES[y])} against {inside_sentence(TITLES[x])}"
     plot = LinePlot(
         title=TITLES[y],
         groups=groups,
@@ -526,6 +511,10 @@ def plan_chart(
         y_axis=linear_axis(),
         tooltips=[tooltip(name) for name in names],
         undrawn=missing,
+        texts=[
+            f"{TITLES[y]} chart, {format_count(len(texts), 'plan')}: {axes}",
+            join_first(texts, separator="; "),
+        ],
         size=(CHART_SIDE, CHART_SIDE),
     )
     targets = sorted({*values["target"]} - {None})
@@ -533,17 +522,11 @@ def plan_chart(
     layers = [layer.transform_filter(known) for layer in plot.layers(width=2, size=60)]
     if y == "power":
         layers.append(reference_rule("y", y, targets))
-    axes = f"{inside_sentence(TITLES[y])} against {inside_sentence(TITLES[x])}"
+    text = " and ".join(f"{target:.4g}" for target in targets)
     return plot.draw(
         layers,
         domain=[0, 1] if y == "power" else domain_of([*plot.values, 0]),
-        subtitle=f"Target power {' and '.join(f'{target:.4g}' for target in targets)}"
-        if targets
-        else "",
-        description=[
-            f"{TITLES[y]} chart, {format_count(len(texts), 'plan')}: {axes}",
-            join_first(texts, separator="; "),
-        ],
+        subtitle=f"Target power {text}" if text else "",
     )
 
 
