@@ -72,18 +72,13 @@ def dot_chart(
     table: pl.DataFrame, layout: Table, options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw the columns of a table as dots, or over time if there is one number for each date."""
-    style = _style(layout)
+    style = layout.dots
     time = date_column(table, layout.by, options)
     if time is not None and len(style.marks) == 1 and not (style.part or style.p_values):
         return time_chart(table, layout.by, time, options, style)
     if style.in_panels:
         table, style = _statistics(table, style)
     return draw_dots(table, layout.by, options, style)
-
-
-def _style(layout: Table) -> DotStyle:
-    assert layout.type.dots is not None
-    return layout.type.dots
 
 
 def _statistics(table: pl.DataFrame, style: DotStyle) -> tuple[pl.DataFrame, DotStyle]:
@@ -107,7 +102,7 @@ def comparison_chart(
     table: pl.DataFrame, layout: Table, options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw the difference of each pair of models, its intervals and its p-values."""
-    style = _style(layout)
+    style = layout.dots
     names = documented_columns(table, layout.by)
     statistic = next((name for name in names[2:] if name.endswith("_a")), "area")
     name = mark_name(statistic.removesuffix("_a"))
@@ -180,7 +175,7 @@ def metric_chart(
     table: pl.DataFrame, layout: Table, options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw a dot and an interval for each metric, in panels if a value is outside [0, 1]."""
-    style = replace(_style(layout), statistic=next(iter(table.get_column("metric")), ""))
+    style = replace(layout.dots, statistic=next(iter(table.get_column("metric")), ""))
     names = _point_names(table)
     if len(set(names)) > 1:
         drawn = (json_values(table.get_column(name)) for name in ("estimate", "lower", "upper"))
@@ -211,7 +206,7 @@ def transfer_chart(
 
     If the table has several rules, each rule has a panel with its own axis.
     """
-    style = _style(layout)
+    style = layout.dots
     rules = table.get_column("rule").unique()
     if len(rules) < 2:
         style = replace(style, part=None, in_panels=False)
@@ -236,7 +231,7 @@ def superiority_chart(
     )
     has_shared = table.select((pl.col("n_best") > 1).any()).item()
     channels = {"opacity": opacity} if has_shared else {}
-    return draw_dots(table, layout.by, options, _style(layout), **channels)
+    return draw_dots(table, layout.by, options, layout.dots, **channels)
 
 
 def covariance_chart(

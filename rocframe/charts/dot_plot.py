@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import floor, inf, log10
 from statistics import fmean
@@ -76,6 +76,12 @@ BAR_HEIGHT = 0.6  # of boxes of ties, and the maximum of lines, as a share of a 
 MIN_BAR_WIDTH = 10  # wider lines are bars
 MAX_TITLE_LENGTH = 28  # of the title of the numbers
 
+GRAY_LEGEND: dict[str, Any] = {
+    "title": None,
+    "orient": "bottom",
+    "labelLimit": 0,
+    "symbolStrokeColor": REFERENCE_COLOR,
+}
 # Fields of the records that are not columns of the table: the line of a table without groups, the
 # reason for a missing dot, the text of the numbers, and the meanings of marks and of lines.
 ALL, REASON, ESTIMATE_TEXT = "_rows", "_reason", "_estimate"
@@ -183,8 +189,8 @@ class DotPlot:
     groups: Groups
     line: str
     dodged: bool
-    shown: Sequence[str] = ()
-    records: list[dict[str, Any]] = field(default_factory=list)
+    shown: Sequence[str]
+    records: list[dict[str, Any]]
 
     @property
     def lines(self) -> GroupColumn:
@@ -289,17 +295,15 @@ def _x_channel(plot: DotPlot) -> alt.X:
     empty = [-1.0, 1.0] if 0 in style.references else [0.0, 1.0]
     domain: Any = domain_of([*known, *style.references]) if known else empty
     # Areas are at most 1, but Vega-Lite would extend a nice domain to numbers above 1.
-    scale = alt.Scale(
-        domain=alt.Undefined if style.in_panels else domain,
-        nice=False,
-        zero=False,
-        padding=AXIS_PADDING,
-    )
-    if style.domain:
-        scale = alt.Scale(domain=[*style.domain])
-    value = escape_field(style.value)
+    padded: dict[str, Any] = {"nice": False, "zero": False, "padding": AXIS_PADDING}
     return alt.X(
-        field=value, type="quantitative", title=style.axis, scale=scale, axis=linear_axis()
+        field=escape_field(style.value),
+        type="quantitative",
+        title=style.axis,
+        scale=alt.Scale(domain=[*style.domain])
+        if style.domain
+        else alt.Scale(domain=alt.Undefined if style.in_panels else domain, **padded),
+        axis=linear_axis(),
     )
 
 
@@ -346,8 +350,7 @@ def _color_channel(plot: DotPlot) -> dict[str, Any]:
         )
         scale = alt.Scale(domain=[span.name for span in style.spans])
         return {"color": alt.Color(f"{SPAN_FIELD}:N", scale=scale, legend=legend)}
-    significant = f"isValid(datum.p_adjusted) && datum.p_adjusted < {style.alpha}"
-    gray = {"test": f"!({significant})", "value": REFERENCE_COLOR}
+    gray = {"test": f"!({significant(style.alpha)})", "value": REFERENCE_COLOR}
     if groups.color is None:
         # A condition without another color would not be inherited by the layers. The datum has
         # the first color of the theme.
@@ -359,6 +362,11 @@ def _color_channel(plot: DotPlot) -> dict[str, Any]:
     if style.alpha is not None:
         color["condition"] = gray
     return {"color": color}
+
+
+def significant(alpha: float | None) -> str:
+    """Return the Vega expression of rows whose adjusted p-value is below `alpha`."""
+    return f"isValid(datum.p_adjusted) && datum.p_adjusted < {alpha}"
 
 
 def _ends(start: str, end: str) -> dict[str, Any]:
@@ -379,18 +387,9 @@ def _span_layers(plot: DotPlot) -> list[alt.Chart]:
         box = alt.Chart().transform_filter(f"{datum(start)} < {datum(end)}")
         box = box.mark_bar(filled=False, strokeWidth=1, height=round(height, 1))
         layers.append(with_key(box.encode(**_ends(start, end)), TIE_KEY, "tie"))
-    named = [span for span in style.spans if span.name]
-    legend = alt.Legend(
-        title=None,
-        orient="bottom",
-        labelLimit=0,
-        symbolType="stroke",
-        symbolSize=200,
-        symbolStrokeColor=REFERENCE_COLOR,
-    )
-    scale = alt.Scale(
-        type="ordinal", domain=[span.name for span in named], range=[span.width for span in named]
-    )
+    widths = {span.name: span.width for span in style.spans}
+    scale = alt.Scale(type="ordinal", domain=[*widths], range=[*widths.values()])
+    legend = alt.Legend(**GRAY_LEGEND, symbolType="stroke", symbolSize=200)
     width = alt.StrokeWidth(f"{SPAN_FIELD}:O", scale=scale, legend=legend)
     for span in style.spans:
         ends = (span.start, span.end)
@@ -427,14 +426,8 @@ def _mark_layer(plot: DotPlot, i: int) -> alt.Chart:
     if i or style.span_title:
         mark = mark.encode(strokeDash=alt.value([1, 0]))
     if len(style.marks) > 1:
-        legend: Any = alt.Legend(
-            title=None,
-            orient="bottom",
-            labelLimit=0,
-            symbolFillColor=REFERENCE_COLOR if filled else "transparent",
-            symbolStrokeColor=REFERENCE_COLOR,
-        )
-        legend = legend if panel is None else None
+        fill = REFERENCE_COLOR if filled else "transparent"
+        legend = alt.Legend(**GRAY_LEGEND, symbolFillColor=fill) if panel is None else None
         scale = alt.Scale(domain=[mark_name(name)], range=[SYMBOLS[i]])
         mark = mark.transform_calculate(**{MARK_FIELD: f"'{mark_name(name)}'"})
         mark = mark.encode(shape=alt.Shape(f"{MARK_FIELD}:N", scale=scale, legend=legend))
@@ -593,11 +586,7 @@ def read_rows(
     """
     color = None if options.color is NOT_GIVEN and not style.colored else options.color
     color_column, panel = choose_channels(
-        by,
-        table.columns,
-        color=None if color is NOT_GIVEN else color,
-        facet=options.facet,
-        detail=(),
+        by, table.columns, color=color, facet=options.facet, detail=()
     )
     part = [style.part] if style.part and table.height else []
     shown = [name for name in documented_columns(table, by) if name not in part]
@@ -610,13 +599,13 @@ def read_rows(
     panels = [keys[panel]] if panel in keys else []
     panels += part if style.in_panels else []
     left = [name for name in columns if name not in panels]
-    if color is NOT_GIVEN:
-        colored = _default_color([name for name in left if name not in part], columns, keys)
-        colored = colored if len(left) > 1 else None
-    else:
-        colored = keys.get(color_column) if color_column else None
-        if colored is not None and not columns[colored].has_colors:
-            colored = None
+    colored = keys.get(color_column or "")
+    if colored is not None:
+        has_colors = columns[colored].has_colors
+        if color is NOT_GIVEN:
+            n_colors = len(columns[colored].values)
+            has_colors = len(left) > 1 and 1 < n_colors <= MAX_DISTINCT_COLORS
+        colored = colored if has_colors else None
     lines = [name for name in left if name != colored] or left
     dodged = colored is not None and colored in left and lines != [colored]
     order = [column.codes for column in columns.values()]
@@ -641,19 +630,6 @@ def read_rows(
     return DotPlot(
         style=style, groups=groups, line=line, dodged=dodged, shown=shown, records=records
     )
-
-
-def _default_color(
-    left: Sequence[str], columns: Mapping[str, GroupColumn], keys: Mapping[str, str]
-) -> str | None:
-    """Return the field with colors by default: the model column, or else the first of `left`.
-
-    The result is None if the column has only one value, or more values than distinct colors.
-    """
-    chosen = keys[MODEL] if keys.get(MODEL) in left else next(iter(left), None)
-    if chosen is None or not 1 < len(columns[chosen].values) <= MAX_DISTINCT_COLORS:
-        return None
-    return chosen
 
 
 def combined(
@@ -776,17 +752,15 @@ def _joined(title: str, text: str) -> str:
 
 def interval_text(table: pl.DataFrame) -> str:
     """Return a text such as "95 % intervals (DeLong, logit scale)", or the test if there is one."""
-    columns = {
+    known = {
         name: table.get_column(name).drop_nulls().unique(maintain_order=True)
         for name in ("ci_level", "ci_method", "test")
         if name in table.columns
     }
+    levels = level_text(known["ci_level"]) if "ci_level" in known else ""
     methods, tests = (
-        "; ".join(map(method_text, columns.get(name, []))) for name in ("ci_method", "test")
-    )
-    intervals = (
-        f"{level_text(columns['ci_level'])} intervals" if len(columns.get("ci_level", [])) else ""
+        "; ".join(map(method_text, known.get(name, ()))) for name in ("ci_method", "test")
     )
     if tests:
-        return f"{f'{intervals} (not adjusted), ' if intervals else ''}test: {tests}"
-    return f"{intervals} ({methods})" if intervals and methods else ""
+        return f"{levels} intervals (not adjusted), test: {tests}" if levels else f"test: {tests}"
+    return f"{levels} intervals ({methods})" if levels and methods else ""

@@ -20,6 +20,7 @@ from rocframe.charts.dot_plot import (
     reason_layers,
     reference_rule,
     row_records,
+    significant,
     with_panels,
 )
 from rocframe.charts.groups import CHART_SIDE, JOINT, PANEL_SIDE, GroupColumn, Groups, read_groups
@@ -212,10 +213,8 @@ def drift_chart(
     The reference is a dashed line, and its interval a band. Windows whose adjusted p-value is below
     1 - level have a ring.
     """
-    style = layout.type.dots
-    assert style is not None
     time = _window_column(table, layout.by)
-    table, plot = _over_time(table, layout.by, time, options, style)
+    table, plot = _over_time(table, layout.by, time, options, layout.dots)
     levels = table.get_column("ci_level").drop_nulls()
     alpha = round(1 - levels.item(0), 10) if len(levels) else 0.05
     names = plot.groups.names(len(plot.records))
@@ -229,7 +228,6 @@ def drift_chart(
     )
     lines, *dots = plot.layers()
     ring: Any = alt.Chart().mark_point(filled=False, size=190, strokeWidth=2, opacity=1)
-    is_different = f"isValid(datum.p_adjusted) && datum.p_adjusted < {alpha}"
     texts = [
         f"{name} {record[TIME_TEXT]}: {number_text(record['auc'])}, "
         f"difference {number_text(record['difference'])}"
@@ -241,7 +239,7 @@ def drift_chart(
             lines,
             *(_reference_layers(plot.groups) if bounds else []),
             *dots,
-            ring.transform_filter(is_different),
+            ring.transform_filter(significant(alpha)),
         ],
         domain=domain_of([*plot.values, *bounds]),
         subtitle=sentences(

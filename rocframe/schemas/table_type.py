@@ -141,6 +141,12 @@ class Table:
         """Name of the type of table."""
         return self.type.name
 
+    @property
+    def dots(self) -> DotStyle:
+        """The style of the dot plot of a type that has one."""
+        assert self.type.dots is not None
+        return self.type.dots
+
 
 def floats(*names: str) -> Schema:
     """Return Float64 columns."""
