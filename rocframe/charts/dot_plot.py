@@ -107,22 +107,19 @@ def draw_dots(
     """
     style = _drawn_parts(table, by, style)
     plot = read_rows(table, by, options, style)
-    for record in plot.records:
-        value = record[style.value]
+    texts = []
+    for name, record in zip(plot.groups.names(table.height), plot.records, strict=True):
+        for p_value in style.p_values:
+            record[f"_{p_value}"] = format_p_value(record[p_value], 3) or ""
+        value, text = record[style.value], _row_text(record, style)
         if not finite([value]):
-            reason = note_text(value or record.get("note"))
+            text = note_text(value or record.get("note"))
             # A line with slots for several groups can have several reasons.
             color = f"{record[str(plot.groups.color)]}: " if plot.dodged else ""
-            record[REASON] = f"{color}{reason}"
-        for name in style.p_values:
-            record[f"_{name}"] = format_p_value(record[name], 3) or ""
+            record[REASON] = f"{color}{text}"
+        texts.append(f"{name}: {text}")
     _add_numbers(plot)
 
-    names = plot.groups.names(table.height)
-    texts = [
-        f"{name}: {_row_text(record, style)}"
-        for name, record in zip(names, plot.records, strict=True)
-    ]
     dashed = [f"at {value:.4g}" for value in style.references]
     dashed += ["at the null hypothesis"] if style.reference_column else []
     gray = "" if style.alpha is None else f"Gray: adjusted p ≥ {style.alpha:.4g}"
@@ -394,7 +391,7 @@ def _span_layers(plot: DotPlot) -> list[alt.Chart]:
     for span in style.spans:
         ends = (span.start, span.end)
         n_known = {len(finite(record[name] for name in ends)) for record in plot.records}
-        if 2 not in n_known:
+        if style.marks and 2 not in n_known:  # without marks, the lines draw the axes
             continue
         line: Any = alt.Chart()
         if 1 in n_known:  # one limit is infinite
@@ -551,9 +548,7 @@ def _decimals(largest: float) -> int:
 
 
 def _row_text(record: Mapping[str, Any], style: DotStyle) -> str:
-    """Describe one row: its numbers, or the reason why they are undefined."""
-    if REASON in record:
-        return str(record[REASON])
+    """Describe the numbers of a row."""
     numbers = {name: number_text(value) for name, value in record.items()}
     if style.row_text:
         return style.row_text.format_map(numbers)
