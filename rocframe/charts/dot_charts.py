@@ -148,17 +148,11 @@ def _smallest_p_values(table: pl.DataFrame) -> tuple[pl.DataFrame, str]:
     """Return the rows with the smallest p-values, and a text if other rows are omitted."""
     if table.height <= MAX_DRAWN_PAIRS:
         return table, ""
-    rows = (
-        table.select(
-            pl.int_range(pl.len()).alias("row"),
-            pl.col("p_value").alias("p"),
-            pl.col("difference").abs().alias("size"),
-        )
-        .sort("p", "size", "row", descending=[False, True, False], nulls_last=True)
-        .head(MAX_DRAWN_PAIRS)
-        .get_column("row")
-        .sort()
+    size = pl.col("difference").abs()
+    order = pl.arg_sort_by(
+        "p_value", size, descending=[False, True], nulls_last=True, maintain_order=True
     )
+    rows = table.select(order.head(MAX_DRAWN_PAIRS).sort()).to_series()
     return table[rows], f"Rows with the {MAX_DRAWN_PAIRS} smallest of {table.height:,} p-values"
 
 

@@ -18,10 +18,9 @@ from rocframe.charts.groups import (
     JOINT,
     GroupColumn,
     Groups,
-    choose_channels,
-    field_names,
     highlighted_groups,
     nominal,
+    read_groups,
 )
 from rocframe.charts.labels import (
     datum,
@@ -580,27 +579,22 @@ def read_rows(
     several columns, only the last column is sorted by the first mark.
     """
     color = None if options.color is NOT_GIVEN and not style.colored else options.color
-    color_column, panel = choose_channels(
-        by, table.columns, color=color, facet=options.facet, detail=()
-    )
     part = [style.part] if style.part and table.height else []
     shown = [name for name in documented_columns(table, by) if name not in part]
-    keys = field_names(by, [*shown, *part]) if table.height else {}
-    columns = {key: GroupColumn.from_keys(table.get_column(name)) for name, key in keys.items()}
+    own = replace(options, color=color, highlight=None)
+    groups = read_groups(table, by, table.columns, own, [*shown, *part])
+    keys, columns = dict(zip(by, groups.columns, strict=False)), {**groups.columns}
     for name in part:
         texts, title = table.get_column(name).to_list(), "" if name.startswith("_") else name
         columns[name] = GroupColumn.in_given_order(texts, title)
 
-    panels = [keys[panel]] if panel in keys else []
+    panels = [] if groups.panel is None else [groups.panel]
     panels += part if style.in_panels else []
     left = [name for name in columns if name not in panels]
-    colored = keys.get(color_column or "")
-    if colored is not None:
-        has_colors = columns[colored].has_colors
-        if color is NOT_GIVEN:
-            n_colors = len(columns[colored].values)
-            has_colors = len(left) > 1 and 1 < n_colors <= MAX_DISTINCT_COLORS
-        colored = colored if has_colors else None
+    colored = groups.color
+    if color is NOT_GIVEN and colored is not None:
+        n_colors = len(columns[colored].values)
+        colored = colored if len(left) > 1 and 1 < n_colors <= MAX_DISTINCT_COLORS else None
     lines = [name for name in left if name != colored] or left
     dodged = colored is not None and colored in left and lines != [colored]
     order = [column.codes for column in columns.values()]
@@ -608,10 +602,9 @@ def read_rows(
     taken = {*columns, *shown}
 
     line, column = combined({name: columns[name] for name in lines}, table.height, taken, sort=sort)
-    dtypes = {key: table.schema[name] for name, key in keys.items()}
-    dtype = dtypes.get(lines[-1]) if lines else None
-    is_ordered = dtype is not None and (
-        dtype.is_numeric() or dtype.is_temporal() or isinstance(dtype, pl.Enum)
+    dtypes = [table.schema[name] for name, key in keys.items() if key in lines[-1:]]
+    is_ordered = any(
+        dtype.is_numeric() or dtype.is_temporal() or isinstance(dtype, pl.Enum) for dtype in dtypes
     )
     if sort and style.ranked and not dodged and not is_ordered:
         column = _ranked(column, [columns[name].codes for name in lines[:-1]], table, style)

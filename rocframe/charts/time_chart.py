@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import compress
 from typing import TYPE_CHECKING, Any, Literal
 
 import altair as alt
@@ -130,8 +129,8 @@ class LinePlot:
         if self.limits is not None:
             low, high = self.limits
             bars: Any = alt.Chart().mark_bar(width=1.5, opacity=0.5)
-            y = alt.Y(field=low, type="quantitative")
-            layers.append(bars.encode(y=y, y2=alt.Y2(field=high)))
+            ends = {"y": alt.Y(field=low, type="quantitative"), "y2": alt.Y2(field=high)}
+            layers.append(bars.encode(**ends))
         x, y = (alt.value(side / 2) for side in self.size)
         return [*layers, points, *reason_layers(self.records, {}, x=x, y=y)]
 
@@ -340,20 +339,16 @@ def _without_area(groups: Groups, records: Sequence[dict[str, Any]], mark: str) 
 
     Groups in a panel without any area are left out; the first record of the panel gets the reason.
     """
-    names = groups.names(len(records))
-    panels = [record[groups.panel] if groups.panel else "" for record in records]
-    is_drawn = [bool(finite([record[mark]])) for record in records]
-    drawn, drawn_panels = set(compress(names, is_drawn)), set(compress(panels, is_drawn))
+    panel, empty = groups.panel or "", set()
     for part in in_panels(records, groups.panel):
         if not finite(record[mark] for record in part):
             notes = dict.fromkeys(note_text(record.get("note")) for record in part)
             part[0][REASON] = ", ".join(notes)
-    without = zip(names, panels, strict=True)
-    return list(
-        dict.fromkeys(
-            name for name, panel in without if name not in drawn and panel in drawn_panels
-        )
-    )
+            empty.add(part[0].get(panel))
+    named = [*zip(groups.names(len(records)), records, strict=True)]
+    drawn = {name for name, record in named if finite([record[mark]])}
+    others = [name for name, record in named if record.get(panel) not in empty]
+    return [name for name in dict.fromkeys(others) if name not in drawn]
 
 
 def _without_ends(by: Sequence[str]) -> list[str]:
