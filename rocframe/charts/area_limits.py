@@ -12,10 +12,9 @@ import polars as pl
 from rocframe.charts.labels import level_text
 from rocframe.charts.match_rows import match_rows
 from rocframe.errors import OptionValueError
-from rocframe.schemas.areas import AUC
-from rocframe.schemas.averages import FOLD_AUC
 from rocframe.schemas.curves import METRIC_INTERVALS
 from rocframe.schemas.recognition import table_of
+from rocframe.schemas.statistics import AUC, FOLD_AUC
 from rocframe.text import format_interval
 
 if TYPE_CHECKING:

@@ -67,8 +67,8 @@ from rocframe.curves.table import check_ends, curve_layout, read_curves
 from rocframe.frames import column
 from rocframe.kinds import PREVALENCE
 from rocframe.rates import CONFUSION
-from rocframe.schemas.columns import CURVE_COLUMNS
 from rocframe.schemas.curves import GIVEN_THRESHOLDS
+from rocframe.schemas.table_type import CURVE_COLUMNS
 from rocframe.text import format_count
 
 if TYPE_CHECKING:

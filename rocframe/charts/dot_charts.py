@@ -36,9 +36,8 @@ from rocframe.charts.layer_chart import layered
 from rocframe.charts.style import BACKGROUND, REFERENCE_COLOR
 from rocframe.charts.time_chart import date_column, time_chart
 from rocframe.frames import number_distinct_rows, select_keys
-from rocframe.inference.p_values import simultaneous_limits
-from rocframe.schemas.columns import POINT_NAMES
-from rocframe.schemas.table_type import Span
+from rocframe.inference import simultaneous_limits
+from rocframe.schemas.table_type import POINT_NAMES, Span
 from rocframe.text import join_first
 
 if TYPE_CHECKING:

@@ -48,11 +48,10 @@ from rocframe.charts.style import (
     TIE_KEY,
     with_key,
 )
-from rocframe.inference.confidence import method_text
+from rocframe.inference import method_text
 from rocframe.options import NOT_GIVEN
 from rocframe.rates import NAMES
-from rocframe.schemas.columns import MODEL
-from rocframe.schemas.table_type import Span
+from rocframe.schemas.table_type import MODEL, Span
 from rocframe.text import format_count, format_p_value, join_first
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from rocframe.charts.groups import GROUP_INDEX, read_groups
 from rocframe.charts.labels import RATE_FORMAT, json_numbers, json_values, number_text, tooltip
 from rocframe.charts.style import BACKGROUND
 from rocframe.rates import CONFUSION
-from rocframe.schemas.columns import THRESHOLD
+from rocframe.schemas.table_type import THRESHOLD
 from rocframe.text import format_count, join_first
 
 if TYPE_CHECKING:

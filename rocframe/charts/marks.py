@@ -20,9 +20,9 @@ from rocframe.curves.thinning import BETWEEN
 from rocframe.errors import MissingColumnError, OptionValueError
 from rocframe.options import to_floats
 from rocframe.rates import CONFUSION, NAMES
-from rocframe.schemas.columns import POINT_NAMES, THRESHOLD
 from rocframe.schemas.curves import METRIC_INTERVALS
 from rocframe.schemas.recognition import table_of
+from rocframe.schemas.table_type import POINT_NAMES, THRESHOLD
 from rocframe.text import format_interval
 
 if TYPE_CHECKING:

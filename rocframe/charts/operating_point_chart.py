@@ -43,8 +43,8 @@ from rocframe.frames import column, number_distinct_rows, select_keys
 from rocframe.kinds import PREVALENCE, has_prevalence
 from rocframe.options import parse_names
 from rocframe.rates import CONFUSION, Settings
-from rocframe.schemas.columns import POINT_NAMES
-from rocframe.schemas.decisions import BEST_POINTS, CONFUSION_MATRICES, CONVEX_HULL, RULE_COLUMNS
+from rocframe.schemas.curves import BEST_POINTS, CONFUSION_MATRICES, CONVEX_HULL, RULE_COLUMNS
+from rocframe.schemas.table_type import POINT_NAMES
 from rocframe.text import format_count, join_first
 
 if TYPE_CHECKING:

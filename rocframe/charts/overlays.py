@@ -43,7 +43,7 @@ from rocframe.curves.thinning import BETWEEN
 from rocframe.errors import OptionValueError
 from rocframe.options import check_choice, check_flag, check_supported
 from rocframe.rates import CONFUSION
-from rocframe.schemas.columns import THRESHOLD
+from rocframe.schemas.table_type import THRESHOLD
 from rocframe.text import format_interval, join_first
 
 if TYPE_CHECKING:

@@ -43,7 +43,7 @@ from rocframe.errors import OptionValueError, RepeatedNameError
 from rocframe.kinds import PREVALENCE, Kind
 from rocframe.options import check_choice, check_supported, is_text
 from rocframe.rates import CONFUSION, COUNT_METRICS, NAMES
-from rocframe.schemas.columns import THRESHOLD
+from rocframe.schemas.table_type import THRESHOLD
 from rocframe.text import format_count, join_names
 
 if TYPE_CHECKING:
