@@ -37,7 +37,9 @@ every_page = pytest.mark.parametrize(
     "page", PAGES, ids=lambda page: page.relative_to(TREE).as_posix()
 )
 # The examples of these pages resample, read large logs, or write files of charts.
-SLOW_PAGES = {"decisions.md", "large-logs.md", "notebooks.md", "uncertainty.md"}
+SLOW_PAGES = [
+    DOCS / f"{name}.md" for name in ("decisions", "large-logs", "notebooks", "uncertainty")
+]
 
 
 class Block(NamedTuple):
@@ -77,7 +79,7 @@ def _folder_with_data(tmp_path, monkeypatch):
         pytest.param(
             page,
             id=page.relative_to(TREE).as_posix(),
-            marks=[pytest.mark.slow] if page.name in SLOW_PAGES else [],
+            marks=[pytest.mark.slow] if page in SLOW_PAGES else [],
         )
         for page in PAGES
     ],
