@@ -10,19 +10,13 @@ import altair as alt
 import numpy as np
 import polars as pl
 
-from rocframe.charts.average_chart import (
-    BAR_OPACITY,
-    BAR_WIDTH,
-    LIGHT_OPACITY,
-    PANEL_OPACITY,
-    interval_caption,
-)
 from rocframe.charts.axes import calibration_plane, zoom_plane
 from rocframe.charts.curve_chart import curves_of
 from rocframe.charts.curve_data import LAYER
 from rocframe.charts.curve_layers import NO_TOOLTIP, CurvePlot, chance_layers, chance_text
 from rocframe.charts.groups import GROUP_INDEX, read_groups
 from rocframe.charts.labels import COUNT_FORMAT, RATE_FORMAT, finite, json_numbers, tooltip
+from rocframe.charts.line_chart import band_layers, bar_layer, interval_caption, limit_channels
 from rocframe.charts.match_rows import match_rows
 from rocframe.charts.style import BACKGROUND, BAND_OPACITY, REFERENCE_COLOR, with_key
 from rocframe.curves.table import check_ends, curve_layout
@@ -418,22 +412,13 @@ def _consistency_layers(plot: CurvePlot, n_curves: int) -> list[alt.Chart]:
 def _event_rate_limit_layers(plot: CurvePlot, interval: str, n_curves: int) -> list[alt.Chart]:
     """Draw the confidence limits: bars for bins, and bands for other points."""
     layers: list[alt.Chart] = []
-    if not interval:
-        return layers
-    several = n_curves > 1
-    if _has(plot, SMOOTH, LEVEL):
+    if interval and _has(plot, SMOOTH, LEVEL):
         limited = _limited(plot, _part(SMOOTH, LEVEL), EVENT_RATE_LIMITS)
-        opacity = min(LIGHT_OPACITY, PANEL_OPACITY / n_curves) if several else BAND_OPACITY
-        band = limited.mark_area(opacity=opacity)
-        layers.append(with_key(band, interval, "limits" if several else "band"))
-        if several:  # The colors of overlapping areas mix, so lines show the limits of each band.
-            layers.append(limited.mark_area(filled=False, strokeWidth=1, opacity=0.8))
-        layers = [layer.encode(**_details(plot)) for layer in layers]
-    if _has(plot, BIN):
-        limited = _limited(plot, _part(BIN), EVENT_RATE_LIMITS)
-        bars = limited.mark_rule(opacity=BAR_OPACITY, strokeWidth=BAR_WIDTH)
-        layers.append(with_key(bars, interval, "bar", BAR_WIDTH))
-    return [layer.encode(**_vertical(plot, *EVENT_RATE_LIMITS)) for layer in layers]
+        bands = band_layers(limited, interval, n_curves)
+        layers += [band.encode(**_details(plot)) for band in bands]
+    if interval and _has(plot, BIN):
+        layers.append(bar_layer(_limited(plot, _part(BIN), EVENT_RATE_LIMITS), interval))
+    return [layer.encode(**limit_channels(plot.plane, "y", EVENT_RATE_LIMITS)) for layer in layers]
 
 
 def _line_layers(plot: CurvePlot) -> list[alt.Chart]:
