@@ -324,19 +324,14 @@ def _dashed_layers(plot: CurvePlot, style: LineStyle) -> list[alt.Chart]:
     """Draw the dashed line of all groups, and the one of each group."""
     layers = []
     if style.constant:
-        x, y = zip(*style.constant, strict=True)
-        layers.append(reference_line({style.x: x, style.y: y}, CHANCE_DASH))
+        points = zip((style.x, style.y), zip(*style.constant, strict=True), strict=True)
+        layers.append(reference_line(dict(points), CHANCE_DASH))
     if style.reference:
-        line: alt.Chart = curve_filter(plot).mark_line(order=False, strokeWidth=1)
-        layers.append(
-            line.encode(
-                y=alt.Y(field=style.reference, type="quantitative"),
-                detail=[nominal(alt.Detail, name) for name in plot.groups.table_columns],
-                color=alt.value(REFERENCE_COLOR),
-                strokeDash=alt.value(CHANCE_DASH),
-                tooltip=NO_TOOLTIP,
-            )
-        )
+        details = [nominal(alt.Detail, name) for name in plot.groups.table_columns]
+        y = alt.Y(field=style.reference, type="quantitative")
+        color, dash = alt.value(REFERENCE_COLOR), alt.value(CHANCE_DASH)
+        line = line_layer(plot, strokeWidth=1)
+        layers.append(line.encode(y=y, detail=details, color=color, strokeDash=dash))
     return layers
 
 
@@ -368,10 +363,8 @@ def _plane(table: pl.DataFrame, style: LineStyle, options: ChartOptions) -> tupl
     names, omitted = [style.y, *style.limits, *filter(None, [style.reference])], ""
     low, high = _range(table, names)
     high = max([high, *(up for _, up in style.constant)])
-    x, y = (
-        PlotAxis(name=name, title=title)
-        for name, title in zip((style.x, style.y), style.axes, strict=True)
-    )
+    x_title, y_title = style.axes
+    x = PlotAxis(name=style.x, title=x_title)
     if style.benefits:
         used = table.filter(pl.max_horizontal(pl.col(style.benefits)) > 0)
         last, highest = (_range(rows, [x.name])[1] for rows in (used, table))
@@ -385,10 +378,11 @@ def _plane(table: pl.DataFrame, style: LineStyle, options: ChartOptions) -> tupl
             high = high or EMPTY_HEIGHT
             low = -MARGIN * high
     high = high if high > low else low + EMPTY_HEIGHT
-    y = replace(y, low=low, high=high, nice=style.nice, clipped=bool(style.benefits))
+    clipped = bool(style.benefits)
+    y = PlotAxis(name=style.y, title=y_title, low=low, high=high, nice=style.nice, clipped=clipped)
     kind = Kind(name=WITHOUT_CHANCE, title=style.title, x=x.name, y=y.name)
     plane = zoom_plane(Plane(kind=kind, x=x, y=y), options)
-    plane = replace(plane, y=replace(plane.y, nice=plane.y.nice and not y.clipped))
+    plane = replace(plane, y=replace(plane.y, nice=plane.y.nice and not clipped))
     return plane, "" if plane.x.zoomed else omitted
 
 
