@@ -61,16 +61,14 @@ NO_TOOLTIP = alt.TooltipValue(None)
 class CurvePlot:
     """Data of a curve chart: its axes, a record for each curve or point, and the groups.
 
-    `overlays` are records of other layers, such as hulls and marked points. `averaged` are the axes
-    that have confidence limits: "x", "y" or both. `fields` are the fields of a record with a value
-    for each point, if the record contains points.
+    `overlays` are records of other layers, such as hulls and marked points. `fields` are the fields
+    of a record with a value for each point, if the record contains points.
     """
 
     plane: Plane
     records: list[dict[str, Any]]
     groups: Groups
     overlays: list[dict[str, Any]] = field(default_factory=list)
-    averaged: tuple[str, ...] = ()
     fields: tuple[str, ...] = ()
 
     def layered(

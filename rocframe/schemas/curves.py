@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -15,6 +16,7 @@ from rocframe.schemas.table_type import (
     HALF_TIES,
     HIDDEN_PARTS,
     INTERVAL_INFO,
+    LINE_CHART,
     POINT_NAMES,
     ROW_COUNTS,
     ROW_TIES,
@@ -22,6 +24,7 @@ from rocframe.schemas.table_type import (
     THRESHOLD,
     UNITS,
     DotStyle,
+    LineStyle,
     Schema,
     Span,
     TableType,
@@ -104,7 +107,18 @@ BAND = TableType(
     columns=lambda: BAND_COLUMNS,
     recognize=has_columns(*BAND_COLUMNS),
     ties=ROW_TIES,
-    drawing="rocframe.charts.band_chart:band_chart",
+    drawing=LINE_CHART,
+    lines=(
+        LineStyle(
+            title="ROC band",
+            x="fpr",
+            y="tpr",
+            limits=("lower", "upper"),
+            x_limits=("fpr_lower", "fpr_upper"),
+            band=("scope", "band"),
+            line="estimate",
+        ),
+    ),
     chart_options=(*CHANNELS, *DOMAINS, *HIDDEN_PARTS),
 )
 
@@ -116,7 +130,8 @@ SMOOTH_CURVES = TableType(
     columns=lambda: SMOOTH_COLUMNS,
     recognize=has_columns(*SMOOTH_COLUMNS, adjacent=5),
     ties=ROW_TIES,
-    drawing="rocframe.charts.smooth_chart:smooth_chart",
+    drawing=LINE_CHART,
+    lines=(LineStyle(title="Smooth ROC", x="fpr", y="tpr", area="auc"),),
     chart_options=(*CHANNELS, *DOMAINS),
 )
 
@@ -128,13 +143,25 @@ COST_RATES = floats(
 COST_CURVE = COST_RATES | strings("note")
 COST_CURVE_ACROSS = COST_RATES | floats("second_cost", "cost_difference") | strings("note")
 
+COST_LINE = LineStyle(
+    title="Cost curve",
+    x="probability_cost",
+    y="expected_cost",
+    axes=("Probability cost", "Normalized expected cost"),
+    threshold=THRESHOLD,
+    constant=((0, 0), (0.5, 0.5), (1, 0)),
+    meaning="Dashed: trivial classifiers",
+    nice=False,
+)
+
 COST_CURVES = TableType(
     name="cost_curve",
     functions=("cost_curve",),
     columns=lambda: COST_CURVE,
     recognize=has_columns(*COST_CURVE, adjacent=3),
     ties=ROW_TIES,
-    drawing="rocframe.charts.decision_chart:cost_curve_chart",
+    drawing="rocframe.charts.line_chart:cost_curve_chart",
+    lines=(COST_LINE,),
     chart_options=(*CHANNELS, *DOMAINS, "lines"),
 )
 
@@ -186,13 +213,25 @@ DECISION_CURVE = floats(
     *("standardized_net_benefit", "interventions_avoided"),
 ) | strings("note")
 
+DECISION_LINE = LineStyle(
+    title="Decision curve",
+    x="probability_threshold",
+    y="net_benefit",
+    axes=("Probability threshold", "Net benefit"),
+    reference="treat_all",
+    constant=((0, 0), (1, 0)),
+    meaning="Dashed: treat all, treat none",
+    benefits=("net_benefit", "treat_all"),
+)
+
 DECISION_CURVES = TableType(
     name="decision_curve",
     functions=("decision_curve",),
     columns=lambda: DECISION_CURVE,
     recognize=has_columns(*DECISION_CURVE, adjacent=3),
     ties=ROW_TIES,
-    drawing="rocframe.charts.decision_chart:decision_curve_chart",
+    drawing=LINE_CHART,
+    lines=(DECISION_LINE,),
     chart_options=(*CHANNELS, *DOMAINS),
 )
 
@@ -476,12 +515,39 @@ def murphy_columns(*, sides: bool = False) -> Schema:
     )
 
 
+MURPHY_LINE = LineStyle(
+    title="Murphy diagram",
+    x="probability_threshold",
+    y="elementary_score",
+    axes=("Probability threshold", "Mean elementary score"),
+    reference="uncertainty",
+    meaning="Dashed: all rows have the prevalence as score",
+)
+
 MURPHY_CURVES = TableType(
     name="murphy_curve",
     functions=("murphy_curve",),
     columns=murphy_columns,
     recognize=has_columns(*murphy_columns(), adjacent=5),
     ties=ROW_TIES,
-    drawing="rocframe.charts.decision_chart:murphy_chart",
+    drawing=LINE_CHART,
+    lines=(
+        MURPHY_LINE,
+        replace(
+            MURPHY_LINE,
+            title="Murphy diagram: miscalibration",
+            y="miscalibration",
+            axes=("Probability threshold", "Miscalibration"),
+            reference=None,
+            meaning="Calibrated scores have the value 0",
+        ),
+        replace(
+            MURPHY_LINE,
+            title="Murphy diagram: discrimination",
+            y="discrimination",
+            axes=("Probability threshold", "Discrimination"),
+            meaning="Dashed: uncertainty, the value of perfect scores",
+        ),
+    ),
     chart_options=(*CHANNELS, *DOMAINS, "y"),
 )

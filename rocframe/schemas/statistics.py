@@ -9,6 +9,7 @@ import polars as pl
 
 from rocframe.kinds import KINDS, Kind
 from rocframe.rates import CONFUSION
+from rocframe.schemas.curves import COST_LINE, DECISION_LINE
 from rocframe.schemas.table_type import (
     CHANNELS,
     DOMAINS,
@@ -17,6 +18,7 @@ from rocframe.schemas.table_type import (
     HIDDEN_PARTS,
     INTERVAL,
     INTERVAL_INFO,
+    LINE_CHART,
     MODEL,
     ROC_AREA_TITLE,
     ROW_COUNTS,
@@ -398,7 +400,7 @@ CURVE_AVERAGE = TableType(
     columns=curve_average_columns,
     recognize=recognize_curve_average,
     ties=ROW_TIES,
-    drawing="rocframe.charts.average_chart:mean_chart",
+    drawing="rocframe.charts.line_chart:mean_chart",
     chart_options=(*CHANNELS, "scale", *DOMAINS, *UNITS, *HIDDEN_PARTS),
 )
 
@@ -431,6 +433,40 @@ DECISION_AXES = {
     "cost": ("probability_cost", "expected_cost", "trivial_cost"),
 }
 
+DIFFERENCE_LIMITS = ("difference_lower", "difference_upper")
+NO_DIFFERENCE = ((0, 0), (1, 0))
+DECISION_INTERVAL_LINES = {
+    "decision": (
+        replace(DECISION_LINE, limits=("lower", "upper")),
+        replace(
+            DECISION_LINE,
+            title="Difference of net benefits",
+            y="difference",
+            axes=("Probability threshold", "Difference to"),
+            limits=DIFFERENCE_LIMITS,
+            reference=None,
+            constant=NO_DIFFERENCE,
+            meaning="Dashed: no difference; above 0: better than",
+            compared="net_benefit",
+        ),
+    ),
+    "cost": (
+        replace(COST_LINE, threshold=None, limits=("lower", "upper")),
+        replace(
+            COST_LINE,
+            title="Difference of expected costs",
+            y="difference",
+            axes=("Probability cost", "Difference to"),
+            limits=DIFFERENCE_LIMITS,
+            threshold=None,
+            constant=NO_DIFFERENCE,
+            meaning="Dashed: no difference; below 0: better than",
+            nice=True,
+            compared="expected_cost",
+        ),
+    ),
+}
+
 DECISION_INTERVALS, COST_INTERVALS = (
     TableType(
         name=f"{kind}_intervals",
@@ -438,7 +474,8 @@ DECISION_INTERVALS, COST_INTERVALS = (
         columns=lambda model, kind=kind: decision_interval_columns(kind, model),
         recognize=has_columns(*decision_interval_columns(kind, pl.Null()), adjacent=5),
         ties=ROW_TIES,
-        drawing="rocframe.charts.decision_chart:decision_intervals_chart",
+        drawing=LINE_CHART,
+        lines=DECISION_INTERVAL_LINES[kind],
         chart_options=(*CHANNELS, *DOMAINS, "y"),
     )
     for kind in DECISION_AXES

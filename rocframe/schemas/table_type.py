@@ -26,6 +26,7 @@ HIDDEN_PARTS = ("diagonal", "legend")
 UNITS = ("benefit", "cost")
 
 DOT_CHART = "rocframe.charts.dot_charts:dot_chart"
+LINE_CHART = "rocframe.charts.line_chart:line_chart"
 
 Schema: TypeAlias = dict[str, pl.DataType]
 
@@ -102,6 +103,45 @@ class DotStyle:
         return self.marks[0] if self.marks else self.spans[0].start
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineStyle:
+    """A chart with a line for each group: the columns of its points, and its texts.
+
+    `axes` are the titles of the columns `x` and `y`; without titles, they are the axes of ROC
+    curves. `limits` are the columns of both limits of `y`, and `x_limits` those of `x`. `threshold`
+    is a column for tooltips. Dashed lines show the points `constant`, and for each group the values
+    of the column `reference`. `meaning` is the subtitle, which says what they mean.
+
+    `nice` extends the y axis to round numbers. `benefits` are the columns of net benefits, which
+    limit both axes. `compared` is the column whose differences to the baseline `y` contains; the
+    name of the baseline follows `meaning` and the title of `y`. `band` are the columns with the
+    scope and the method of bands. `area` is the column of the areas under the lines. `line` is the
+    style of lines that are not the curves themselves.
+    """
+
+    title: str
+    x: str
+    y: str
+    axes: tuple[str, ...] = ()
+    limits: tuple[str, ...] = ()
+    x_limits: tuple[str, ...] = ()
+    threshold: str | None = None
+    reference: str | None = None
+    constant: tuple[tuple[float, float], ...] = ()
+    meaning: str = ""
+    nice: bool = True
+    benefits: tuple[str, ...] = ()
+    compared: str | None = None
+    band: tuple[str, ...] = ()
+    area: str | None = None
+    line: str = "curve"
+
+    @property
+    def limited(self) -> dict[str, str]:
+        """The column of the coordinate that each column of limits belongs to."""
+        return dict.fromkeys(self.limits, self.y) | dict.fromkeys(self.x_limits, self.x)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TableType:
     """A type of table: its columns, how it is recognized, and how it is drawn.
@@ -113,7 +153,8 @@ class TableType:
     `recognize` returns None. `ties` describes how tied scores are counted.
 
     `drawing` is the function that draws the table, as "module:name", or None if the type has no
-    chart. `dots` is the style of the dot plot, for types that are drawn as a dot plot.
+    chart. `dots` is the style of the dot plot, and `lines` are those of charts of lines; the option
+    `y` of `chart` chooses one of them.
     `chart_options` are the options of `chart` that the drawing uses. For a type without a chart,
     `chart_hint` says what to draw instead.
     """
@@ -125,6 +166,7 @@ class TableType:
     ties: str | None
     drawing: str | None = None
     dots: DotStyle | None = None
+    lines: tuple[LineStyle, ...] = ()
     chart_options: tuple[str, ...] = ("color", "facet")
     chart_hint: str | None = None
 
