@@ -1,17 +1,21 @@
-"""Charts of curves."""
+"""Charts of curves: lines of chance, areas with their limits, ranges of ties, empty panels."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from math import isnan
+from math import isclose, isnan
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
 
 import altair as alt
+import numpy as np
+import polars as pl
 
-from rocframe.charts.area_limits import read_area_limits
+from rocframe.areas.area import areas_of_ties
 from rocframe.charts.axes import (
+    FREE,
+    axis_rates,
     chart_kind,
     curve_plane,
     given_titles,
@@ -21,7 +25,7 @@ from rocframe.charts.axes import (
 from rocframe.charts.curve_data import (
     LAYER,
     LEVEL_STEP,
-    OverlayInput,
+    add_bend_points,
     drawn_points,
     point_fields,
     records_of,
@@ -52,182 +56,130 @@ from rocframe.charts.groups import (
     read_groups,
     total_area,
 )
-from rocframe.charts.labels import EMPTY_REASON, RATE_FORMAT, json_number, sentences, tooltip
-from rocframe.charts.layer_chart import CURVE_LINE
-from rocframe.charts.marks import MARK_FIELDS, unmarked_text
-from rocframe.charts.overlays import (
-    BOX,
-    overlay_layers,
-    overlay_records,
-    overlay_texts,
+from rocframe.charts.labels import (
+    EMPTY_REASON,
+    RATE_FORMAT,
+    json_number,
+    json_numbers,
+    json_rows,
+    level_text,
+    sentences,
+    tooltip,
 )
-from rocframe.charts.style import REFERENCE_COLOR
-from rocframe.charts.threshold_chart import has_threshold_axis, threshold_chart
+from rocframe.charts.layer_chart import CURVE_LINE
+from rocframe.charts.match_rows import match_rows
+from rocframe.charts.style import REFERENCE_COLOR, TIE_KEY, with_key
+from rocframe.charts.threshold_chart import threshold_axes, threshold_chart
 from rocframe.curves.table import check_ends, curve_layout, read_curves
+from rocframe.curves.thinning import BETWEEN
+from rocframe.errors import OptionValueError
 from rocframe.frames import column
 from rocframe.kinds import PREVALENCE
+from rocframe.options import check_flag, check_supported
 from rocframe.rates import CONFUSION
+from rocframe.schemas.areas import AUC
+from rocframe.schemas.averages import FOLD_AUC
 from rocframe.schemas.columns import CURVE_COLUMNS
-from rocframe.schemas.curves import GIVEN_THRESHOLDS
-from rocframe.text import format_count
+from rocframe.schemas.curves import GIVEN_THRESHOLDS, METRIC_INTERVALS
+from rocframe.schemas.recognition import table_of
+from rocframe.text import format_count, format_interval, join_first
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import polars as pl
+    from collections.abc import Mapping, Sequence
 
     from rocframe.charts.axes import Plane
     from rocframe.charts.chart import ChartOptions
     from rocframe.charts.groups import GroupColumn, Groups
     from rocframe.curves.table import Curves
+    from rocframe.curves.thinning import LinePoints
     from rocframe.kinds import Kind
     from rocframe.schemas.table_type import Table
 
-NOTE = "_note"  # the field of the text in an empty panel
+ENDS_HINT = (
+    "Compute the curve without thresholds=, and keep all its rows. To draw a part of the axes, use "
+    ".roc.chart(x_domain=(0, 0.2)) or y_domain=."
+)
 OUTSIDE = "all curves lie outside the axes"
 
 
 def curve_chart(
     table: pl.DataFrame, _layout: Table, options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:
-    """Draw the curves of a table with lines of chance, tooltips and overlays."""
+    """Draw the curves of a table with lines of chance, areas and tooltips."""
     by = curve_layout(table.schema, options.by, ()).by
-    if has_threshold_axis(options):
-        curves = curves_of(table, by)
-        _check_last_rows(curves)
-        return threshold_chart(curves, by, table.columns, options)
-    kind = chart_kind(table.columns, options)
+    thresholds = threshold_axes(options)
+    kind = chart_kind(table.columns, options) if thresholds is None else thresholds[0]
     curves = curves_of(table, by)
+    check_ends(curves, "its chart would be incomplete", ENDS_HINT, gaps=True)
+    if thresholds is not None:
+        return threshold_chart(curves, table.columns, options, *thresholds)
     axes = (options.x or kind.x, str(options.y or kind.y))
-    taken = (*axes, *CONFUSION, PREVALENCE, area_name(kind), *MARK_FIELDS)
+    taken = (*axes, *CONFUSION, PREVALENCE, area_name(kind))
     groups = read_groups(curves.keys, by, table.columns, options, taken)
-    _check_last_rows(curves)
     areas = areas_of(curves, kind)
     # The area between given thresholds is unknown, and not shown.
     shown = None if curves.has_gaps.any() else areas
     if groups.one_color is not None:
         groups = groups.with_highlight(_best_values(groups.columns[groups.one_color], areas))
-    limits = read_area_limits(options.areas, curves.keys, groups.captioned_column, areas, kind)
-    groups = replace(
-        groups, captions=area_captions(groups.captioned_column, shown, kind, limits.texts)
-    )
+    limits, level = area_limits(options.areas, curves.keys, groups.captioned_column, areas, kind)
+    captions = area_captions(groups.captioned_column, shown, kind, limits)
+    groups = replace(groups, captions=captions)
+
     points = drawn_points(curves, kind, areas)
     full = given_titles(curve_plane(kind, points, options.scale), options)
     plane = zoom_plane(full, options)
     if plane.zoomed:
         points = drawn_points(curves, kind, areas, step=LEVEL_STEP * plane.visible_share(full))
+    _check_ties(options, kind)
+
     records = records_of(simplified_lines(plane, points), curves, plane)
-    overlays = overlay_records(
-        OverlayInput(plane=plane, curves=curves, line_points=points), options
-    )
+    ties = _tie_records(plane, curves, points) if options.ties else []
     groups.name(records)
-    groups.name(overlays)
+    groups.name(ties)
     notes = _notes(records, groups.panel, areas, plane)
     cells = [] if shown is None else _panel_areas(records, groups, shown, plane)
-    chance = chance_records(plane, records, groups.panel)
-    overlays += [*notes, *cells, *(chance if groups.panel else [])]
-    tooltips = []
-    for record in records:
-        record.pop(PREVALENCE)
-        if shown is not None:
+    chance = chance_records(plane, records, groups.panel, curves.prevalence)
+    area_tooltips = []
+    if shown is not None:
+        area_tooltips = [tooltip(area_name(kind), number=RATE_FORMAT)]
+        for record in records:
             record[area_name(kind)] = json_number(areas[record[GROUP_INDEX]])
-            tooltips = [tooltip(area_name(kind), number=RATE_FORMAT)]
-    fields = point_fields(plane)
-    if any(BOX in record for record in overlays):
-        fields = (*fields, BOX)
-    plot = CurvePlot(plane=plane, records=records, groups=groups, overlays=overlays, fields=fields)
+    plot = CurvePlot(
+        plane=plane,
+        records=records,
+        groups=groups,
+        overlays=[*ties, *notes, *cells, *(chance if groups.panel else [])],
+        fields=(*point_fields(plane), *([BOX] if ties else [])),
+    )
+
     layers = [
         *chance_layers(plane, chance, groups.panel),
         line_layer(plot, **curve_stroke(plot), style=CURVE_LINE),
         row_layer(plot),
-        *overlay_layers(plot, options),
+        *(_tie_layers(plot) if ties else []),
         *([_note_layer(groups.side)] if notes else []),
         *([_area_layer(groups.side, kind)] if cells else []),
     ]
     # The subtitle shows the area if no legend, panel header or tooltip shows it.
     area = "" if groups.captioned_column else total_area(shown, kind, groups)
-    area = " ".join(filter(None, (area, limits.texts.get(""))))
+    area = " ".join(filter(None, (area, limits.get(""))))
+    level = f"brackets: {level} confidence limits" if level else ""
     prevalence = prevalence_text(curves.prevalence, (kind.x, kind.y))
-    unmarked = unmarked_text(options, overlays)
     key = chance_key(plane) if options.legend else ""
     return groups.with_titles(
-        plot.layered(layers, [*row_tooltips(plot), *tooltips], calculated=row_counts(plot)),
+        plot.layered(layers, [*row_tooltips(plot), *area_tooltips], calculated=row_counts(plot)),
         title=kind.title,
-        subtitle=JOINT.join(filter(None, (area, limits.caption, prevalence, key, unmarked))),
+        subtitle=JOINT.join(filter(None, (area, level, prevalence, key))),
         description=sentences(
             f"{plane.name}, {format_count(len(records), 'curve')}: {plane.axis_names}",
             chance_text(plane, of_curves=True),
             plane.zoom_text,
             prevalence.capitalize(),
             groups.captions_text() or area,
-            limits.caption.capitalize(),
-            *overlay_texts(curves, groups.captioned_column, options, overlays),
+            level.capitalize(),
+            _tie_text(curves, groups.captioned_column) if options.ties else "",
             f"Nothing is drawn: {OUTSIDE}" if notes and groups.panel is None else "",
         ),
-    )
-
-
-MAX_HIGHLIGHTED = 5  # of many values, if the user highlights none
-AREA_LINE = 13  # height of a line of text in pixels
-# Corners of panels that curves do not reach, by kind; else the lower right one.
-AREA_CORNERS = {"precision_recall": "lower left", "det": "upper right", "lift": "upper right"}
-PANEL_AREA = "panel area"
-
-
-def _best_values(column: GroupColumn, areas: Sequence[float]) -> list[str]:
-    """Return the values of a column with the largest mean areas, in this order."""
-    known: dict[str, list[float]] = {}
-    for value, area in zip(column.texts, areas, strict=True):
-        if not isnan(area):
-            known.setdefault(value, []).append(area)
-    return sorted(known, key=lambda value: -fmean(known[value]))[:MAX_HIGHLIGHTED]
-
-
-def _panel_areas(
-    records: Sequence[dict[str, Any]], groups: Groups, areas: Sequence[float], plane: Plane
-) -> list[dict[str, Any]]:
-    """Return records of the areas to write into panels, if no legend or header shows them."""
-    panel, color = groups.panel, groups.color
-    if groups.captioned_column is not None or panel is None or color is None:
-        return []
-    by_cell: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for record in records:
-        by_cell.setdefault((record[panel], record[color]), []).append(record)
-    n_lines = Counter(name for name, _ in by_cell)
-    if max(n_lines.values(), default=0) > MAX_AREAS_IN_PANEL:
-        return []
-    cells = []
-    for (name, value), part in by_cell.items():
-        text = area_text([areas[record[GROUP_INDEX]] for record in part], plane.kind)
-        nothing: dict[str, Any] = {field: [None] for field in point_fields(plane)}
-        line = {LAYER: PANEL_AREA, "_text": text, "_line": n_lines[name]}
-        n_lines[name] -= 1
-        cells.append({panel: name, color: value} | nothing | line)
-    return cells
-
-
-def _area_layer(side: int, kind: Kind) -> alt.Chart:
-    """Write the areas of a panel into one of its corners, in the colors of the curves."""
-    corner = AREA_CORNERS.get(kind.name, "lower right")
-    is_left = corner.endswith("left")
-    align: Literal["left", "right"] = "left" if is_left else "right"
-    start = 16 if corner.startswith("upper") else side - 6
-    step = AREA_LINE if corner.startswith("upper") else -AREA_LINE
-    y = alt.value(alt.expr(f"{start} + {step} * (datum._line - 1)"))
-    text = overlay(PANEL_AREA).mark_text(align=align, baseline="bottom", fontSize=11)
-    x = alt.value(4 if is_left else side - 4)
-    layer: alt.Chart = text.encode(x=x, y=y, text="_text:N", tooltip=NO_TOOLTIP)
-    return layer
-
-
-def _check_last_rows(curves: Curves) -> None:
-    """Raise an error if a curve ends before its lowest score."""
-    check_ends(
-        curves,
-        "its chart would be incomplete",
-        "Compute the curve without thresholds=, and keep all its rows. To draw a part of the "
-        "axes, use .roc.chart(x_domain=(0, 0.2)) or y_domain=.",
-        gaps=True,
     )
 
 
@@ -239,6 +191,60 @@ def curves_of(table: pl.DataFrame, by: Sequence[str]) -> Curves:
     narrow = table.select(column(name) for name in (*by, *CURVE_COLUMNS, *names))
     columns = curve_layout(narrow.schema, by, ())
     return read_curves(narrow.select(columns.all_columns), columns)
+
+
+MAX_HIGHLIGHTED = 5  # of many values, if the user highlights none
+
+
+def _best_values(column: GroupColumn, areas: Sequence[float]) -> list[str]:
+    """Return the values of a column with the largest mean areas, in this order."""
+    known: dict[str, list[float]] = {}
+    for value, area in zip(column.texts, areas, strict=True):
+        if not isnan(area):
+            known.setdefault(value, []).append(area)
+    return sorted(known, key=lambda value: -fmean(known[value]))[:MAX_HIGHLIGHTED]
+
+
+AREA_LINE = 13  # height of a line of text in pixels
+# Corners of panels that curves do not reach, by kind; else the lower right one.
+AREA_CORNERS = {"precision_recall": "lower left", "det": "upper right", "lift": "upper right"}
+PANEL_AREA = "panel area"
+TEXT, TEXT_LINE = "_text", "_line"  # the fields of a text in a panel, and of the number of its line
+
+
+def _panel_areas(
+    records: Sequence[dict[str, Any]], groups: Groups, areas: Sequence[float], plane: Plane
+) -> list[dict[str, Any]]:
+    """Return records of the areas to write into panels, if no legend or header shows them."""
+    panel, color = groups.panel, groups.color
+    if groups.captioned_column is not None or panel is None or color is None:
+        return []
+    by_cell: dict[tuple[str, str], list[float]] = {}
+    for record in records:
+        cell = by_cell.setdefault((record[panel], record[color]), [])
+        cell.append(areas[record[GROUP_INDEX]])
+    n_lines = Counter(name for name, _ in by_cell)
+    if max(n_lines.values(), default=0) > MAX_AREAS_IN_PANEL:
+        return []
+    cells = []
+    for (name, value), known in by_cell.items():
+        line = {TEXT: area_text(known, plane.kind), TEXT_LINE: n_lines[name]}
+        n_lines[name] -= 1
+        cells.append(_text_record(PANEL_AREA, plane) | {panel: name, color: value} | line)
+    return cells
+
+
+def _area_layer(side: int, kind: Kind) -> alt.Chart:
+    """Write the areas of a panel into one of its corners, in the colors of the curves."""
+    corner = AREA_CORNERS.get(kind.name, "lower right")
+    is_left = corner.endswith("left")
+    align: Literal["left", "right"] = "left" if is_left else "right"
+    start = 16 if corner.startswith("upper") else side - 6
+    step = AREA_LINE if corner.startswith("upper") else -AREA_LINE
+    y = alt.expr(f"{start} + {step} * (datum.{TEXT_LINE} - 1)")
+    style: Any = {"align": align, "baseline": "bottom", "fontSize": 11}
+    layer: alt.Chart = _panel_text(PANEL_AREA, 4 if is_left else side - 4, y, **style)
+    return layer
 
 
 def _notes(
@@ -262,16 +268,197 @@ def _notes(
         known = [areas[record[GROUP_INDEX]] for record in panel_records]
         text = area_text(known, plane.kind) if all(map(isnan, known)) else OUTSIDE
         if panel is not None or text == OUTSIDE:
-            nothing: dict[str, Any] = {name: [None] for name in point_fields(plane)}
-            notes.append(panel_records[0] | nothing | {LAYER: EMPTY_REASON, NOTE: text})
+            notes.append(panel_records[0] | _text_record(EMPTY_REASON, plane) | {TEXT: text})
     return notes
 
 
 def _note_layer(side: int) -> alt.Chart:
     """Write the reason for an empty panel below its center, where no diagonal crosses it."""
-    x, y = alt.XValue(side / 2), alt.YValue(side * 0.85)
-    text = overlay(EMPTY_REASON).mark_text(fontSize=12)
-    layer: alt.Chart = text.encode(
-        x=x, y=y, text=f"{NOTE}:N", color=alt.value(REFERENCE_COLOR), tooltip=NO_TOOLTIP
-    )
+    text = _panel_text(EMPTY_REASON, side / 2, side * 0.85, fontSize=12)
+    layer: alt.Chart = text.encode(color=alt.value(REFERENCE_COLOR))
     return layer
+
+
+def _text_record(part: str, plane: Plane) -> dict[str, Any]:
+    """Return the record of one text in a panel, which is not a point of a curve."""
+    return {LAYER: part, **{name: [None] for name in point_fields(plane)}}
+
+
+def _panel_text(part: str, x: float, y: Any, **style: Any) -> Any:
+    """Write the texts of one part of the records at a place in pixels."""
+    text = overlay(part).mark_text(**style)
+    return text.encode(x=alt.value(x), y=alt.value(y), text=f"{TEXT}:N", tooltip=NO_TOOLTIP)
+
+
+AREA_TOLERANCE = 1e-9  # maximum relative difference of areas that count as equal
+COLUMNS_OF_AREAS: dict[Any, str] = {AUC: "auc", FOLD_AUC: "mean_auc", METRIC_INTERVALS: "estimate"}
+AREA_HINT = "Pass the result of auc, fold_auc or intervals for the same predictions as the curves."
+
+
+def area_limits(
+    table: object,
+    keys: pl.DataFrame,
+    entries: GroupColumn | None,
+    areas: Sequence[float],
+    kind: Kind,
+) -> tuple[Mapping[str, str], str]:
+    """Return the confidence limits in `table` for each legend entry, and their level, as text.
+
+    `keys` has one row per curve with its group columns, and `areas` has the area of each curve. The
+    values of the group column `entries` are the legend entries; without it, the only entry is "".
+
+    Raise an error if the areas in the table differ from the areas in the legend.
+    """
+    if table is None:
+        return {}, ""
+    rows, names, area_column = _area_rows(table, kind)
+    row, curve = match_rows(
+        "areas", "areas", rows, keys, [name for name in keys.columns if name in names]
+    )
+    if not len(row):
+        raise OptionValueError.compose("areas", rows, "the table has no rows", AREA_HINT)
+    entry = pl.Series("entry", [""] * len(areas) if entries is None else entries.texts, pl.String)
+    mean = pl.col("mean").fill_nan(None).mean().over("entry")  # of all curves of an entry
+    drawn = pl.DataFrame([entry, pl.Series("mean", areas, pl.Float64)]).with_columns(mean)
+    matched = rows.select(column(area_column).alias("area"), "lower", "upper")[row]
+    matched = matched.hstack(drawn[curve]).with_columns(
+        pl.Series("row", row), pl.Series("curve", curve)
+    )
+    if matched.unique(["row", "curve"]).get_column("curve").is_duplicated().any():
+        problem = "the table has more than one row for the same curve"
+        raise OptionValueError.compose("areas", rows, problem, AREA_HINT)
+    known = matched.drop_nulls("mean").unique(["entry", "row"], maintain_order=True)
+    known = known.with_columns(several=pl.col("entry").is_duplicated())
+    texts: dict[str, str] = {}
+    for one in json_rows(known.to_dict(as_series=False)):
+        name, area = one["entry"], one["area"]
+        if (
+            one["several"]
+            or area is None
+            or not isclose(area, one["mean"], rel_tol=AREA_TOLERANCE, abs_tol=AREA_TOLERANCE)
+        ):
+            legend = f"the legend entry {name!r}" if name else "the chart"
+            shown = "several rows" if one["several"] else f"the area {area}"
+            problem = f"{legend} has the area {one['mean']:.6g}, but the table has {shown} for it"
+            hint = f"{AREA_HINT} Use fold_auc for the mean of the areas of several curves."
+            raise OptionValueError.compose("areas", rows, problem, hint)
+        text = format_interval(one["lower"], one["upper"], 3, brackets=True)
+        texts |= {} if text is None else {name: text}
+    return texts, level_text(rows.get_column("ci_level")) if texts else ""
+
+
+def _area_rows(table: object, kind: Kind) -> tuple[pl.DataFrame, tuple[str, ...], str]:
+    """Return the rows of a table with areas of curves of the given kind.
+
+    Also return the group columns of the table, and the name of the column of the areas.
+    """
+    is_precision_recall = kind.name == "precision_recall"
+    layout = table_of(table.columns) if isinstance(table, pl.DataFrame) else None
+    if not isinstance(table, pl.DataFrame) or layout is None or layout.type not in COLUMNS_OF_AREAS:
+        problem = "expected a table of areas with confidence limits"
+        value = table.columns if isinstance(table, pl.DataFrame) else table
+        raise OptionValueError.compose("areas", value, problem, AREA_HINT)
+    if layout.type is METRIC_INTERVALS:
+        table = table.filter(metric="average_precision" if is_precision_recall else "auc")
+    elif is_precision_recall:
+        problem = "the chart has precision-recall curves, but the table has areas of ROC curves"
+        hint = 'Use rf.intervals(…, metrics="average_precision").'
+        raise OptionValueError.compose("areas", table, problem, hint)
+    return table, layout.by, COLUMNS_OF_AREAS[layout.type]
+
+
+TIE_KINDS = ("roc", "gain", "lift_chart")  # kinds of curves whose ties can be drawn
+TIE = "tie"  # the value of the field LAYER in the records of ties
+BOX = "_box"  # the field of the number of an outline of a tie
+TIE_OPACITY = 0.1
+MIN_TIE = 1 / 800  # share of an axis; the line of the curve hides a narrower rectangle
+# The corners (tp, fp) of the rectangle of a tie: 0 stands for the count before the tie, 1 for the
+# count after it. The curve is a diagonal of the rectangle. The sides are the curves if all tied
+# positives, or all tied negatives, come first. The first corner is repeated to close the outline.
+TIE_CORNERS = ((0, 0), (1, 0), (1, 1), (0, 1), (0, 0))
+
+
+def _check_ties(options: ChartOptions, kind: Kind) -> None:
+    """Raise an error if ties cannot be drawn for this kind of curve."""
+    check_flag("ties", options.ties)
+    axes = f"a chart with x={kind.x!r} and y={kind.y!r}"
+    check_supported(
+        "ties",
+        options.ties or None,
+        axes if kind.name == FREE else f"kind={kind.name!r}",
+        supported=kind.name in TIE_KINDS,
+        hint=f"Use kind={' or '.join(map(repr, TIE_KINDS))}, or leave the option out.",
+    )
+
+
+def _tie_text(curves: Curves, captioned: GroupColumn | None) -> str:
+    """Return a sentence with the range of each ROC area over all orders of tied rows."""
+    _, low, high = areas_of_ties(curves)
+    names = [""] * len(low) if captioned is None else captioned.texts
+    ranges: dict[str, list[tuple[float, float]]] = {}
+    for name, *ends in zip(names, low.tolist(), high.tolist(), strict=True):
+        if not isnan(ends[0]):
+            ranges.setdefault(name, []).append((ends[0], ends[1]))
+    if not ranges:
+        return ""
+    items = [
+        f"{name} {format_interval(fmean(a for a, _ in ends), fmean(b for _, b in ends), 3)}".strip()
+        for name, ends in ranges.items()
+    ]
+    one_curve_each = captioned is None or len(set(captioned.codes)) == len(captioned.codes)
+    areas = "areas" if one_curve_each else "mean areas"
+    return f"ROC {areas} over all orders of tied rows: {join_first(items)}"
+
+
+def _tie_records(plane: Plane, curves: Curves, points: LinePoints) -> list[dict[str, Any]]:
+    """Return the outlines of ties that are large enough to be visible."""
+    tp, fp = (curves.columns[name].astype(np.float64) for name in ("tp", "fp"))
+    curve = np.repeat(np.arange(len(curves.firsts)), np.diff(curves.starts))
+    is_drawn = np.diff(points.starts) > 0
+    same = (curve[1:] == curve[:-1]) & is_drawn[curve[1:]]
+    row = np.flatnonzero(same & (tp[1:] > tp[:-1]) & (fp[1:] > fp[:-1]))
+
+    def corners(rows: Any) -> LinePoints:
+        """Return the corners of each tie. Each outline counts as a separate curve."""
+        n_corners = len(TIE_CORNERS)
+        return replace(
+            points,
+            curve=np.repeat(np.arange(len(rows)), n_corners),
+            row=np.full(len(rows) * n_corners, BETWEEN),
+            tp=np.stack([tp[rows + up] for up, _ in TIE_CORNERS], 1).ravel(),
+            fp=np.stack([fp[rows + across] for _, across in TIE_CORNERS], 1).ravel(),
+            pos=points.pos[curve[rows]],
+            neg=points.neg[curve[rows]],
+        )
+
+    widths = [
+        np.ptp(at.reshape(-1, len(TIE_CORNERS)), axis=1) for at in plane.position(corners(row))
+    ]
+    row = row[np.minimum(*widths) >= MIN_TIE]
+    outlines = corners(row)
+    if plane.bends:
+        outlines = add_bend_points(plane, outlines)
+    x, y = (
+        np.clip(values, axis.low, axis.high) if axis.excludes_zero else values
+        for axis, values in zip((plane.x, plane.y), axis_rates(plane.kind, outlines), strict=True)
+    )
+    curve_of_point = curve[row][outlines.curve]
+    return [
+        {
+            GROUP_INDEX: i,
+            LAYER: TIE,
+            BOX: outlines.curve[curve_of_point == i].tolist(),
+            plane.x.name: json_numbers(x[curve_of_point == i].tolist()),
+            plane.y.name: json_numbers(y[curve_of_point == i].tolist()),
+        }
+        for i in np.unique(curve_of_point).tolist()
+    ]
+
+
+def _tie_layers(plot: CurvePlot) -> list[Any]:
+    """Draw rectangles of ties, with a dotted outline to distinguish them from bands."""
+    closed: Any = {"interpolate": "linear-closed", "order": False}
+    area = overlay(TIE).mark_line(filled=True, fillOpacity=TIE_OPACITY, strokeWidth=0, **closed)
+    outline = with_key(overlay(TIE).mark_line(strokeWidth=1, **closed), TIE_KEY, "tie")
+    detail = [*plot.groups.details(), alt.Detail(f"{BOX}:N")]
+    return [layer.encode(detail=detail, tooltip=NO_TOOLTIP) for layer in (area, outline)]

@@ -24,12 +24,11 @@ from rocframe.curves.thinning import (
     segment_distance,
 )
 from rocframe.kernel.threads import run_parallel
-from rocframe.kinds import PREVALENCE
 from rocframe.rates import COUNT_METRICS, NAMES
 from rocframe.schemas.columns import THRESHOLD
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from typing import TypeAlias
 
     from numpy.typing import NDArray
@@ -171,38 +170,31 @@ def row_field(plane: Plane) -> str:
 def records_of(lines: Lines, curves: Curves, plane: Plane) -> list[dict[str, Any]]:
     """Return a record for each curve: its totals and its points, as JSON values.
 
-    Interpolated points have null as threshold and counts, unless these are on an axis. Curves that
-    are not drawn have null as prevalence.
+    Interpolated points have null as threshold and counts, unless these are on an axis.
     """
     points = lines.points
-    is_row = (points.row != BETWEEN).tolist()
-    at_rows = {name: curves.columns[name][points.row] for name in ("tp", "fp")}
-    at_rows["threshold"] = curves.shown_thresholds(points.row)
-    columns: dict[str, list[Any]] = {
+    at_rows: dict[str, NDArray[Any]] = {
+        THRESHOLD: curves.shown_thresholds(points.row),
+        "tp": curves.columns["tp"][points.row],
+        "fp": curves.columns["fp"][points.row],
+    }
+    columns = {
         name: [
-            value if known else None
-            for value, known in zip(
-                json_numbers(at_rows[name].tolist(), digits=digits_of(name)),
-                is_row,
+            None if row == BETWEEN else value
+            for value, row in zip(
+                json_numbers(values.tolist(), digits=digits_of(name)),
+                points.row.tolist(),
                 strict=True,
             )
         ]
-        for name in ("threshold", "tp", "fp")
+        for name, values in at_rows.items()
     }
-    columns |= {
-        name: json_numbers(values.tolist(), digits=digits_of(name))
-        for values, name in ((lines.x, plane.x.name), (lines.y, plane.y.name))
-    }
+    for name, values in ((plane.x.name, lines.x), (plane.y.name, lines.y)):
+        columns[name] = json_numbers(values.tolist(), digits=digits_of(name))
     pos, neg = (json_numbers(size.tolist()) for size in (curves.pos, curves.neg))
-    prevalence = json_numbers(axis_values(points, plane.kind, "prevalence").tolist())
     return [
-        {
-            GROUP_INDEX: curve,
-            POSITIVES: pos[curve],
-            NEGATIVES: neg[curve],
-            PREVALENCE: prevalence[start] if end > start else None,
-            **{name: columns[name][start:end] for name in point_fields(plane)},
-        }
+        {GROUP_INDEX: curve, POSITIVES: pos[curve], NEGATIVES: neg[curve]}
+        | {name: columns[name][start:end] for name in point_fields(plane)}
         for curve, (start, end) in enumerate(pairwise(points.starts))
     ]
 
@@ -359,38 +351,3 @@ def _is_bent(plane: Plane, start: LinePoints, end: LinePoints) -> NDArray[np.boo
     ]
     bent[bent] = np.maximum.reduce(distances) > BEND_TOLERANCE
     return bent
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class OverlayInput:
-    """Input of all overlays: the curves, their axes, and the points of their lines."""
-
-    plane: Plane
-    curves: Curves
-    line_points: LinePoints
-
-    @property
-    def drawn(self) -> NDArray[np.bool_]:
-        """A mask of the curves that are drawn."""
-        return np.diff(self.line_points.starts) > 0
-
-    @property
-    def curve(self) -> NDArray[np.int64]:
-        """The index of the curve of each row of the table."""
-        return np.repeat(np.arange(len(self.curves.firsts)), np.diff(self.curves.starts))
-
-    def point_record(self, part: str, curve: int, points: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the record of points of the overlay `part` on one curve.
-
-        The record contains the numbers of positives and negatives for tooltips.
-        """
-        return {
-            GROUP_INDEX: curve,
-            LAYER: part,
-            POSITIVES: self.line_points.pos[curve].item(),
-            NEGATIVES: self.line_points.neg[curve].item(),
-            **{
-                field: json_numbers(points[field], digits=digits_of(field))
-                for field in point_fields(self.plane)
-            },
-        }

@@ -17,6 +17,7 @@ from rocframe.charts.labels import (
     datum,
     escape_field,
     inline_data,
+    json_numbers,
     not_drawn,
     sentences,
     tooltip,
@@ -289,40 +290,48 @@ def _reference(layer: Any, dash: Sequence[int]) -> Any:
     )
 
 
-def chance_records(plane: Plane, records: list[dict[str, Any]], panel: str | None) -> list[Any]:
+def chance_records(
+    plane: Plane, records: Sequence[Mapping[str, Any]], panel: str | None, prevalence: float | None
+) -> list[dict[str, Any]]:
     """Return the records of the lines of chance that depend on the curves, and of perfect scores.
 
-    `records` are those of the curves, and the values of `panel` have separate panels.
+    `records` are those of the curves, and the values of `panel` have separate panels. `prevalence`
+    is that of all curves; None for the prevalence of each curve.
     """
-    total = {"lift_chart": POSITIVES, **dict.fromkeys(PREVALENCE_KINDS, PREVALENCE)}.get(
-        plane.kind.name
-    )
-    if total is None or not plane.diagonal:
+    is_lift = plane.kind.name == "lift_chart"
+    if not plane.diagonal or not (is_lift or plane.kind.name in PREVALENCE_KINDS):
         return []
     x, y = plane.x.name, plane.y.name
     drawn = [record for record in records if record[x]]
-    levels = merge_levels([record[total] for record in drawn], plane.y.high)
-    shares = merge_levels([record[PREVALENCE] for record in drawn], 1)
+    totals: list[Any] = [record[POSITIVES] for record in drawn]
+    sizes = (record[POSITIVES] + record[NEGATIVES] for record in drawn)
+    shares: list[Any] = json_numbers(
+        total / size if prevalence is None else prevalence
+        for total, size in zip(totals, sizes, strict=True)
+    )
+    totals = totals if is_lift else shares
+    groups = [panel and record[panel] for record in drawn]
     known: dict[Any, list[Any]] = {}
-    for record, level, share in zip(drawn, levels, shares, strict=True):
-        known.setdefault((panel and record[panel], level), []).append((record[total], share))
+    rows = (groups, merge_levels(totals, plane.y.high), totals, merge_levels(shares, 1))
+    for group, level, total, share in zip(*rows, strict=True):
+        known.setdefault((group, level), []).append((total, share))
     across = _log_spaced(plane.x) if plane.x.scale == "log" else [plane.x.low, plane.x.high]
-    lines = []
+    lines: list[dict[str, Any]] = []
     for (name, level), values in known.items():
         group = {} if panel is None else {panel: name}
-        if total == PREVALENCE:
+        if not is_lift:
             ends = [f"{end:.4g}" for end in (min(values)[0], max(values)[0])]
             text = " to ".join(dict.fromkeys(ends))
-            line = {x: across, y: [level] * len(across), PREVALENCE: text, LAYER: CHANCE}
-            lines.append(group | line)
+            lines.append(
+                {x: across, y: [level] * len(across), PREVALENCE: text, LAYER: CHANCE} | group
+            )
             continue
-        chance = {x: across, y: [level * at for at in across], LAYER: CHANCE}
-        lines.append(group | chance)
+        lines.append({x: across, y: [level * at for at in across], LAYER: CHANCE} | group)
         for share in dict.fromkeys(share for _, share in values):
             corner = min(max(share, plane.x.low), plane.x.high)
             at = sorted({*across, corner})
             up = [level * min(1, one / share) for one in at]
-            lines.append(group | {x: at, y: up, LAYER: PERFECT_SCORES})
+            lines.append({x: at, y: up, LAYER: PERFECT_SCORES} | group)
     return [line | {GROUP_INDEX: None, "_line": i} for i, line in enumerate(lines)]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -21,7 +21,6 @@ from rocframe.charts.axes import (
     zoom_plane,
 )
 from rocframe.charts.curve_data import (
-    OverlayInput,
     point_fields,
     points_of_counts,
     records_of,
@@ -35,12 +34,10 @@ from rocframe.charts.curve_layers import (
     row_layer,
     row_tooltips,
 )
-from rocframe.charts.groups import GROUP_INDEX, JOINT, free_name, metric_channels, read_groups
-from rocframe.charts.marks import MARK_FIELDS, mark_records, unmarked_text
-from rocframe.charts.overlays import overlay_layers, overlay_texts
+from rocframe.charts.groups import GROUP_INDEX, free_name, metric_channels, read_groups
 from rocframe.curves.thinning import BETWEEN
 from rocframe.errors import OptionValueError, RepeatedNameError
-from rocframe.kinds import PREVALENCE, Kind
+from rocframe.kinds import Kind
 from rocframe.options import check_choice, check_supported, is_text
 from rocframe.rates import CONFUSION, COUNT_METRICS, NAMES
 from rocframe.schemas.columns import THRESHOLD
@@ -64,20 +61,30 @@ METRIC_COLUMN, VALUE = "metric", "value"
 UNSUPPORTED = {"kind": None, "scale": None, "areas": None, "ties": False}
 
 
-def has_threshold_axis(options: ChartOptions) -> bool:
-    """Return whether a chart has an axis of thresholds.
+def threshold_axes(options: ChartOptions) -> tuple[Kind, list[str]] | None:
+    """Return the kind of a chart with an axis of thresholds, and the metrics on the other axis.
 
     The y axis can show the threshold if the metric on the x axis only rises or only falls as the
-    threshold is lowered.
+    threshold is lowered. The result is None if no axis shows the threshold.
     """
-    if is_text(options.x, THRESHOLD):
-        return True
     rate = (NAMES | COUNT_METRICS).get(str(options.x))
-    return is_text(options.y, THRESHOLD) and rate is not None and rate.monotone
+    is_y = is_text(options.y, THRESHOLD) and rate is not None and bool(rate.monotone)
+    if not is_text(options.x, THRESHOLD) and not is_y:
+        return None
+    for name, default in UNSUPPORTED.items():
+        axis = f"{'y' if is_y else 'x'}={THRESHOLD!r}"
+        check_supported(name, getattr(options, name), axis, default=default)
+    metrics = [str(options.x)] if is_y else _metric_names(options.y)
+    x, y = (metrics[0], THRESHOLD) if is_y else (THRESHOLD, metrics[0])
+    return Kind(name=FREE, title="", x=x, y=y), metrics
 
 
 def threshold_chart(
-    curves: Curves, by: Sequence[str], columns: Sequence[str], options: ChartOptions
+    curves: Curves,
+    columns: Sequence[str],
+    options: ChartOptions,
+    kind: Kind,
+    metrics: Sequence[str],
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw metrics against the threshold, with a line for each curve and metric.
 
@@ -86,95 +93,76 @@ def threshold_chart(
     metric is defined. If the threshold is on the y axis, the line starts at the metric of the row
     with threshold `inf`.
     """
-    is_y = is_text(options.y, THRESHOLD)
-    axis = f"{'y' if is_y else 'x'}={THRESHOLD!r}"
-    for name, default in UNSUPPORTED.items():
-        check_supported(name, getattr(options, name), axis, default=default)
-    metrics = [str(options.x)] if is_y else _metric_names(options.y)
+    is_y = kind.y == THRESHOLD
     points = points_of_counts(curves, np.ones(len(curves.firsts), bool))
     threshold = curves.columns[THRESHOLD][points.row].astype(np.float64)
     if is_y:
         points, threshold = _start_at_highest_score(points, threshold)
-    kind = Kind(name=FREE, title="", x=THRESHOLD, y=metrics[0])
     values = {name: axis_values(points, kind, name) for name in metrics}
     values = {name: np.where(np.isfinite(threshold), y, np.nan) for name, y in values.items()}
-    plane = threshold_plane(kind, threshold, values)
-    if is_y:
-        plane = replace(plane, kind=replace(kind, x=kind.y, y=kind.x), x=plane.y, y=plane.x)
-    plane = zoom_plane(plane, options)
-    titles = [plane.title(name, axis_title(name)) for name in metrics]
-
-    groups = _groups_of_metrics(curves.keys, by, columns, options, metrics=metrics, plane=plane)
+    plane = zoom_plane(threshold_plane(kind, threshold, values), options)
+    keys, by, options = repeat_for_metrics(
+        curves.keys, curves.keys.columns, columns, options, metrics
+    )
+    taken = (*point_fields(plane), *CONFUSION)
+    groups = read_groups(keys, by, [*by, *columns], options, taken)
     narrowest = None if plane.x.zoomed or is_y else _narrowest_range(groups, points, threshold)
     thinning = plane
     if narrowest is not None:
         # Lines are simplified for the panel with the smallest range, in which errors are largest.
         thinning = replace(plane, x=replace(plane.x, high=plane.x.low + narrowest))
         plane = replace(plane, x=replace(plane.x, per_panel=True))
-    records, overlays = [], []
-    for i, y in enumerate(values.values()):
-        lines = _step_lines(thinning, points, threshold, y)
-        part = records_of(lines, curves, plane)
-        for record in part:
-            record.pop(PREVALENCE)
-            record[GROUP_INDEX] += i * len(part)
-        records += part
-        metric = replace(plane.x if is_y else plane.y, name=metrics[i])
-        axes = replace(plane, x=metric) if is_y else replace(plane, y=metric)
-        inputs = OverlayInput(plane=axes, curves=curves, line_points=points)
-        marks = mark_records(inputs, options)
-        for record in marks:
-            record[GROUP_INDEX] += i * len(part)
-            record[VALUE if len(metrics) > 1 else metrics[i]] = record.pop(metrics[i])
-        overlays += marks
+    records: list[dict[str, Any]] = []
+    for y in values.values():
+        part = records_of(_step_lines(thinning, points, threshold, y), curves, plane)
+        records += [record | {GROUP_INDEX: len(records) + i} for i, record in enumerate(part)]
     groups.name(records)
-    groups.name(overlays)
-    plot = CurvePlot(
-        plane=plane, records=records, groups=groups, overlays=overlays, fields=point_fields(plane)
-    )
-    title = f"{join_names([titles[0], *map(inside_sentence, titles[1:])])} against threshold"
-    if is_y:
-        title = f"{plane.y.title} against {inside_sentence(titles[0])}"
+    plot = CurvePlot(plane=plane, records=records, groups=groups, fields=point_fields(plane))
+    title = threshold_title(plane, metrics)
     prevalence = prevalence_text(curves.prevalence, metrics)
     chart = plot.with_titles(
         plot.layered(
-            [
-                line_layer(plot, **curve_stroke(plot)),
-                row_layer(plot),
-                *overlay_layers(plot, options),
-            ],
+            [line_layer(plot, **curve_stroke(plot)), row_layer(plot)],
             row_tooltips(plot),
             calculated=row_counts(plot),
         ),
         title=title,
-        subtitle=JOINT.join(filter(None, (prevalence, unmarked_text(options, overlays)))),
+        subtitle=prevalence,
         description=[
             f"Chart, {format_count(len(records), 'line')}: {inside_sentence(title)}",
             prevalence.capitalize(),
-            *overlay_texts(curves, None, options, overlays),
         ],
     )
     return chart if narrowest is None else chart.resolve_scale(x="independent")
 
 
-def _groups_of_metrics(
+def repeat_for_metrics(
     keys: pl.DataFrame,
     by: Sequence[str],
     columns: Sequence[str],
     options: ChartOptions,
-    *,
     metrics: Sequence[str],
-    plane: Plane,
-) -> Groups:
-    """Return the groups of the lines: those of the curves, once for each of several metrics."""
-    if len(metrics) > 1:
-        column = free_name(METRIC_COLUMN, [*by, *columns])
-        number = pl.DataFrame({column: metrics}, schema={column: pl.Enum(metrics)})
-        keys = number.join(keys, how="cross") if by else number
-        by, columns = (column, *by), [column, *columns]
-        options = metric_channels(options, by, len(metrics))
-    taken = (*point_fields(plane), *CONFUSION, PREVALENCE, *MARK_FIELDS)
-    return read_groups(keys, by, columns, options, taken)
+) -> tuple[pl.DataFrame, Sequence[str], ChartOptions]:
+    """Return the rows of a table once for each of several metrics, with a column of their names.
+
+    Also return the group columns and the options with a panel or a color for each metric. `columns`
+    are all columns of the drawn table. One metric changes nothing.
+    """
+    if len(metrics) < 2:
+        return keys, by, options
+    name = free_name(METRIC_COLUMN, [*by, *columns])
+    names = pl.DataFrame({name: metrics}, schema={name: pl.Enum(metrics)})
+    by = (name, *by)
+    repeated = names.join(keys, how="cross") if keys.width else names
+    return repeated, by, metric_channels(options, by, len(metrics))
+
+
+def threshold_title(plane: Plane, metrics: Sequence[str]) -> str:
+    """Return the title of a chart of metrics against the threshold, or the other way round."""
+    titles = [plane.title(name, axis_title(name)) for name in metrics]
+    if plane.kind.y == THRESHOLD:
+        return f"{plane.y.title} against {inside_sentence(titles[0])}"
+    return f"{join_names([titles[0], *map(inside_sentence, titles[1:])])} against threshold"
 
 
 def _start_at_highest_score(
@@ -232,10 +220,12 @@ def threshold_plane(
     kind: Kind, threshold: NDArray[np.float64], values: Mapping[str, NDArray[np.float64]]
 ) -> Plane:
     """Return the axes: the range of thresholds at which a metric is defined, and of all metrics."""
-    defined = np.any([np.isfinite(y) for y in values.values()], axis=0)
+    defined = np.isfinite(threshold) & np.any([np.isfinite(y) for y in values.values()], axis=0)
     ends = threshold[defined] if defined.any() else np.array([0.0, 1.0])
+    x = free_axis(THRESHOLD, ends)
     y = common_axis(VALUE, [free_axis(name, y) for name, y in values.items()])
-    return Plane(kind=kind, x=free_axis(THRESHOLD, ends), y=y, diagonal=False)
+    x, y = (y, x) if kind.y == THRESHOLD else (x, y)
+    return Plane(kind=kind, x=x, y=y, diagonal=False)
 
 
 def _step_lines(

@@ -52,7 +52,7 @@ CURVE = TableType(
     drawing="rocframe.charts.curve_chart:curve_chart",
     chart_options=(
         *("by", "kind", "x", "y", *CHANNELS),
-        *("scale", *DOMAINS, "mark", "text", "areas", "ties", *UNITS),
+        *("scale", *DOMAINS, "areas", "ties", *UNITS),
         *HIDDEN_PARTS,
     ),
 )
@@ -84,6 +84,7 @@ METRIC_INTERVALS = TableType(
     recognize=has_columns("metric", "estimate", *POINT_NAMES, THRESHOLD),
     ties=ROW_TIES,
     drawing="rocframe.charts.interval_chart:metric_chart",
+    on_axes=OPERATING_POINTS,
 )
 
 

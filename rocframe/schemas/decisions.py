@@ -168,7 +168,7 @@ EQUAL_COST_LINES = TableType(
     ),
     recognize=has_columns(*COST_LINE_COLUMNS, *CURVE_COLUMNS, *OPTIMA_COLUMNS, adjacent=4),
     ties=ROW_TIES,
-    drawing="rocframe.charts.iso_line_chart:iso_line_chart",
+    drawing=OPERATING_POINTS.drawing,
     chart_options=(*CHANNELS, "scale", *DOMAINS, *HIDDEN_PARTS),
 )
 

@@ -70,7 +70,8 @@ class TableType:
 
     `drawing` is the function that draws the table, as "module:name", or None if the type has no
     chart. `dots` is the style of the dot plot, for types that are drawn as a dot plot.
-    `chart_options` are the options of `chart` that the drawing uses. For a type without a chart,
+    `chart_options` are the options of `chart` that the drawing uses. If the option `kind`, `x` or
+    `y` is given, the type is drawn like the type `on_axes`. For a type without a chart,
     `chart_hint` says what to draw instead.
     """
 
@@ -82,6 +83,7 @@ class TableType:
     drawing: str | None = None
     dots: DotStyle | None = None
     chart_options: tuple[str, ...] = ("color", "facet")
+    on_axes: TableType | None = None
     chart_hint: str | None = None
 
 
