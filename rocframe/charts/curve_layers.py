@@ -356,20 +356,17 @@ def chance_layers(
     if layers or not chance_text(plane):
         return layers
     x, y = plane.x, plane.y
-    if plane.kind.name in REFERENCES:
-        height = REFERENCES[plane.kind.name][0]
-        return [_straight(plane, (x.low, height), (x.high, height))]
-    falls = plane.kind.name == "det"
-    if "log" in (x.scale, y.scale):
-        low = _log_spaced(x)
-        rates = sorted({*low, *(1 - rate for rate in low if rate < 1)}) if falls else low
-        up = [round(1 - rate, 7) if falls else rate for rate in rates]
-        return [reference_line({x.name: rates, y.name: up}, CHANCE_DASH)]
-    # The part of the line y = x, or y = 1 - x, inside the axes.
-    low_end, high_end = (1 - y.high, 1 - y.low) if falls else (y.low, y.high)
-    start, end = max(x.low, low_end), min(x.high, high_end)
-    ends = [(value, 1 - value if falls else value) for value in (start, end)]
-    return [_straight(plane, *ends)] if start < end else []
+    height = REFERENCES[plane.kind.name][0] if plane.kind.name in REFERENCES else None
+    falls, is_curved = plane.kind.name == "det", height is None and "log" in (x.scale, y.scale)
+    rates = _log_spaced(x) if is_curved else [x.low, x.high]
+    if falls and is_curved:
+        rates = sorted({*rates, *(1 - rate for rate in rates if rate < 1)})
+    up = [height if height is not None else round(1 - rate, 7) if falls else rate for rate in rates]
+    points = {
+        axis.field: [axis.coordinate(value) for value in values]
+        for axis, values in ((x, rates), (y, up))
+    }
+    return [reference_line(points, CHANCE_DASH)]
 
 
 def _own_points(plane: Plane, lines: Sequence[Mapping[str, Any]]) -> alt.Chart:
@@ -395,15 +392,6 @@ def merge_levels(levels: Sequence[float | None], high: float) -> list[float | No
         middle |= dict.fromkeys(near, (near[0] + near[-1]) / 2)
         known = known[len(near) :]
     return [None if level is None else middle[level] for level in levels]
-
-
-def _straight(plane: Plane, start: tuple[float, float], end: tuple[float, float]) -> alt.Chart:
-    ends = zip(start, end, strict=True)
-    points = {
-        axis.field: [axis.coordinate(value) for value in values]
-        for axis, values in zip((plane.x, plane.y), ends, strict=True)
-    }
-    return reference_line(points, CHANCE_DASH)
 
 
 def _log_spaced(axis: PlotAxis) -> list[float]:

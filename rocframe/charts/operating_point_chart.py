@@ -11,6 +11,12 @@ import numpy as np
 import polars as pl
 
 from rocframe.charts.axes import chart_kind, choose_plane, given_titles, zoom_plane
+from rocframe.charts.curve_chart import (
+    repeat_for_metrics,
+    threshold_axes,
+    threshold_plane,
+    threshold_title,
+)
 from rocframe.charts.curve_data import LAYER
 from rocframe.charts.curve_layers import (
     NO_TOOLTIP,
@@ -43,12 +49,6 @@ from rocframe.charts.style import (
     SIZE_RATIO,
     SYMBOLS,
     with_key,
-)
-from rocframe.charts.threshold_chart import (
-    repeat_for_metrics,
-    threshold_axes,
-    threshold_plane,
-    threshold_title,
 )
 from rocframe.curves.table import read_prevalence, shown_numbers
 from rocframe.errors import MissingColumnError, OptionValueError
@@ -437,14 +437,10 @@ def _name_trivial_vertices(table: pl.DataFrame, groups: Groups, fields: Sequence
             NO_MODEL if unnamed else text
             for unnamed, text in zip(is_unnamed, columns[name].texts, strict=True)
         ]
-        values = [value for value in columns[name].values if value in named]
-        codes = {value: code for code, value in enumerate([*values, NO_MODEL])}
-        columns[name] = replace(
-            columns[name],
-            values=tuple(codes),
-            codes=tuple(codes[text] for text in named),
-            domain=tuple(values),
-        )
+        values = tuple(value for value in columns[name].values if value in named)
+        order = (*values, NO_MODEL)
+        codes = tuple(map(order.index, named))
+        columns[name] = replace(columns[name], values=order, codes=codes, domain=values)
     return replace(groups, columns=columns)
 
 
@@ -485,42 +481,32 @@ def _cost_lines(points: PointData) -> list[dict[str, Any]]:
     """Return the points of the line of equal expected cost of each row."""
     plane, lines = points.plane, []
     slopes = points.table.get_column("slope").fill_null(np.nan)
-    for i, (*point, slope) in enumerate(zip(points.x[0], points.y[0], slopes, strict=True)):
-        coordinates = (json_numbers(values.tolist()) for values in _line(plane, point, slope))
+    for i, (point, slope) in enumerate(
+        zip(np.stack([points.x[0], points.y[0]], 1), slopes, strict=True)
+    ):
+        across, up = (json_numbers(values.tolist()) for values in _line(plane, point, slope))
         lines += [
-            {GROUP_INDEX: i, LAYER: COST_LINE, plane.x.name: across, plane.y.name: up}
-            for across, up in zip(*coordinates, strict=True)
+            {GROUP_INDEX: i, LAYER: COST_LINE, plane.x.name: x, plane.y.name: y}
+            for x, y in zip(across, up, strict=True)
         ]
     return lines
 
 
-def _line(
-    plane: Plane, point: Sequence[float], slope: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return points of the part of a line inside the axes; empty if there is none.
+def _line(plane: Plane, point: NDArray[np.float64], slope: float) -> NDArray[np.float64]:
+    """Return the x and y of points of the part of a line inside the axes; empty if there is none.
 
     The line passes through `point`. Its slope is not negative, and infinite for a vertical line.
     """
-    none = np.zeros(0)
-    if not np.isfinite(point).all() or np.isnan(slope):
-        return none, none
-    step = (0.0, 1.0) if slope == inf else (1.0, slope)
-    enter, leave = -inf, inf
-    for axis, value, change in zip((plane.x, plane.y), point, step, strict=True):
-        if change > 0:
-            enter = max(enter, (axis.low - value) / change)
-            leave = min(leave, (axis.high - value) / change)
-        elif not axis.low <= value <= axis.high:
-            return none, none
-    if leave <= enter:
-        return none, none
+    low, high = np.array([(axis.low, axis.high) for axis in (plane.x, plane.y)]).T
+    step = np.array([0.0, 1.0] if slope == inf else [1.0, slope])
+    with np.errstate(divide="ignore", invalid="ignore"):  # NaN for a line on the border of an axis
+        enter = np.fmax.reduce((low - point) / step)
+        leave = np.fmin.reduce((high - point) / step)
+    if not (np.isfinite(point).all() and leave > enter) or np.isnan(slope):
+        return np.zeros((2, 0))
     shares = np.array([0.0, 1.0])
     if plane.excludes_zero:  # dense near both ends
         small = np.geomspace(1e-6, 0.5, CURVED_STEPS // 2)
         shares = np.unique(np.concatenate([shares, small, 1 - small]))
-    at = enter + shares * (leave - enter)
-    x, y = (
-        np.clip(np.round(value + at * change, 15), axis.low, axis.high)
-        for axis, value, change in zip((plane.x, plane.y), point, step, strict=True)
-    )
-    return x, y
+    places = point + np.outer(enter + shares * (leave - enter), step)
+    return np.clip(places.round(15), low, high).T
