@@ -611,16 +611,11 @@ def _narrowest_range(
         return None
     # Each curve has a code for each metric. The codes for the first metric come first.
     panel = np.array(groups.columns[groups.panel].codes)[points.curve]
-    ranges = (
-        pl.DataFrame({"panel": panel, THRESHOLD: threshold})
-        .filter(pl.col(THRESHOLD).is_finite())
-        .group_by("panel")
-        .agg(low=pl.col(THRESHOLD).min(), high=pl.col(THRESHOLD).max())
-    )
-    widths = (ranges.get_column("high") - ranges.get_column("low")).to_numpy()
-    narrowest = np.min(widths, where=widths > 0, initial=np.inf).item()
-    total = ranges.select(pl.col("high").max() - pl.col("low").min())
-    return narrowest if narrowest < MIN_SHARE * (total.item() or 0.0) else None
+    finite = np.isfinite(threshold)
+    ranges = [np.ptp(threshold[finite & (panel == code)]) for code in np.unique(panel[finite])]
+    narrowest = float(min((width for width in ranges if width > 0), default=np.inf))
+    total = np.ptp(threshold[finite]) if finite.any() else 0.0
+    return narrowest if narrowest < MIN_SHARE * total else None
 
 
 def _metric_names(y: str | Sequence[str] | None) -> list[str]:

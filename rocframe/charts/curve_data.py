@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -204,50 +204,26 @@ def clip_to_axes(plane: Plane, points: LinePoints) -> LinePoints:
 
     The counts at the new end points of a curve are interpolated linearly between two rows.
     """
-    limited = []
-    for side in (plane.x, plane.y):
-        rises = (NAMES | COUNT_METRICS)[side.name].rising if side.limited else None
-        if rises is not None:
-            rate = axis_values(points, plane.kind, side.name)
-            falls = not rises
-            limited.append((-rate, -side.high, -side.low) if falls else (rate, side.low, side.high))
-    parts = []
-    for curve, (start, end) in enumerate(pairwise(points.starts)):
-        if start == end:
+    # The shares of each segment between two points at which it enters and leaves the axes.
+    enter = np.where(np.diff(points.curve) == 0, 0.0, np.inf)
+    leave = np.ones(len(enter))
+    for axis in (plane.x, plane.y):
+        rises = (NAMES | COUNT_METRICS)[axis.name].rising if axis.limited else None
+        if rises is None:
             continue
-        enter = max(
-            (_crossing(rate[start:end], low, "left") for rate, low, _ in limited), default=0
-        )
-        leave = min(
-            (_crossing(rate[start:end], high, "right") for rate, _, high in limited),
-            default=end - start - 1,
-        )
-        if enter >= leave:
-            continue
-        at = np.arange(end - start)
-        indices = np.unique(np.concatenate([[enter], at[(at > enter) & (at < leave)], [leave]]))
-        rows = np.where(indices % 1 == 0, points.row[start + indices.astype(np.int64)], BETWEEN)
-        tp, fp = (np.interp(indices, at, counts[start:end]) for counts in (points.tp, points.fp))
-        parts.append((np.full(len(indices), curve), rows, tp, fp))
-    empty = (points.curve[:0], points.row[:0], points.tp[:0], points.fp[:0])
-    curves, row, tp, fp = (np.concatenate(part) for part in zip(empty, *parts, strict=True))
-    return replace(points, curve=curves, row=row, tp=tp, fp=fp)
-
-
-def _crossing(rate: NDArray[np.float64], level: float, side: Literal["left", "right"]) -> float:
-    """Return the fractional index at which an increasing rate is equal to `level`.
-
-    If the rate is equal to `level` at several indices, return the first of them if `side` is
-    "left", and the last if it is "right". If `level` is outside the range of the rate, return the
-    first or the last index.
-    """
-    after = int(np.searchsorted(rate, level, side))
-    if after == 0:
-        return 0.0
-    if after == len(rate):
-        return float(after if side == "left" else after - 1)
-    start, end = rate[after - 1], rate[after]
-    return float(after - 1 + (level - start) / (end - start))
+        sign = 1 if rises else -1
+        rate = sign * axis_values(points, plane.kind, axis.name)
+        low, high = sorted((sign * axis.low, sign * axis.high))
+        change = np.diff(rate)
+        with np.errstate(divide="ignore", invalid="ignore"):  # NaN if a rate stays at the border
+            enter = np.fmax(enter, (low - rate[:-1]) / change)
+            leave = np.fmin(leave, (high - rate[:-1]) / change)
+    visible = np.flatnonzero(enter < leave)
+    indices = np.unique(np.concatenate([visible + enter[visible], visible + leave[visible]]))
+    nearest, at = indices.astype(np.int64), np.arange(len(points.row))
+    tp, fp = (np.interp(indices, at, counts) for counts in (points.tp, points.fp))
+    row = np.where(indices % 1 == 0, points.row[nearest], BETWEEN)
+    return replace(points, curve=points.curve[nearest], row=row, tp=tp, fp=fp)
 
 
 # Maximum errors of lines, as shares of an axis. The sum of LEVEL_STEP and the next three numbers is
