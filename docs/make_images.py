@@ -26,7 +26,7 @@ from vl_convert import vegalite_to_png
 
 import rocframe as rf
 from rocframe.charts.style import DARK
-from rocframe.reports.colors import PAGE_STYLE, with_page_colors
+from rocframe.reports.export import PAGE_STYLE, with_page_colors
 
 BROWSER = "chromium"
 BROWSER_OPTIONS = (

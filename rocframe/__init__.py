@@ -7,6 +7,51 @@
 Importing the package registers the namespace `.roc` on polars DataFrames, LazyFrames and
 expressions. Each function is imported when it is first used. numpy, Altair and pyarrow are imported
 when a function first needs them.
+
+These parameters mean the same in all functions:
+
+predictions
+    One row per prediction: a DataFrame, a LazyFrame, or a table of pandas, pyarrow, DuckDB or
+    another package that exports Arrow streams. The latter is converted to a polars DataFrame.
+curves
+    A curve table: group columns, `threshold`, `tp, fp, fn, tn`, and other columns right of them, in
+    any order of rows. Every curve has all its rows, from the threshold `inf` to the lowest score.
+    Groups can be removed as a whole; to use other parts of the data, filter the predictions.
+label
+    Column or expression with the true class: Boolean or 0/1. With `positive`, values of all types
+    except List, Array, Struct and Object.
+score
+    Column or expression with the score. Higher values indicate the positive class. Any real number
+    is allowed, and scores are never transformed. Several models are a list of columns, a selector,
+    or a mapping from names of models to columns. The column `model` (String) is then right of `by`.
+by
+    Group columns. Rows with a null in a group column are a separate group.
+positive
+    The value of `label` that is the positive class; all others are negative. It is required for
+    labels that are not Boolean or 0/1. Without it, expressions return null for other numbers.
+weight
+    Column or expression with the importance of each row, finite and >= 0.
+count
+    Column or expression with the number of equal rows that a row represents. Results are the same
+    as for repeated rows. If the table has a column `count`, this option is required: `"count"` uses
+    the column, and None ignores it.
+missing
+    What is done if a label, a score, a weight or a count is null or NaN. `"raise"`: an error.
+    `"drop"`: the row is left out. `"worst"`: only scores may be missing. At every threshold, a
+    positive without a score is a false negative, and a negative without a score a false positive.
+cluster
+    Column or expression that identifies dependent rows, such as all rows of one user. Different
+    clusters are independent.
+id, unmatched
+    Columns that identify an instance, so that the rows of different models are paired. Each
+    instance occurs once per model and group, in any order. With `unmatched="drop"`, instances that
+    some models lack are left out and counted in `note`. The same holds, without an error, for
+    instances of which `missing="drop"` leaves out a row.
+level, ci
+    The confidence level between 0 and 1, and the method of the limits; None computes no limits.
+n_boot, seed
+    The number of resamples, and the seed of their random numbers. The draws of a group depend only
+    on the seed and on the values of its group columns. Without a seed, each call uses a new one.
 """
 
 from __future__ import annotations
@@ -47,63 +92,53 @@ from rocframe.namespace import (
 if TYPE_CHECKING:
     from rocframe.areas.area import area
     from rocframe.areas.auc import auc
-    from rocframe.areas.tie_bounds import tie_bounds
+    from rocframe.areas.tie_bounds import tie_bounds, ties
     from rocframe.averages.average import average
-    from rocframe.averages.fold_auc import fold_auc
-    from rocframe.averages.pooling_gap import pooling_gap
+    from rocframe.averages.fold_auc import fold_auc, pooling_gap
     from rocframe.bands.band import band
     from rocframe.bands.smooth import smooth, theoretical_curve
     from rocframe.charts.chart import chart
     from rocframe.charts.dashboard.dashboard import dashboard
-    from rocframe.classes.class_metrics import class_metrics
     from rocframe.classes.multiclass_auc import multiclass_auc
-    from rocframe.classes.multiclass_losses import multiclass_losses
-    from rocframe.classes.one_vs_one import one_vs_one
-    from rocframe.classes.one_vs_rest import one_vs_rest
-    from rocframe.classes.top_label import top_label
+    from rocframe.classes.multiclass_metrics import class_metrics, multiclass_losses
+    from rocframe.classes.one_vs import one_vs_one, one_vs_rest, top_label
     from rocframe.classes.volume import volume
-    from rocframe.comparisons.auc_covariance import auc_covariance
     from rocframe.comparisons.chain import chain
-    from rocframe.comparisons.combine import combine
-    from rocframe.comparisons.combine_points import combine_points
+    from rocframe.comparisons.combine import combine, combine_points
     from rocframe.comparisons.compare import compare
     from rocframe.comparisons.contrast import contrast
     from rocframe.comparisons.decision_intervals import decision_intervals
+    from rocframe.comparisons.delong import auc_covariance
     from rocframe.comparisons.drift import drift
     from rocframe.comparisons.drift_test import drift_test
     from rocframe.comparisons.gate import gate
     from rocframe.comparisons.hull_shares import hull_shares
-    from rocframe.compression.compress import compress
+    from rocframe.compression import compress
     from rocframe.curves.at import at
     from rocframe.curves.curve import curve
     from rocframe.curves.simplify import simplify
-    from rocframe.decisions.concavities import concavities, repair_scores
+    from rocframe.decisions.concavities import concavities, repair_scores, repaired_auc
     from rocframe.decisions.confusion_matrix import confusion_matrix, expand_counts
     from rocframe.decisions.cost_curve import cost_curve
     from rocframe.decisions.decision_curve import decision_curve
     from rocframe.decisions.h_measure import h_measure
-    from rocframe.decisions.hull import hull
-    from rocframe.decisions.iso_lines import iso_lines
+    from rocframe.decisions.hull import hull, iso_lines
     from rocframe.decisions.mix import draw_decisions, mix
     from rocframe.decisions.operating_point import operating_point
     from rocframe.decisions.relative_superiority import lc_index, relative_superiority
-    from rocframe.decisions.repaired_auc import repaired_auc
-    from rocframe.decisions.ties import ties
     from rocframe.decisions.transfer import transfer
     from rocframe.inputs.windows import windows
     from rocframe.io.tables import about, read, scan, write
     from rocframe.metrics.intervals import intervals
     from rocframe.planning import detectable_difference, power, sample_size
-    from rocframe.probabilities.apply_calibration import apply_calibration
     from rocframe.probabilities.calibration import calibration
     from rocframe.probabilities.calibration_summary import calibration_summary
     from rocframe.probabilities.curve_from_calibration import curve_from_calibration
-    from rocframe.probabilities.fit_calibration import fit_calibration
+    from rocframe.probabilities.fit_calibration import apply_calibration, fit_calibration
     from rocframe.probabilities.murphy import murphy_curve
-    from rocframe.reports.export import chart_fragment, save_chart
-    from rocframe.reports.offline_script import chart_bundle
+    from rocframe.reports.export import chart_bundle, chart_fragment, save_chart
     from rocframe.reports.report import report
-    from rocframe.significance.auc_test import auc_test
+    from rocframe.significance import auc_test
     from rocframe.summaries import summary
 
 __version__ = "0.1.0"

@@ -96,6 +96,13 @@ def _similar_name(value: object, names: Iterable[object]) -> str | None:
 class RocframeError(Exception):
     """Base class of all errors of rocframe.
 
+    An error is raised if a column does not exist or has an unsuitable type, if a name is reserved
+    or repeated, or if an option is invalid. For predictions, it is also raised if the labels do not
+    determine the positive class, if a weight is negative or not finite, and if a value is missing
+    with `missing="raise"`. For curve tables, it is also raised if a curve lacks its first rows,
+    which start with the threshold `inf`, or its last rows, so that its lowest threshold has true
+    negatives. For a LazyFrame, errors that depend on its columns or values are raised by `collect`.
+
     The message is the only argument. If an error is raised while polars resolves the schema of a
     query, polars creates a second error of the same class from the message and the query plan. The
     query plan is removed, because it contains nodes that the user did not write.

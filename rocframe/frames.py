@@ -8,8 +8,7 @@ import polars as pl
 import polars.selectors as cs
 
 from rocframe.errors import ColumnTypeError, MissingColumnError, RocframeError
-from rocframe.options import parse_names
-from rocframe.table_arguments import check_frame
+from rocframe.options import check_frame, parse_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,21 +1,28 @@
-"""Kinds of curve, such as ROC: their axes, scales, and the interpolation between points."""
+"""Kinds of curve, such as ROC, and the option `metrics`: their axes, scales and interpolation."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from dataclasses import dataclass, replace
+from math import inf
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, get_args
 
-from rocframe.errors import BrokenCurveError, OptionValueError
-from rocframe.options import check_choice
-from rocframe.rates import CONFUSION, NAMES, Rate
+import numpy as np
+import polars as pl
+
+from rocframe.errors import (
+    VALUE_ALIASES,
+    BrokenCurveError,
+    MissingColumnError,
+    OptionValueError,
+    UnknownOptionError,
+)
+from rocframe.options import check_choice, check_distinct, to_list
+from rocframe.rates import CONFUSION, COUNT_COLUMNS, COUNT_METRICS, NAMES, RATES, Rate
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    import polars as pl
-
-    from rocframe.rates import Settings
-
+    from rocframe.rates import Counts, Settings
 
 KindName: TypeAlias = Literal[
     "roc",
@@ -157,3 +164,240 @@ def scale_of(kind: Kind, scale: Scale | None) -> Scale:
             f"The scale is available for {' and for '.join(charts)}.",
         )
     return scale
+
+
+Parsed = TypeVar("Parsed")
+
+# Columns that a user-defined expression may contain.
+VARIABLES = ("threshold", *CONFUSION)
+
+# Names of statistics of complete curves, which `intervals` computes.
+CURVE_STATISTIC_NAMES = ("auc", "gini", "ks", "eer", "average_precision", "pr_auc")
+# Names of statistics of probabilities, which `intervals` computes.
+PROBABILITY_STATISTIC_NAMES = (
+    *("brier", "brier_skill", "log_loss", "miscalibration", "discrimination", "uncertainty"),
+    *("ece", "mce", "calibration_intercept", "calibration_slope", "ici", "e50", "e90", "e_max"),
+    *("cllr", "cllr_min", "calibration_in_the_large", "observed_to_expected", "smooth_ece"),
+)
+
+
+def parse_metric(
+    argument: str, value: object, settings: Settings, *, others: tuple[str, ...] = ()
+) -> Rate:
+    """Return the record of a metric, which is given by name or as a named expression.
+
+    The error for an unknown name lists the metrics and `others`, which are further names that the
+    argument accepts.
+    """
+    if isinstance(value, pl.Expr):
+        return user_metric(argument, value, settings)
+    check_metric_name(argument, value, (*NAMES, *COUNT_METRICS, *others))
+    metric = (NAMES | COUNT_METRICS)[str(value)]
+    return replace(metric, column=str(value), settings=settings)
+
+
+def check_metric_name(argument: str, value: object, names: Iterable[str]) -> None:
+    """Raise an error if a value is not in `names`.
+
+    If the value is a statistic of complete curves, such as "auc", or of probabilities, such as
+    "brier", the error suggests `intervals`.
+    """
+    name = value if isinstance(value, str) else None
+    if name not in CURVE_STATISTIC_NAMES:
+        name = VALUE_ALIASES.get(name, name) if name is not None else None
+    if name in CURVE_STATISTIC_NAMES:
+        area = "rf.auc(…) or " if name == "auc" else ""
+        raise UnknownOptionError(
+            f"{argument}={value!r}: this is a statistic of a complete curve, not of one row.\n"
+            f'Use {area}rf.intervals(…, metrics="{name}").'
+        )
+    if name in PROBABILITY_STATISTIC_NAMES:
+        raise UnknownOptionError(
+            f"{argument}={value!r}: this is a statistic of all scores of a group, not of one row.\n"
+            f'Use rf.intervals(…, metrics="{name}").'
+        )
+    check_choice(argument, value, names)
+
+
+def user_metric(argument: str, expr: pl.Expr, settings: Settings) -> Rate:
+    """Return the record of a metric that is defined by a named expression.
+
+    The expression may contain the threshold, counts, and rates such as `tpr`.
+    """
+    name = expression_name(argument, expr)
+    roots = dict.fromkeys(expr.meta.root_names())
+    rates = [NAMES[root] for root in roots if root in NAMES]
+    for root in roots:
+        if root not in VARIABLES and root not in NAMES:
+            raise MissingColumnError.compose(argument, root, (*VARIABLES, "fpr", "tpr"))
+
+    def formula(counts: Counts, options: Settings) -> pl.Expr:
+        if not rates:
+            return expr
+        # polars cannot replace the columns of an expression, so the rates are computed first.
+        columns = [
+            (NAMES[root].formula(counts, options) if root in NAMES else pl.col(root)).alias(root)
+            for root in roots
+        ]
+        return pl.struct(columns).map_batches(
+            lambda rows: rows.struct.unnest().select(expr.cast(pl.Float64)).to_series(),
+            return_dtype=pl.Float64,
+        )
+
+    check_rowwise(argument, name, formula(COUNT_COLUMNS, settings))
+    return Rate(
+        name="",
+        label=name,
+        column=name,
+        formula=formula,
+        better="neither",
+        bounds=(-inf, inf),
+        depends_on_prevalence=any(rate.depends_on_prevalence for rate in rates),
+        settings=settings,
+    )
+
+
+def expression_name(argument: str, expr: pl.Expr) -> str:
+    """Return the name of the column of an expression; raise an error for several columns."""
+    name = expr.meta.output_name(raise_if_undetermined=False)
+    if name is None:
+        problem = "the expression returns several columns"
+        hint = "Pass one named expression for each column."
+        raise OptionValueError.compose(argument, expr, problem, hint)
+    return name
+
+
+def parse_metrics(
+    metrics: object,
+    parse: Callable[[object], tuple[str, Parsed]],
+    *,
+    allow_empty: bool = False,
+    argument: str = "metrics",
+    example: str = "precision",
+) -> dict[str, Parsed]:
+    """Parse one metric, or a sequence of metrics, into a mapping from names to parsed metrics.
+
+    `parse` returns the name and the parsed form of one metric.
+    """
+    parsed = [parse(metric) for metric in to_list(metrics)]
+    names = [name for name, _ in parsed]
+    if not (names or allow_empty):
+        problem, hint = "expected at least one name", f'Use, for example, {argument}=["{example}"].'
+        raise OptionValueError.compose(argument, metrics, problem, hint)
+    check_distinct(argument, names)
+    return dict(parsed)
+
+
+def parse_rates(metrics: object, settings: Settings) -> dict[str, Rate]:
+    """Return a dict from the column name of each metric to its record."""
+
+    def parse(metric: object) -> tuple[str, Rate]:
+        rate = parse_metric("metrics", metric, settings)
+        return rate.column, rate
+
+    return parse_metrics(metrics, parse)
+
+
+def check_metric_settings(
+    names: Iterable[str], *, beta: float, costs: Mapping[str, float] | None
+) -> None:
+    """Raise an error if `costs` or `beta` is set and no metric in `names` uses the option."""
+    metrics = set(names)
+    for option, value, default, metric in (
+        ("costs", costs, None, "expected_cost"),
+        ("beta", beta, 1, "f_beta"),
+    ):
+        if value != default and metric not in metrics:
+            hint = f'Use, for example, metrics=["{metric}"].'
+            raise OptionValueError.compose(
+                option, value, "no metric in this call uses this option", hint
+            )
+
+
+# Rows for a test of user-defined expressions. An expression that combines rows, such as a sum,
+# returns different values for the table of all rows and for each row alone. The rows are unsorted
+# and include a duplicate and nulls, so that the test detects most such expressions.
+TEST_ROWS: tuple[tuple[float | None, ...], ...] = (
+    (0.3, 3.0, 7.0, 2.0, 11.0),
+    (0.7, 1.0, 0.0, 4.0, 18.0),
+    (None, None, None, None, None),
+    (-2.0, 5e6, 3e6, 4e5, 6e7),
+    (inf, 0.0, 0.0, 5.0, 18.0),
+    (0.3, 3.0, 7.0, 2.0, 11.0),
+    (0.1, 5.0, 13.0, 0.0, 5.0),
+)
+
+
+def check_rowwise(argument: str, name: str, expr: pl.Expr) -> None:
+    """Raise an error if an expression is not numeric, or if its value depends on other rows."""
+    frame = pl.DataFrame(TEST_ROWS, schema=dict.fromkeys(VARIABLES, pl.Float64), orient="row")
+    try:
+        in_table, separate = _test_values(frame, expr)
+    except POLARS_ERRORS as error:
+        raise _separate_error(argument, name, error) from error
+    for values in (in_table, *separate):
+        if not (values.dtype.is_numeric() or values.dtype == pl.Boolean):
+            problem = f"the expression returns {values.dtype}"
+            hint = "Use an expression that returns numbers or Booleans."
+            raise OptionValueError.compose(argument, name, problem, hint)
+    _check_equal(argument, name, in_table, separate)
+
+
+def check_curve_expression(name: str, expr: pl.Expr, rates: Iterable[str]) -> None:
+    """Raise an error if the value of an expression in a row of a curve depends on other rows.
+
+    The expression may contain the columns `rates` and return values of any type. It is not checked
+    if it fails for the values or the types of the test rows, because it may succeed for a curve.
+    """
+    frame = pl.DataFrame(TEST_ROWS, schema=dict.fromkeys(VARIABLES, pl.Float64), orient="row")
+    frame = frame.with_columns(RATES["tpr"].expr().alias(rate) for rate in rates)
+    frame = frame.with_columns(pl.col(CONFUSION).cast(pl.Int64))
+    try:
+        in_table, separate = _test_values(frame, expr)
+    except (pl.exceptions.ShapeError, pl.exceptions.OutOfBoundsError) as error:
+        raise _separate_error("metrics", name, error) from error
+    except POLARS_ERRORS:
+        return
+    _check_equal("metrics", name, in_table, separate)
+
+
+POLARS_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
+
+
+def _test_values(frame: pl.DataFrame, expr: pl.Expr) -> tuple[pl.Series, list[pl.Series]]:
+    """Return the values of an expression for the table of all rows, and for each row alone."""
+    parts = (frame, *(frame[i] for i in range(frame.height)))
+    in_table, *separate = (
+        part.with_columns(expr.alias("value")).get_column("value") for part in parts
+    )
+    return in_table, separate
+
+
+def _check_equal(
+    argument: str, name: str, in_table: pl.Series, separate: Sequence[pl.Series]
+) -> None:
+    """Raise an error if values for the table of all rows differ from values for each row alone."""
+    if in_table.dtype.is_numeric() or in_table.dtype == pl.Boolean:
+        numbers, expected = (
+            np.concatenate([part.cast(pl.Float64).to_numpy() for part in parts])
+            for parts in ([in_table], separate)
+        )
+        is_equal = np.allclose(numbers, expected, rtol=1e-9, atol=0, equal_nan=True)
+    else:
+        is_equal = all(in_table[[i]].equals(value) for i, value in enumerate(separate))
+    if not is_equal:
+        raise _rowwise_error(argument, name, "the value in a row depends on other rows")
+
+
+def _separate_error(argument: str, name: str, error: BaseException) -> OptionValueError:
+    reason = (str(error).splitlines() or ["no further message"])[0]
+    problem = f"the expression cannot be computed for each row separately: {reason}"
+    return _rowwise_error(argument, name, problem)
+
+
+def _rowwise_error(argument: str, name: str, problem: str) -> OptionValueError:
+    hint = (
+        "Do not use sums, filters or windows, because they would combine rows of all groups. "
+        'Use, for example, pl.col("tp") / (pl.col("tp") + pl.col("fp")).'
+    )
+    return OptionValueError.compose(argument, name, problem, hint)

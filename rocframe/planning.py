@@ -19,18 +19,16 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import polars as pl
 
-from rocframe.areas.variance import exponential_variance
+from rocframe.areas.pairs import exponential_variance
 from rocframe.errors import OptionValueError
-from rocframe.inference.confidence import STANDARD_NORMAL
-from rocframe.inference.p_values import check_alternative
+from rocframe.inference import STANDARD_NORMAL, check_alternative
 from rocframe.options import check_choice, parse_integer, parse_number, public, to_list
-from rocframe.schemas.areas import PLAN
+from rocframe.schemas.statistics import PLAN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from rocframe.inference.notes import Note
-    from rocframe.inference.p_values import Alternative
+    from rocframe.inference import Alternative, Note
 
 
 @public

@@ -9,15 +9,15 @@ import numpy as np
 from rocframe.areas.pairs import count_pairs
 from rocframe.decisions.h_measure import expected_losses
 from rocframe.frames import as_input_frame, build_table
-from rocframe.inference.notes import class_notes
-from rocframe.inputs.node import plan_table
+from rocframe.inference import class_notes
+from rocframe.inputs.cases import plan_table
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import scale_weights
 from rocframe.kernel.scan import Scan
 from rocframe.metrics.statistics import average_precision, eer, ks, pr_auc
 from rocframe.options import NOT_GIVEN, public
 from rocframe.probabilities.losses import probability_losses
-from rocframe.schemas.areas import SUMMARY
+from rocframe.schemas.statistics import SUMMARY
 
 if TYPE_CHECKING:
     import polars as pl
@@ -45,33 +45,21 @@ def summary(
     Parameters
     ----------
     predictions : DataFrame, LazyFrame or Arrow table
-        One row per prediction. A table of pandas, pyarrow, DuckDB or another package that exports
-        Arrow streams is converted to a polars DataFrame.
+        One row per prediction.
     label : str or Expr
-        Column or expression with the true class: Boolean values or the numbers 0 and 1. With
-        `positive`, values of any type are allowed except List, Array, Struct and Object.
+        The true class: Boolean or 0/1, or any values with `positive`.
     score : str, Expr, selector, sequence or mapping
-        Column or expression with the score; higher values indicate the positive class. Any real
-        number is allowed, and scores are never transformed. For several models, pass a list of
-        columns, a polars selector, or a mapping from model names to columns. The result then has
-        the group column `model` (String) after `by`.
+        The score, higher for positives. Several columns add the group column `model`.
     by : str or sequence of str, default None
-        Group columns. Rows with a null in a group column are a separate group.
+        Group columns; null is a group.
     positive : object, default None
-        Value of `label` that is the positive class; all other values are negative. Required for
-        labels that are not Boolean or 0/1.
+        Value of `label` that is the positive class.
     weight : str or Expr, default None
-        Column or expression with the importance of a row, finite and >= 0.
+        Importance of a row, finite and >= 0.
     count : str, Expr or None, optional
-        Column or expression with the number of identical rows that a row represents. The results
-        are the same as if the row were repeated that many times. If the table has a column named
-        `count`, this option is required: pass `count="count"` to use the column, `count=None` to
-        ignore it.
+        Number of equal rows that a row represents. Required if there is a column `count`.
     missing : {"raise", "drop", "worst"}, default "raise"
-        Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
-        `"drop"`: these rows are left out. `"worst"`: only scores may be missing. At every
-        threshold, a positive without a score counts as a false negative, and a negative without a
-        score as a false positive.
+        Missing values: an error, rows left out, or missing scores count as errors.
 
     Returns
     -------
@@ -111,11 +99,7 @@ def summary(
     Raises
     ------
     RocframeError
-        If a column does not exist or has an unsuitable type, if a name is reserved or repeated, or
-        if an option is invalid. This error is also raised if the labels do not determine the
-        positive class, if values are missing with `missing="raise"`, or if a weight is negative or
-        not finite. For a LazyFrame, errors that depend on its columns or values are raised by
-        `collect`.
+        If a column, an option or a value is invalid.
 
     See Also
     --------

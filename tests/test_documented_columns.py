@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, get_args
 
 import polars as pl
 
-from rocframe.inference.notes import Note
+from rocframe.inference import Note
 from rocframe.kinds import KINDS
-from rocframe.schemas.columns import CURVE_COLUMNS
 from rocframe.schemas.curves import GIVEN_THRESHOLDS, SIMPLIFICATION
 from rocframe.schemas.recognition import TABLES
+from rocframe.schemas.table_type import CURVE_COLUMNS
 from tests.all_cases import all_cases
 from tests.test_docstrings import DOCUMENTED, lists
 

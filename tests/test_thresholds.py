@@ -16,7 +16,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
-from rocframe.schemas.columns import SCORE_COLUMNS
+from rocframe.schemas.table_type import SCORE_COLUMNS
 from tests.all_cases import all_cases
 from tests.charts.specifications import records
 

@@ -6,40 +6,60 @@ charts are those of Vuk and Curk (2006).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from dataclasses import dataclass
+from math import inf
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
 
-from rocframe.areas.pairs import Pairs
-from rocframe.areas.steps import Steps
-from rocframe.areas.top import TopRange
-from rocframe.curves.segment import precision_recall_integral
+from rocframe.areas.pairs import (
+    Pairs,
+    Steps,
+    VarianceParts,
+    class_variances,
+    group_sums,
+    obuchowski_variance,
+    pair_dtype,
+    scatter_to_rows,
+)
+from rocframe.curves.locate import precision_recall_integral
 from rocframe.curves.table import check_ends, curve_layout, read_curves
-from rocframe.errors import BrokenCurveError
+from rocframe.errors import BrokenCurveError, OptionValueError
 from rocframe.frames import as_input_frame, column, lazy_plan, through_node
-from rocframe.kernel.exact import exact_quotient, exact_sums
+from rocframe.kernel.arrays import exact_quotient, exact_sums
+from rocframe.kernel.groups import groups_of_rows
+from rocframe.kernel.resample import ReplicateStatistic
 from rocframe.kinds import kind_of
-from rocframe.options import check_group_columns, check_supported, group_dtypes, public
-from rocframe.rates import prevalence_weights
-from rocframe.schemas.areas import PARTIAL_AUC_NAMES
-from rocframe.schemas.averages import curve_average_of, metric_average_of
-from rocframe.schemas.columns import SIDE
+from rocframe.options import (
+    check_choice,
+    check_group_columns,
+    check_supported,
+    group_dtypes,
+    public,
+    to_floats,
+)
+from rocframe.rates import as_fpr_or_tpr, prevalence_weights
+from rocframe.resampling import Statistic
+from rocframe.schemas.statistics import PARTIAL_AUC_NAMES, curve_average_of, metric_average_of
+from rocframe.schemas.table_type import SIDE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
-    from rocframe.areas.partial import Range
+    from rocframe.areas.pairs import Clusters
     from rocframe.curves.table import Curves
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By
+    from rocframe.kernel.resample import ReplicateScan
+    from rocframe.kernel.scan import Block, Scan, Scannable
     from rocframe.kinds import KindName
-    from rocframe.schemas.averages import CurveAverage
+    from rocframe.resampling import Influences
+    from rocframe.schemas.statistics import CurveAverage
 
     Areas: TypeAlias = list[NDArray[np.float64]]
-
 
 ANCHOR_COLUMN = "(rows)"  # internal column without nulls, which is removed from the result
 
@@ -67,13 +87,9 @@ def area(
     Parameters
     ----------
     curves : DataFrame, LazyFrame or Arrow table
-        A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
-        columns right of them. Rows may be in any order. Every curve must have all its rows. To use
-        a part of the data, filter the predictions before `curve`. From a curve table, you can
-        remove a group as a whole, but not some of its rows. A table of pandas, pyarrow, DuckDB or
-        another package that exports Arrow streams is converted to a polars DataFrame.
+        A curve table as returned by `curve`, with all rows of each curve.
     by : str or sequence of str, default None
-        Group columns. By default, all columns left of `threshold`.
+        Group columns; by default, all columns left of `threshold`.
     kind : str, default None
         Kind of curve, such as `"roc"`; see `curve`. By default, the two rates right of `tn`
         determine the kind.
@@ -115,9 +131,7 @@ def area(
     Raises
     ------
     RocframeError
-        If the table is not a curve table, or if a curve lacks its first or its last rows. A curve
-        lacks its first rows if it has no row with threshold `inf`. It lacks its last rows if its
-        row with the lowest threshold has true negatives.
+        If the table is not a curve table, or if a curve lacks its first or its last rows.
     OptionValueError
         If `by`, `kind` or `alert_rate` is given with averaged curves, or if `alert_rate` is not a
         range from 0 to a share of at most 1.
@@ -400,3 +414,454 @@ def area_of_mean(plan: pl.LazyFrame, schema: pl.Schema, mean: CurveAverage) -> p
     if not keys:
         return rows.select(area)
     return rows.group_by(keys, maintain_order=True).agg(area)
+
+
+Range = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RateRange:
+    """The range of a partial area: FPR or TPR from `low` to `high`.
+
+    `mcclish` is true if the area is standardized by McClish's method.
+    """
+
+    rate: Literal["fpr", "tpr"]
+    low: float
+    high: float
+    mcclish: bool
+
+    @classmethod
+    def parse(cls, rates: Mapping[str, object], standardize: str | None) -> RateRange | None:
+        """Check the options, and return the range; None if no rate is given.
+
+        `rates` are the arguments `fpr`, `tpr`, `specificity` and `sensitivity`.
+        """
+        check_choice("standardize", standardize, ("mcclish", None))
+        given = [name for name, ends in rates.items() if ends is not None]
+        if len(given) > 1:
+            raise OptionValueError.compose(
+                given[1],
+                rates[given[1]],
+                f"{given[0]}= is given as well",
+                f"A partial area has one range: pass either {given[0]}= or {given[1]}=.",
+            )
+        if not given:
+            if standardize is not None:
+                raise OptionValueError.compose(
+                    "standardize",
+                    standardize,
+                    "only partial areas can be standardized",
+                    "Pass fpr= or tpr=.",
+                )
+            return None
+        (name,) = given
+        example = (
+            f"Use, for example, {name}={'(0, 0.1)' if name in {'fpr', 'tpr'} else '(0.9, 1)'}."
+        )
+        first, last = parse_ends(name, rates[name], example)
+        if not (0 <= first <= 1 and 0 <= last <= 1 and first != last):
+            problem = "expected two different numbers between 0 and 1"
+            raise OptionValueError.compose(name, rates[name], problem, example)
+        if first > last:
+            raise _reversed_range(name, rates[name], first, last)
+        rate, ends = as_fpr_or_tpr(name, (first, last))
+        return cls(
+            rate=rate,  # type: ignore[arg-type]
+            low=min(ends),
+            high=max(ends),
+            mcclish=standardize == "mcclish",
+        )
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Ends of the range on the axis of integration: FPR for an FPR range, else 1 - TPR."""
+        return (self.low, self.high) if self.rate == "fpr" else (1 - self.high, 1 - self.low)
+
+    @property
+    def chance(self) -> float:
+        """Partial area of random scores over the range."""
+        low, high = self.ends
+        return (high - low) * (high + low) / 2
+
+    def standardize(self, area: Any) -> Any:
+        """Return McClish's standardized areas, which are 1/2 for chance and at most 1.
+
+        If `mcclish` is false, return the areas unchanged. `area` is an array or an expression.
+        """
+        if not self.mcclish:
+            return area
+        return (1 + (area - self.chance) / (self.high - self.low - self.chance)) / 2
+
+    @property
+    def slope(self) -> float:
+        """Derivative of the standardized area with respect to the area."""
+        return 0.5 / (self.high - self.low - self.chance) if self.mcclish else 1.0
+
+    def order_classes(self, pos: Any, neg: Any) -> tuple[Any, Any]:
+        """Return the values of both classes in the order y class, x class.
+
+        The x class determines the rate on the axis of integration: negatives for an FPR range, and
+        positives for a TPR range.
+        """
+        return (pos, neg) if self.rate == "fpr" else (neg, pos)
+
+    def areas(self, scan: Scannable) -> tuple[NDArray[np.float64], ...]:
+        """Return three partial areas of each group: with ties counted as 1/2, as 0 and as 1.
+
+        The curve at a tie is a straight line for 1/2, the step below this line for 0, and the step
+        above this line for 1. The areas are not standardized.
+        """
+        low, high = self.ends
+
+        def integrate(block: Block) -> list[NDArray[np.float64]]:
+            segment = Segments.from_block(scan, block, self)
+            left, right = np.clip(segment.x0, low, high), np.clip(segment.x1, low, high)
+            heights = (segment.height((left + right) / 2), segment.y0, segment.y1)
+            return [
+                np.add.reduceat((right - left) * height, block.starts[:-1]) for height in heights
+            ]
+
+        areas = group_sums(scan, scan.map(integrate), 3)
+        areas[:, (scan.totals.pos == 0) | (scan.totals.neg == 0)] = np.nan
+        return tuple(areas)
+
+    def variance(
+        self,
+        scan: Scan,
+        clusters: Clusters | None = None,
+        weight: NDArray[np.float64] | None = None,
+    ) -> VarianceParts:
+        """Return DeLong's variance of each area, or Obuchowski's if rows are in clusters."""
+        if clusters is None:
+            return partial_variance(scan, self)
+        return obuchowski_variance(clusters, partial_placements(scan, self), weight)
+
+    def statistic(self) -> Statistic:
+        """Return the area before standardization as a `Statistic` for the bootstrap."""
+        return Statistic(
+            replicate=ReplicateStatistic(function=lambda sample: self.areas(sample)[0]),
+            influence=lambda sample: partial_influence(sample, self),
+            bounds=(0.0, self.high - self.low),
+        )
+
+
+def parse_ends(argument: str, value: object, example: str) -> tuple[float, float]:
+    """Return the two ends of a range, which must be a pair of numbers."""
+    ends = to_floats(value)
+    if ends is None or len(ends) != 2:
+        raise OptionValueError.compose(argument, value, "expected a pair of numbers", example)
+    return ends[0], ends[1]
+
+
+def _reversed_range(argument: str, value: object, first: float, last: float) -> OptionValueError:
+    """Return the error for a range that starts with its larger number, as in pROC."""
+    hint = f"Use {argument}=({last:g}, {first:g})."
+    if argument == "fpr":
+        low, high = as_fpr_or_tpr("specificity", (first, last))[1]
+        hint += (
+            f" For specificities from {last:g} to {first:g}, which pROC writes as "
+            f"partial.auc=c({first:g}, {last:g}), use specificity=({last:g}, {first:g}) or "
+            f"fpr=({low:g}, {high:g})."
+        )
+    problem = "the first number is larger than the second"
+    return OptionValueError.compose(argument, value, problem, hint)
+
+
+class Segments(NamedTuple):
+    """Segments of ROC curves from (x0, y0) to (x1, y1), where x is the axis of integration."""
+
+    x0: NDArray[Any]
+    x1: NDArray[Any]
+    y0: NDArray[Any]
+    y1: NDArray[Any]
+
+    @classmethod
+    def from_block(cls, scan: Scannable, block: Block, rate_range: RateRange) -> Segments:
+        """Return the segments of the curves in a block, one for each distinct score.
+
+        The axes (x, y) are (FPR, TPR) for an FPR range, and (1 - TPR, 1 - FPR) for a TPR range.
+        """
+        x0, x1, y0, y1 = Steps.from_block(scan, block).rates("fp0", "fp", "tp0", "tp")
+        if rate_range.rate == "fpr":
+            return cls(x0, x1, y0, y1)
+        return cls(1 - y1, 1 - y0, 1 - x1, 1 - x0)
+
+    def height(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return y of each segment at `x`; for a vertical segment, y of the upper end."""
+        width = self.x1 - self.x0
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            fraction = np.where(width > 0, (x - self.x0) / width, 1.0)
+        height: NDArray[np.float64] = self.y0 + np.clip(fraction, 0, 1) * (self.y1 - self.y0)
+        return height
+
+
+class ClippedPlacements(NamedTuple):
+    """Placement values for a partial area: derivatives of the area with respect to row weights.
+
+    A constant is added to the values of each class, which does not change variances. `low` and
+    `high` are the y values of the curve of each group at the ends of the range. `unscored` has the
+    values of unscored rows of each group, in the order of `RateRange.order_classes`.
+    """
+
+    scan: Scannable
+    rate_range: RateRange
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    unscored: NDArray[np.float64]
+
+    @classmethod
+    def from_scan(cls, scan: Scannable, rate_range: RateRange) -> ClippedPlacements:
+        """Return the `ClippedPlacements` of a range; the method `at` computes the values."""
+        low, high = _heights_at_ends(scan, rate_range)
+        totals = scan.totals
+        _, weight = rate_range.order_classes(totals.pos, totals.neg)
+        _, unscored = rate_range.order_classes(totals.unscored_pos, totals.unscored_neg)
+        # Unscored rows of the x class cover the x values from 0 to the first point of the curve,
+        # where y is 0. The value of these rows is 0, unless the range begins to the right of these
+        # x values. Unscored rows of the y class have the value 0.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            start = np.where(unscored / weight <= rate_range.ends[0], low, 0.0)
+        return cls(scan, rate_range, low, high, np.array([np.zeros(len(start)), start]))
+
+    def at(self, block: Block) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the placement values at each distinct score: of the y class, and of the x class.
+
+        For an FPR range, the x class is the class of negatives. For a TPR range, the x class is the
+        class of positives.
+        """
+        start, stop = self.rate_range.ends
+        segment = Segments.from_block(self.scan, block, self.rate_range)
+        left, right = np.clip(segment.x0, start, stop), np.clip(segment.x1, start, stop)
+        # The value of the rows with a score is the mean over the segment of this score. Parts of
+        # the segment outside the range have the value at the nearest end of the range.
+        before = np.minimum(segment.x1, start) - np.minimum(segment.x0, start)
+        after = np.maximum(segment.x1, stop) - np.maximum(segment.x0, stop)
+        width = segment.x1 - segment.x0
+        with np.errstate(divide="ignore", invalid="ignore"):
+            before, after = (np.where(width > 0, part / width, 0.0) for part in (before, after))
+        inside = 1 - before - after
+        middle = (left + right) / 2
+        x = before * start + inside * middle + after * stop
+        low, high = block.of_steps(self.low), block.of_steps(self.high)
+        height = before * low + inside * segment.height(middle) + after * high
+        return stop - x, height
+
+
+def _heights_at_ends(scan: Scannable, rate_range: RateRange) -> NDArray[np.float64]:
+    """Return the y value of each curve at both ends of the range; at a jump, the upper value."""
+    heights = np.zeros((2, len(scan.totals.pos)))
+
+    def at_ends(block: Block) -> list[tuple[Any, Any]]:
+        segment = Segments.from_block(scan, block, rate_range)
+        group = np.repeat(block.groups, np.diff(block.starts))
+        heights_at_ends = []
+        for end in rate_range.ends:
+            contains = np.flatnonzero((segment.x0 <= end) & (end <= segment.x1))
+            height = segment.height(np.full(len(group), end))
+            heights_at_ends.append((group[contains], height[contains]))
+        return heights_at_ends
+
+    for ends in scan.map(at_ends):
+        for height, (group, values) in zip(heights, ends, strict=True):
+            np.fmax.at(height, group, values)  # the values are NaN if a class is absent
+    return heights
+
+
+def partial_placements(scan: Scan, rate_range: RateRange) -> NDArray[np.float64]:
+    """Return the placement value of each row of the frame for a partial area.
+
+    The scan must have the positions of rows in the frame.
+    """
+    placements = ClippedPlacements.from_scan(scan, rate_range)
+    unscored = rate_range.order_classes(*placements.unscored)
+    return scatter_to_rows(
+        scan, lambda block: rate_range.order_classes(*placements.at(block)), unscored
+    )
+
+
+def partial_variance(scan: Scan, rate_range: RateRange) -> VarianceParts:
+    """Return DeLong's variance of the partial area before standardization."""
+    placements = ClippedPlacements.from_scan(scan, rate_range)
+    totals, unscored_totals = scan.totals, scan.rows.unscored
+    weight = np.array(rate_range.order_classes(totals.pos, totals.neg))
+    unscored = np.array(
+        rate_range.order_classes(unscored_totals.pos_weight, unscored_totals.neg_weight)
+    )
+    unscored_squares = np.array(
+        rate_range.order_classes(unscored_totals.pos_squares, unscored_totals.neg_squares)
+    )
+
+    def sums(block: Block) -> list[NDArray[np.float64]]:
+        return [
+            np.add.reduceat(weight * values, block.starts[:-1])
+            for weight, values in zip(
+                rate_range.order_classes(block.pos, block.neg), placements.at(block), strict=True
+            )
+        ]
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        means = group_sums(scan, scan.map(sums), 2) + unscored * placements.unscored
+        means /= weight
+
+    # Squared deviations from the mean are summed in a second pass. If the variance were computed as
+    # a difference of two sums, a variance of 0 would have rounding errors.
+    def squares(block: Block) -> list[NDArray[np.float64]]:
+        weights = rate_range.order_classes(block.pos, block.neg)
+        if block.pos_squares is not None:
+            weights = rate_range.order_classes(block.pos_squares, block.neg_squares)
+        return [
+            np.add.reduceat(weight * (values - block.of_steps(mean)) ** 2, block.starts[:-1])
+            for weight, values, mean in zip(weights, placements.at(block), means, strict=True)
+        ]
+
+    centered = group_sums(scan, scan.map(squares, squares=True), 2)
+    centered += unscored_squares * (placements.unscored - means) ** 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        centered /= np.square(weight, dtype=float)
+    rows = totals.pos_rows, totals.neg_rows
+    return VarianceParts.of_classes(
+        rows, *class_variances(rows, rate_range.order_classes(*centered))
+    )
+
+
+def partial_influence(sample: ReplicateScan, rate_range: RateRange) -> Influences:
+    """Return the influence values of a partial area at each score: of positives, of negatives.
+
+    An influence value is the centered placement value, divided by the total weight of the class.
+    The last value of each array is for unscored rows.
+    """
+    block, totals = sample.block, sample.totals
+    placements = ClippedPlacements.from_scan(sample, rate_range)
+    steps = rate_range.order_classes(*placements.at(block))
+    unscored = rate_range.order_classes(*placements.unscored[:, 0])
+    weights = (
+        np.append(block.pos, totals.unscored_pos[0]),
+        np.append(block.neg, totals.unscored_neg[0]),
+    )
+
+    def centered(values: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
+        total = weight.sum()
+        shares: NDArray[np.float64] = (values - (weight * values).sum() / total) / total
+        return shares
+
+    pos, neg = (
+        centered(np.append(values, last), weight)
+        for values, last, weight in zip(steps, unscored, weights, strict=True)
+    )
+    return pos, neg
+
+
+# The methods of `auc(ci=)` that are valid for the area at the top. DeLong's variance is not valid,
+# because it treats the score at the end of the range as known. This score varies between samples.
+TOP_INTERVALS = ("bootstrap", "bootstrap_basic")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopRange:
+    """The top of the list: the rows with the highest scores, up to the alert rate `share`."""
+
+    share: float
+    mcclish: bool = False
+
+    @classmethod
+    def parse(cls, alert_rate: Range, *, mcclish: bool = False) -> TopRange:
+        """Check the option `alert_rate`, and return its range, which must start at 0."""
+        example = "Use, for example, alert_rate=(0, 0.01)."
+        low, high = parse_ends("alert_rate", alert_rate, example)
+        if not (low == 0 and 0 < high <= 1):
+            problem = "expected a range (0, p) with 0 < p <= 1"
+            raise OptionValueError.compose("alert_rate", alert_rate, problem, example)
+        return cls(share=high, mcclish=mcclish)
+
+    def standardized_areas(self, scan: Scannable) -> tuple[NDArray[np.float64], ...]:
+        """Return three areas of each group: with ties counted as 1/2, as 0 and as 1.
+
+        If `mcclish` is false, the areas are not standardized.
+        """
+        totals = scan.totals
+        parts = scan.map(lambda block: self.pairs(Steps.from_block(scan, block)))
+        wins, wins_or_ties = group_sums(scan, [part[:2] for part in parts], 2, pair_dtype(scan, 1))
+        cut = group_sums(scan, [part.cut for part in parts], 3)
+        return self.quotients(TopPairs(wins, wins_or_ties, cut), totals.pos, totals.neg)
+
+    def pairs(self, steps: Steps, prevalence: float | None = None) -> TopPairs:
+        """Return numbers of pairs in which the positive is at the top and has the higher score.
+
+        Alert rates are computed at `prevalence`; None means the prevalence of each group.
+        """
+        starts, pos, neg = steps.starts, steps.pos, steps.neg
+        pos_weight: NDArray[Any] = np.ones(len(pos), np.int64)
+        neg_weight = pos_weight
+        if prevalence is not None:
+            pos_weight, neg_weight = prevalence_weights(pos, neg, prevalence)
+        alerts0, alerts = (
+            tp * steps.of_steps(pos_weight) + fp * steps.of_steps(neg_weight)
+            for tp, fp in ((steps.tp0, steps.fp0), (steps.tp, steps.fp))
+        )
+        limit = steps.of_steps(self.share * (pos * pos_weight + neg * neg_weight))
+        all_neg = steps.of_steps(neg)
+        rise = np.where(alerts <= limit, steps.tp - steps.tp0, 0)
+        wins, wins_or_ties = (
+            exact_sums(rise, all_neg - fp, starts[:-1]) for fp in (steps.fp, steps.fp0)
+        )
+        # `cut` are the scores whose rows are only partly at the top, at most one in each group.
+        cut = np.flatnonzero((alerts0 < limit) & (limit < alerts))
+        group = groups_of_rows(starts, cut)
+        inside = limit[cut] - alerts0[cut]
+        share = inside / (alerts[cut] - alerts0[cut])
+        rise, width = (steps.tp - steps.tp0)[cut], (steps.fp - steps.fp0)[cut]
+        below, below0 = (all_neg - steps.fp)[cut], (all_neg - steps.fp0)[cut]
+        pos_unit, neg_unit = pos_weight[group], neg_weight[group]
+        # Number of positives with this score that are at the top: `last` if all negatives with this
+        # score are ranked first, and `first` if all positives are ranked first.
+        last = np.clip((inside - width * neg_unit) / pos_unit, 0, rise)
+        first = np.clip(inside / pos_unit, 0, rise)
+        cut_pairs = np.zeros((3, len(pos)))
+        np.add.at(cut_pairs[0], group, share * rise * (below0 - share * width / 2))
+        np.add.at(cut_pairs[1], group, last * below)
+        np.add.at(cut_pairs[2], group, first * below0)
+        return TopPairs(wins, wins_or_ties, cut_pairs)
+
+    def quotients(
+        self, pairs: TopPairs, pos: NDArray[Any], neg: NDArray[Any]
+    ) -> tuple[NDArray[np.float64], ...]:
+        """Return three areas: the result of `pairs`, divided by the number of all pairs.
+
+        If `mcclish` is true, the areas are standardized.
+        """
+        whole = Pairs(wins=pairs.wins, wins_or_ties=pairs.wins_or_ties, pos=pos, neg=neg)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            areas = np.clip(whole.shares + pairs.cut / (pos.astype(float) * neg), 0, 1)
+            if self.mcclish:
+                chance = self.share * (1 - self.share / 2)
+                largest = np.minimum(self.share * (pos + neg) / pos, 1.0)
+                areas = (1 + (areas - chance) / (largest - chance)) / 2
+        return tuple(areas)
+
+    def statistic(self) -> Statistic:
+        """Return the area as a `Statistic` for the bootstrap.
+
+        Resamples are drawn from both classes together, because the area depends on the prevalence.
+        """
+        return Statistic(
+            replicate=ReplicateStatistic(
+                function=lambda sample: self.standardized_areas(sample)[0],
+                depends_on_prevalence=True,
+            ),
+            influence=None,
+            bounds=(-inf, inf) if self.mcclish else (0.0, 1.0),
+        )
+
+
+class TopPairs(NamedTuple):
+    """Numbers of pairs of each group in which the positive is at the top and has the higher score.
+
+    `wins` and `wins_or_ties` are for positives whose tied rows are all at the top: without and with
+    tied pairs. The rows of `cut` are for positives of the one score whose rows are only partly at
+    the top: with a tied pair counted as 1/2, as 0 and as 1.
+    """
+
+    wins: NDArray[Any]
+    wins_or_ties: NDArray[Any]
+    cut: NDArray[np.float64]

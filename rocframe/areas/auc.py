@@ -7,23 +7,23 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from rocframe.areas.pairs import AUC_STATISTIC, count_pairs
-from rocframe.areas.partial import RateRange
-from rocframe.areas.top import TOP_INTERVALS, TopRange
-from rocframe.areas.variance import (
+from rocframe.areas.area import TOP_INTERVALS, RateRange, TopRange
+from rocframe.areas.pairs import (
+    AUC_STATISTIC,
     Clusters,
     VarianceParts,
     auc_variance_parts,
     class_sizes,
+    count_pairs,
     hanley_mcneil_exponential_variance,
     hanley_mcneil_variance,
 )
 from rocframe.frames import as_input_frame, build_table
-from rocframe.inference.bootstrap import BOOTSTRAPS, bootstrap_interval, sample_acceleration
-from rocframe.inference.confidence import (
+from rocframe.inference import (
     FULL_AREA_METHODS,
     SMALL_CLASS,
     Confidence,
+    class_notes,
     is_perfect,
     logit,
     newcombe,
@@ -32,14 +32,14 @@ from rocframe.inference.confidence import (
     perfect_area_limits,
     wald,
 )
-from rocframe.inference.notes import class_notes
-from rocframe.inputs.node import plan_table
+from rocframe.inputs.cases import plan_table
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import scale_weights
 from rocframe.kernel.resample import RandomDraws, resample_groups, stream_keys
 from rocframe.kernel.scan import Scan
 from rocframe.options import NOT_GIVEN, check_choice, check_supported, public
-from rocframe.schemas.areas import AUC_NAMES, PARTIAL_AUC_NAMES, auc_columns
+from rocframe.resampling import BOOTSTRAPS, bootstrap_interval, sample_acceleration
+from rocframe.schemas.statistics import AUC_NAMES, PARTIAL_AUC_NAMES, auc_columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -47,14 +47,13 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from rocframe.areas.pairs import Pairs
-    from rocframe.areas.partial import Range
-    from rocframe.areas.variance import ClassSizes
+    from rocframe.areas.area import Range
+    from rocframe.areas.pairs import ClassSizes, Pairs
     from rocframe.frames import FrameT
-    from rocframe.inference.bootstrap import Statistic
-    from rocframe.inference.confidence import AUCIntervalMethod
+    from rocframe.inference import AUCIntervalMethod
     from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
+    from rocframe.resampling import Statistic
 
 
 @public
@@ -92,18 +91,13 @@ def auc(
     Parameters
     ----------
     predictions : DataFrame, LazyFrame or Arrow table
-        One row per prediction. A table of pandas, pyarrow, DuckDB or another package that exports
-        Arrow streams is converted to a polars DataFrame.
+        One row per prediction.
     label : str or Expr
-        Column or expression with the true class: Boolean values or the numbers 0 and 1. With
-        `positive`, values of any type are allowed except List, Array, Struct and Object.
+        The true class: Boolean or 0/1, or any values with `positive`.
     score : str, Expr, selector, sequence or mapping
-        Column or expression with the score; higher values indicate the positive class. Any real
-        number is allowed, and scores are never transformed. For several models, pass a list of
-        columns, a polars selector, or a mapping from model names to columns. The result then has
-        the group column `model` (String) after `by`.
+        The score, higher for positives. Several columns add the group column `model`.
     by : str or sequence of str, default None
-        Group columns. Rows with a null in a group column are a separate group.
+        Group columns; null is a group.
     fpr : (float, float), default None
         Range of the false positive rate, such as `(0, 0.1)`. The partial area is the integral of
         TPR over this range.
@@ -145,26 +139,17 @@ def auc(
     n_boot : int, default 2000
         Number of bootstrap resamples.
     seed : int, default None
-        Seed of the random draws, an integer >= 0. If None, each call uses a new seed. The draws of
-        a group depend only on the seed and the values of the group columns, not on other groups.
+        Seed of the draws, an integer >= 0; None uses a new seed in each call.
     cluster : str or Expr, default None
-        Column or expression that identifies clusters of dependent rows, such as all rows of one
-        user. Different clusters are assumed to be independent.
+        Clusters of dependent rows, such as users.
     positive : object, default None
-        Value of `label` that is the positive class; all other values are negative. Required for
-        labels that are not Boolean or 0/1.
+        Value of `label` that is the positive class.
     weight : str or Expr, default None
-        Column or expression with the importance of a row, finite and >= 0.
+        Importance of a row, finite and >= 0.
     count : str, Expr or None, optional
-        Column or expression with the number of identical rows that a row represents. The results
-        are the same as if the row were repeated that many times. If the table has a column named
-        `count`, this option is required: pass `count="count"` to use the column, `count=None` to
-        ignore it.
+        Number of equal rows that a row represents. Required if there is a column `count`.
     missing : {"raise", "drop", "worst"}, default "raise"
-        Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
-        `"drop"`: these rows are left out. `"worst"`: only scores may be missing. At every
-        threshold, a positive without a score counts as a false negative, and a negative without a
-        score as a false positive.
+        Missing values: an error, rows left out, or missing scores count as errors.
 
     Returns
     -------
@@ -204,11 +189,7 @@ def auc(
     Raises
     ------
     RocframeError
-        If a column does not exist or has an unsuitable type, if a name is reserved or repeated, or
-        if an option is invalid. This error is also raised if the labels do not determine the
-        positive class, if values are missing with `missing="raise"`, or if a weight is negative or
-        not finite. For a LazyFrame, errors that depend on its columns or values are raised by
-        `collect`.
+        If a column, an option or a value is invalid.
 
     Notes
     -----

@@ -1,26 +1,35 @@
-"""AUC from counts of pairs, where a tie counts 1/2, and placement values (DeLong et al. 1988)."""
+"""AUC from pairs, and its variance: DeLong (1988), Obuchowski (1997), Hanley and McNeil (1982)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from rocframe.inference.bootstrap import Statistic
+from rocframe.kernel.arrays import (
+    MAX_INT64,
+    exact_product,
+    exact_quotient,
+    exact_sums,
+    scale_by_totals,
+)
 from rocframe.kernel.codec import ReservedCode
-from rocframe.kernel.exact import MAX_INT64, exact_product, exact_quotient, exact_sums
 from rocframe.kernel.groups import groups_of_rows
 from rocframe.kernel.resample import ReplicateStatistic
+from rocframe.resampling import Statistic
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from rocframe.inference.bootstrap import Influences
+    from rocframe.curves.table import Curves
     from rocframe.kernel.resample import ReplicateScan
     from rocframe.kernel.scan import Block, Scan, Scannable
+    from rocframe.resampling import Influences
+
+    ClassSizes = tuple[NDArray[np.int64], NDArray[np.int64]]  # rows or clusters of both classes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -216,3 +225,520 @@ AUC_STATISTIC = Statistic(
     replicate=ReplicateStatistic(function=lambda sample: count_pairs(sample).areas[0]),
     influence=auc_influence,
 )
+
+
+# A variance below this limit is set to 0. The limit is the squared rounding error of placement
+# values, which are at most 1.
+ZERO_VARIANCE = 1e-28
+
+
+class VarianceParts(NamedTuple):
+    """The variance of each area, or of each difference of areas, and the parts of both classes.
+
+    `of_pos` and `of_neg` are the variances of the mean placement values of the positives and of the
+    negatives. `total` is their sum and, with clusters, twice their covariance.
+    """
+
+    total: NDArray[np.float64]
+    of_pos: NDArray[np.float64]
+    of_neg: NDArray[np.float64]
+
+    @classmethod
+    def of_classes(
+        cls, rows: ClassSizes, of_pos: NDArray[np.float64], of_neg: NDArray[np.float64]
+    ) -> VarianceParts:
+        """Return the parts of independent classes; NaN if a class has fewer than two `rows`."""
+        total = of_pos + of_neg
+        total[(rows[0] < 2) | (rows[1] < 2)] = np.nan
+        total[total < ZERO_VARIANCE] = 0
+        return cls(total, of_pos, of_neg)
+
+    def spread(self, sizes: ClassSizes) -> NDArray[np.float64]:
+        """Return Σ v²/(n - 1) over both classes, the denominator of Satterthwaite's formula.
+
+        `v` is the part of a class, and `n` its number of rows or clusters. Brunner and Munzel
+        (2000) use this formula for one area.
+        """
+        with np.errstate(divide="ignore", invalid="ignore"):
+            result: NDArray[np.float64] = self.of_pos**2 / (sizes[0] - 1) + self.of_neg**2 / (
+                sizes[1] - 1
+            )
+        return result
+
+    def df(self, sizes: ClassSizes, n: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return Satterthwaite's degrees of freedom; NaN if the variance is 0 or undefined.
+
+        `n` are the numbers of rows or clusters of both classes together.
+        """
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return limit_df(self.total**2 / self.spread(sizes), sizes, n)
+
+
+def limit_df(
+    df: NDArray[np.float64], sizes: ClassSizes, n: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return degrees of freedom that are at least those of the smaller class, and at most n - 1.
+
+    Without clusters, Satterthwaite's formula has these bounds. If clusters have rows of both
+    classes, the parts of the variance are dependent, and the bounds are not automatic.
+    """
+    limited: NDArray[np.float64] = np.clip(df, np.minimum(*sizes) - 1, n - 1)
+    return limited
+
+
+def auc_variance(
+    scan: Scan,
+    pairs: Pairs,
+    clusters: Clusters | None = None,
+    weight: NDArray[np.float64] | None = None,
+) -> NDArray[np.float64]:
+    """Return DeLong's variance of each AUC, or Obuchowski's if rows are in clusters."""
+    return auc_variance_parts(scan, pairs, clusters, weight).total
+
+
+def auc_variance_parts(
+    scan: Scan,
+    pairs: Pairs,
+    clusters: Clusters | None = None,
+    weight: NDArray[np.float64] | None = None,
+) -> VarianceParts:
+    """Return the variance of each AUC as in `auc_variance`, and the parts of both classes."""
+    if clusters is None:
+        return delong_variance_parts(scan, pairs)
+    scales = 2 * scan.totals.neg, 2 * scan.totals.pos
+    return obuchowski_variance(clusters, doubled_placements(scan), weight, scales)
+
+
+def delong_variance(scan: Scan, pairs: Pairs) -> NDArray[np.float64]:
+    """Return DeLong's variance of each AUC; NaN if a class has fewer than two rows."""
+    return delong_variance_parts(scan, pairs).total
+
+
+def delong_variance_parts(scan: Scan, pairs: Pairs) -> VarianceParts:
+    """Return DeLong's variance of each AUC, and the parts of both classes."""
+    if scan.totals.pos.dtype.kind == "f":
+        return _weighted_delong_variance(scan, pairs)
+    of_pos, of_neg = delong_class_variances(scan, pairs)
+    return VarianceParts(of_pos + of_neg, of_pos, of_neg)
+
+
+def delong_class_variances(
+    scan: Scannable, pairs: Pairs
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the two terms of DeLong's variance of unweighted rows: of positives, of negatives."""
+    of_pos, of_neg = pairs.squares or squared_placements(scan)
+    m, n = pairs.pos, pairs.neg
+    total = pairs.wins + pairs.wins_or_ties
+    return placement_variance(m, n, of_pos, total), placement_variance(n, m, of_neg, total)
+
+
+def placement_variance(
+    own: NDArray[Any], other: NDArray[Any], squares: NDArray[Any], total: NDArray[Any]
+) -> NDArray[np.float64]:
+    """Return the sample variance of the placement values of a class, divided by the class size.
+
+    `own` is the size of the class, and `other` is the size of the other class. `total` is the sum
+    of the doubled placement values, and `squares` is the sum of their squares. The values can also
+    be differences between the placement values of two models.
+    """
+    return placement_covariance(own, other, squares, total, total)
+
+
+def placement_covariance(
+    own: NDArray[Any],
+    other: NDArray[Any],
+    products: NDArray[Any],
+    total: NDArray[Any],
+    other_total: NDArray[Any],
+) -> NDArray[np.float64]:
+    """Return the sample covariance of two placement values of a class, divided by the class size.
+
+    `own` is the size of the class, and `other` is the size of the other class. `products` is the
+    sum of the products of doubled placement values. `total` and `other_total` are the sums of the
+    two doubled values.
+    """
+    # u and v are the doubled values. The result is (own·Σuv − Σu·Σv) / (own²·(own−1)·(2·other)²).
+    result = np.full(len(own), np.nan)
+    enough = (own > 1) & (other > 0)
+    # The numerator is at most 4·own²·other², which may exceed Int64. Each group is checked
+    # separately, so that the result of a group does not depend on other groups.
+    small = enough & (own.astype(np.float64) * other < 1.5e9)
+    values = own, other, products, total, other_total
+    a, b, s, t, u = (each[small].astype(np.int64) for each in values)
+    result[small] = (a * s - t * u) / (4.0 * a * a * (a - 1) * b * b)
+    for i in np.flatnonzero(enough & ~small):
+        a_, b_, s_, t_, u_ = (int(each[i]) for each in values)
+        result[i] = (a_ * s_ - t_ * u_) / (4 * a_ * a_ * (a_ - 1) * b_ * b_)
+    return result
+
+
+def _weighted_delong_variance(scan: Scan, pairs: Pairs) -> VarianceParts:
+    """Return DeLong's variance of each AUC for weighted rows; NaN if a class has one row.
+
+    Degrees of freedom are numbers of rows, not sums of weights.
+    """
+    auc = pairs.areas[0]
+    scored_neg = scan.totals.scored_neg
+
+    def squared_deviations(block: Block) -> tuple[NDArray[Any], NDArray[Any]]:
+        assert block.pos_squares is not None
+        assert block.neg_squares is not None
+        starts, theta = block.starts[:-1], block.of_steps(auc)
+        with np.errstate(divide="ignore", invalid="ignore"):  # each thread has its own error state
+            of_pos, of_neg = placements_of_scores(block, scored_neg)
+            v10 = of_pos / (2 * block.of_steps(pairs.neg)) - theta
+            v01 = of_neg / (2 * block.of_steps(pairs.pos)) - theta
+        return (
+            np.add.reduceat(block.pos_squares * v10**2, starts),
+            np.add.reduceat(block.neg_squares * v01**2, starts),
+        )
+
+    of_pos, of_neg = group_sums(scan, scan.map(squared_deviations, squares=True), 2)
+    of_pos += scan.rows.unscored.pos_squares * auc**2
+    of_neg += scan.rows.unscored.neg_squares * auc**2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        squares = of_pos / pairs.pos**2, of_neg / pairs.neg**2
+    rows = scan.totals.pos_rows, scan.totals.neg_rows
+    return VarianceParts.of_classes(rows, *class_variances(rows, squares))
+
+
+def class_variances(
+    rows: ClassSizes, squares: tuple[NDArray[np.float64], NDArray[np.float64]]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the parts of both classes of DeLong's variances or covariances of weighted rows.
+
+    `rows` are the numbers of rows of both classes. `squares` has, for each class, the sums of
+    squares (for variances) or products (for covariances) of deviations. A deviation is a placement
+    value minus the mean, multiplied by the weight of the row and divided by the total weight of the
+    class. The first axis of the arrays is the group.
+    """
+    shape = (-1, *[1] * (squares[0].ndim - 1))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        of_pos, of_neg = (
+            (n / (n - 1)).reshape(shape) * sums for n, sums in zip(rows, squares, strict=True)
+        )
+    return of_pos, of_neg
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Clusters:
+    """The clusters of all groups; a cluster with rows in two groups is two clusters.
+
+    `groups` is the number of groups, and `group` is the group of each cluster. `number` is the
+    number of each cluster in the frame, which is the same in all groups. `rows` are the
+    positions of the positives and of the negatives in the frame, and `cluster` are the numbers of
+    the clusters of these rows.
+    """
+
+    groups: int
+    group: NDArray[np.int64]
+    number: NDArray[np.int64]
+    rows: tuple[NDArray[np.int64], NDArray[np.int64]]
+    cluster: tuple[NDArray[np.int64], NDArray[np.int64]]
+
+    @classmethod
+    def from_scan(cls, scan: Scan, cluster: NDArray[Any]) -> Clusters:
+        """Return the clusters; `cluster` has the cluster number of each row of the frame."""
+        rows = scan.rows
+        assert rows.row is not None
+        groups = len(rows.unscored.length)
+        group = np.repeat(np.arange(groups), np.diff(rows.starts))
+        codes, row = rows.codes, rows.row
+        if rows.unscored.length.any():
+            unscored = codes >> 1 == rows.codec.reserved(ReservedCode.UNSCORED)
+            used = np.flatnonzero((codes < rows.codec.first_reserved) | unscored)
+            group, codes, row = group[used], codes[used], row[used]
+        return cls.from_rows(group, cluster[row], (codes & 1).astype(bool), row, groups)
+
+    @classmethod
+    def from_rows(
+        cls,
+        group: NDArray[np.int64],
+        cluster: NDArray[Any],
+        negative: NDArray[np.bool_],
+        row: NDArray[np.int64],
+        groups: int,
+    ) -> Clusters:
+        """Return the clusters, from the group, cluster number, class and position of each row."""
+        n_codes = int(cluster.max(initial=0)) + 1
+        codes, number = np.unique(group * n_codes + cluster, return_inverse=True)
+        return cls(
+            groups=groups,
+            group=codes // n_codes,
+            number=codes % n_codes,
+            rows=(row[~negative], row[negative]),
+            cluster=(number[~negative], number[negative]),
+        )
+
+    @property
+    def sizes(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Numbers of clusters of each group: with positives, with negatives, and all."""
+        counts = []
+        for cluster in self.cluster:
+            present = np.bincount(cluster, minlength=len(self.group)) > 0
+            counts.append(np.bincount(self.group[present], minlength=self.groups))
+        return counts[0], counts[1], np.bincount(self.group, minlength=self.groups)
+
+
+def class_sizes(scan: Scan, clusters: Clusters | None) -> ClassSizes:
+    """Return the numbers of positives and negatives of each group.
+
+    With clusters, return the numbers of clusters with positives and of clusters with negatives.
+    """
+    if clusters is None:
+        return scan.totals.pos_rows, scan.totals.neg_rows
+    return clusters.sizes[:2]
+
+
+def obuchowski_variance(
+    clusters: Clusters,
+    values: NDArray[Any],
+    weight: NDArray[np.float64] | None = None,
+    scales: tuple[Any, Any] = (1.0, 1.0),
+) -> VarianceParts:
+    """Return Obuchowski's variance of each group from the placement values of all rows.
+
+    `scales` are two divisors per group: for the values of positives and for those of negatives. The
+    result is NaN if fewer than two clusters have positives, or fewer than two have negatives.
+    """
+    group, groups = clusters.group, clusters.groups
+    pos, neg = centered_cluster_sums(clusters, values, weight, scales)
+    n_pos, n_neg, n = clusters.sizes
+    with np.errstate(divide="ignore", invalid="ignore"):
+        of_pos = n_pos / (n_pos - 1) * _bin_sums(group, pos * pos, groups)
+        of_neg = n_neg / (n_neg - 1) * _bin_sums(group, neg * neg, groups)
+        total = of_pos + of_neg + 2 * n / (n - 1) * _bin_sums(group, pos * neg, groups)
+    total[(n_pos < 2) | (n_neg < 2)] = np.nan
+    total[total < ZERO_VARIANCE] = 0
+    return VarianceParts(total, of_pos, of_neg)
+
+
+def centered_cluster_sums(
+    clusters: Clusters,
+    values: NDArray[Any],
+    weight: NDArray[np.float64] | None,
+    scales: tuple[Any, Any],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return two sums for each cluster: of the centered values of its positives and its negatives.
+
+    A centered value is the value minus the mean of its class in the group. The sums are divided by
+    the total weight of the class in the group.
+    """
+    group, groups = clusters.group, clusters.groups
+    class_sums = []
+    for rows, cluster, scale in zip(clusters.rows, clusters.cluster, scales, strict=True):
+        row_weight = np.ones(len(rows)) if weight is None else weight[rows]
+        # The mean is subtracted from the sums, not from the values, because sums of integers are
+        # exact and do not depend on the order of rows.
+        cluster_sums = _bin_sums(cluster, row_weight * values[rows], len(group))
+        weights = _bin_sums(cluster, row_weight, len(group))
+        total = _bin_sums(group, cluster_sums, groups)
+        total_weight = _bin_sums(group, weights, groups)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            centered = cluster_sums - weights * (total / total_weight)[group]
+            centered /= total_weight[group]
+            class_sums.append(centered / np.broadcast_to(scale, groups)[group])
+    return class_sums[0], class_sums[1]
+
+
+class ClusterParts(NamedTuple):
+    """Scaled sums of each cluster, whose products add up to Obuchowski's covariances of areas.
+
+    The covariance of the areas of groups i and j is the sum of pos[i]·pos[j] + neg[i]·neg[j] +
+    pos_of_both[i]·neg_of_both[j] + neg_of_both[i]·pos_of_both[j] over the clusters of both groups.
+    """
+
+    pos: NDArray[np.float64]
+    neg: NDArray[np.float64]
+    pos_of_both: NDArray[np.float64]
+    neg_of_both: NDArray[np.float64]
+
+
+def cluster_parts(
+    clusters: Clusters, scan: Scan, weight: NDArray[np.float64] | None
+) -> ClusterParts:
+    """Return the parts of the areas of a scan; 0 in groups where the variance is undefined."""
+    scales = 2 * scan.totals.neg, 2 * scan.totals.pos
+    sums = centered_cluster_sums(clusters, doubled_placements(scan), weight, scales)
+    n_pos, n_neg, n = clusters.sizes
+
+    def scaled(values: NDArray[np.float64], sizes: NDArray[np.int64]) -> NDArray[np.float64]:
+        defined = ((n_pos > 1) & (n_neg > 1))[clusters.group]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(defined, np.sqrt(sizes / (sizes - 1))[clusters.group] * values, 0)
+
+    pos, neg = sums
+    return ClusterParts(scaled(pos, n_pos), scaled(neg, n_neg), scaled(pos, n), scaled(neg, n))
+
+
+def _bin_sums(bins: NDArray[np.int64], values: NDArray[Any], length: int) -> NDArray[np.float64]:
+    """Return the sum of the values in each of `length` bins; `bins` is the bin of each value."""
+    return np.bincount(bins, values, length).astype(np.float64, copy=False)
+
+
+def hanley_mcneil_variance(scan: Scan, pairs: Pairs) -> NDArray[np.float64]:
+    """Return Hanley and McNeil's variance of each AUC.
+
+    The formula contains two probabilities: that two positives have higher scores than a negative,
+    and that a positive has a higher score than two negatives. Both are estimated from the data.
+    """
+    scored_neg = scan.totals.scored_neg
+
+    def triples(block: Block) -> tuple[NDArray[Any], NDArray[Any]]:
+        neg, starts = block.of_steps(scored_neg), block.starts[:-1]
+        return (
+            _triples_times_six(block.neg, block.tp0, block.tp, starts),
+            _triples_times_six(block.pos, neg - block.fp, neg - block.fp0, starts),
+        )
+
+    two_pos, two_neg = group_sums(scan, scan.map(triples), 2, object)
+    pos, neg, six = pairs.pos, pairs.neg, np.array([6])
+    q1 = exact_quotient(two_pos, exact_product(six, neg, pos, pos))
+    q2 = exact_quotient(two_neg, exact_product(six, pos, neg, neg))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        variance: NDArray[np.float64] = _variance_from_triples(
+            pairs.areas[0], pos.astype(float), neg.astype(float), q1, q2
+        )
+    return variance
+
+
+def _triples_times_six(
+    rows: NDArray[Any],
+    correct: NDArray[Any],
+    correct_or_tied: NDArray[Any],
+    starts: NDArray[np.int64],
+) -> NDArray[Any]:
+    """Return six times the number of triples: a row, and two rows of the other class.
+
+    Both rows of the other class are on the correct side of the score of the row. With A rows on the
+    correct side and E tied rows, a row counts A² + A·E + E²/3 triples. `correct` is A and
+    `correct_or_tied` is A + E at each score, and `rows` is the number of rows with this score.
+    """
+    # A² + (A + E)² + (2·A + E)² is 6·(A² + A·E + E²/3).
+    counts = (correct, correct_or_tied, correct + correct_or_tied)
+    squares = [exact_sums(rows, count, starts, power=2) for count in counts]
+    total: NDArray[Any] = np.sum([square.astype(object) for square in squares], axis=0)
+    return total
+
+
+def hanley_mcneil_exponential_variance(pairs: Pairs) -> NDArray[np.float64]:
+    """Return Hanley and McNeil's variance of each AUC for scores with exponential distributions."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        variance: NDArray[np.float64] = exponential_variance(
+            pairs.areas[0], pairs.pos.astype(float), pairs.neg.astype(float)
+        )
+    return variance
+
+
+def exponential_variance(area: Any, n_pos: Any, n_neg: Any) -> Any:
+    """Return Hanley and McNeil's variance of an AUC for scores with exponential distributions.
+
+    The arguments are numbers or arrays.
+    """
+    q1, q2 = area / (2 - area), 2 * area**2 / (1 + area)
+    return _variance_from_triples(area, n_pos, n_neg, q1, q2)
+
+
+def _variance_from_triples(area: Any, n_pos: Any, n_neg: Any, q1: Any, q2: Any) -> Any:
+    """Return Hanley and McNeil's variance of an AUC.
+
+    `q1` is the probability that two random positives have higher scores than a random negative.
+    `q2` is the probability that a random positive has a higher score than two random negatives.
+    """
+    square = area**2
+    numerator = area * (1 - area) + (n_pos - 1) * (q1 - square) + (n_neg - 1) * (q2 - square)
+    return numerator / (n_pos * n_neg)
+
+
+class Steps(NamedTuple):
+    """The steps of the curves of some groups: each lowers the threshold to the next distinct score.
+
+    `tp` and `fp` are the counts at or above the score, and `tp0` and `fp0` the counts above the
+    score. Unscored negatives are false positives at every score. Group i has the steps `starts[i]`
+    to `starts[i + 1] - 1`, and its classes have `pos[i]` and `neg[i]` rows.
+    """
+
+    tp0: NDArray[Any]
+    fp0: NDArray[Any]
+    tp: NDArray[Any]
+    fp: NDArray[Any]
+    pos: NDArray[Any]
+    neg: NDArray[Any]
+    starts: NDArray[np.int64]
+
+    @classmethod
+    def from_block(cls, scan: Scannable, block: Block) -> Steps:
+        """Return the steps of a block."""
+        totals, fp0, fp = scan.totals, block.fp0, block.fp
+        if totals.unscored_neg.any():
+            unscored = block.of_steps(totals.unscored_neg)
+            fp0, fp = fp0 + unscored, fp + unscored
+        pos, neg = totals.pos[block.groups], totals.neg[block.groups]
+        return cls(block.tp0, fp0, block.tp, fp, pos, neg, block.starts)
+
+    @classmethod
+    def from_sample(cls, sample: ReplicateScan) -> Steps:
+        """Return the steps of the replicates in a sample, with counts as floats."""
+        return cls.from_block(sample, sample.block).as_floats()
+
+    @classmethod
+    def from_curves(cls, curves: Curves) -> Steps:
+        """Return the steps of curve tables, one for each row; the first step starts at (0, 0)."""
+        tp, fp = curves.columns["tp"], curves.columns["fp"]
+        tp0, fp0 = (np.append(count[:1] * 0, count[:-1]) for count in (tp, fp))
+        tp0[curves.firsts] = fp0[curves.firsts] = 0
+        pos, neg = curves.pos, curves.neg
+        return cls(tp0, fp0, tp, fp, pos, neg, curves.starts)
+
+    def as_floats(self) -> Steps:
+        """Return the steps with counts as floats."""
+        tp0, fp0, tp, fp, pos, neg = (count.astype(np.float64) for count in self[:6])
+        return Steps(tp0, fp0, tp, fp, pos, neg, self.starts)
+
+    def scaled(self) -> Steps:
+        """Return the steps with weighted counts scaled in each group; see `scale_by_totals`."""
+        if all(count.dtype.kind != "f" for count in self[:6]):
+            return self
+        tp0, fp0, tp, fp, pos, neg, _ = self.as_floats()
+        total = pos + neg
+        tp0, fp0, tp, fp = scale_by_totals(self.of_steps(total), tp0, fp0, tp, fp)
+        pos, neg = scale_by_totals(total, pos, neg)
+        return Steps(tp0, fp0, tp, fp, pos, neg, self.starts)
+
+    def of_steps(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return, for each step, the value of its group; `values` has one value per group."""
+        return np.repeat(values, np.diff(self.starts))
+
+    def rates(self, *names: str) -> list[NDArray[np.float64]]:
+        """Return counts divided by the size of the class; NaN if the class is absent.
+
+        `names` are the names of the counts, such as `"tp0"`.
+        """
+        totals = {"t": self.of_steps(self.pos), "f": self.of_steps(self.neg)}
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return [getattr(self, name) / totals[name[0]] for name in names]
+
+    def equal_errors(self) -> EqualErrors:
+        """Return the steps that cross the line FPR = 1 - TPR, at most one for each group."""
+        rates = self.rates("tp0", "fp0", "tp", "fp")
+        tpr0, fpr0, tpr, fpr = rates
+        step = np.flatnonzero((fpr0 + tpr0 < 1) & (fpr + tpr >= 1))
+        tpr0, fpr0, tpr, fpr = (rate[step] for rate in rates)
+        fraction = (1 - fpr0 - tpr0) / (fpr + tpr - fpr0 - tpr0)
+        return EqualErrors(step, tpr0, fpr0, tpr, fpr, fraction, fpr0 + fraction * (fpr - fpr0))
+
+
+class EqualErrors(NamedTuple):
+    """Steps that cross the line FPR = 1 - TPR.
+
+    `tpr0` and `fpr0` are the rates above the score of the step, `tpr` and `fpr` those at or above
+    it. `fraction` is the fraction of the step before the line, and `rate` is the FPR on the line.
+    """
+
+    step: NDArray[np.int64]
+    tpr0: NDArray[np.float64]
+    fpr0: NDArray[np.float64]
+    tpr: NDArray[np.float64]
+    fpr: NDArray[np.float64]
+    fraction: NDArray[np.float64]
+    rate: NDArray[np.float64]

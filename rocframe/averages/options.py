@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from rocframe.errors import OptionValueError, RepeatedNameError
-from rocframe.inference.confidence import parse_level, parse_n_boot
+from rocframe.inference import parse_level, parse_n_boot
 from rocframe.kernel.resample import Seed
-from rocframe.metric_options import check_metric_settings, parse_metric, parse_rates
+from rocframe.kinds import check_metric_settings, parse_metric, parse_rates
 from rocframe.options import (
     check_choice,
     check_flag,
@@ -21,13 +21,13 @@ from rocframe.options import (
     parse_names,
     parse_number,
 )
-from rocframe.schemas.averages import (
+from rocframe.schemas.statistics import (
     AVERAGE_INFO,
     curve_average_columns,
     mean_columns,
     metric_average_columns,
 )
-from rocframe.schemas.columns import THRESHOLD
+from rocframe.schemas.table_type import THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

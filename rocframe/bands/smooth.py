@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from math import log, sqrt
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import polars as pl
 
-from rocframe.bands.band_curves import BandCurves
-from rocframe.bands.binormal import binormal_tpr, fit_curves
+from rocframe.bands.grid import BandCurves, BandLimits
 from rocframe.curves.curve import trace_curves
 from rocframe.errors import OptionValueError
 from rocframe.frames import as_input_frame, build_table
-from rocframe.inference.notes import class_notes
-from rocframe.inputs.node import plan_table
+from rocframe.inference import class_notes, first_notes
+from rocframe.inputs.cases import plan_table
 from rocframe.inputs.roles import Roles
+from rocframe.kernel.groups import cumulative_sums, group_starts
 from rocframe.kernel.scan import Scan
 from rocframe.options import NOT_GIVEN, grid_values, parse_grid, public
 from rocframe.schemas.curves import SMOOTH_COLUMNS
@@ -25,12 +27,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from rocframe.bands.grid import GridPoints
     from rocframe.frames import FrameT
     from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
 
     SmoothGrid: TypeAlias = int | Sequence[float] | pl.Series
-
 
 KNOT_RATES = np.array([0.0, 0.5, 1.0])
 
@@ -60,34 +62,22 @@ def smooth(
     Parameters
     ----------
     predictions : DataFrame, LazyFrame or Arrow table
-        One row per prediction. A table of pandas, pyarrow, DuckDB or another package that exports
-        Arrow streams is converted to a polars DataFrame.
+        One row per prediction.
     label : str or Expr
-        Column or expression with the true class: Boolean values or the numbers 0 and 1. With
-        `positive`, values of any type are allowed except List, Array, Struct and Object.
+        The true class: Boolean or 0/1, or any values with `positive`.
     score : str, Expr, selector, sequence or mapping
-        Column or expression with the score; higher values indicate the positive class. Any real
-        number is allowed, and scores are never transformed. For several models, pass a list of
-        columns, a polars selector, or a mapping from model names to columns. The result then has
-        the group column `model` (String) after `by`.
+        The score, higher for positives. Several columns add the group column `model`.
     by : str or sequence of str, default None
-        Group columns. Rows with a null in a group column are a separate group.
+        Group columns; null is a group.
     grid : int or sequence of float, default 101
         False positive rates of the result: a number of evenly spaced rates from 0 to 1, or a list
         of rates.
     positive : object, default None
-        Value of `label` that is the positive class; all other values are negative. Required for
-        labels that are not Boolean or 0/1.
+        Value of `label` that is the positive class.
     count : str, Expr or None, optional
-        Column or expression with the number of identical rows that a row represents. The results
-        are the same as if the row were repeated that many times. If the table has a column named
-        `count`, this option is required: pass `count="count"` to use the column, `count=None` to
-        ignore it.
+        Number of equal rows that a row represents. Required if there is a column `count`.
     missing : {"raise", "drop", "worst"}, default "raise"
-        Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
-        `"drop"`: these rows are left out. `"worst"`: only scores may be missing. At every
-        threshold, a positive without a score counts as a false negative, and a negative without a
-        score as a false positive.
+        Missing values: an error, rows left out, or missing scores count as errors.
 
     Returns
     -------
@@ -109,10 +99,7 @@ def smooth(
     Raises
     ------
     RocframeError
-        If a column does not exist or has an unsuitable type, if a name is reserved or repeated, or
-        if an option is invalid. This error is also raised if the labels do not determine the
-        positive class, or if values are missing with `missing="raise"`. For a LazyFrame, errors
-        that depend on its columns or values are raised by `collect`.
+        If a column, an option or a value is invalid.
 
     See Also
     --------
@@ -328,3 +315,462 @@ def _check_distribution(argument: str, distribution: object) -> None:
             problem = "sf(isf(q)) differs from q, so this is not a valid continuous distribution"
     if problem is not None:
         raise OptionValueError.compose(argument, distribution, problem, hint)
+
+
+def working_hotelling_limits(curves: BandCurves, grid: GridPoints, level: float) -> BandLimits:
+    """Return the fitted curve and its Working-Hotelling limits (Ma and Hall 1993)."""
+    from scipy.special import ndtr, ndtri
+
+    fit = fit_curves(curves)
+    at_points = Binormal(*(part[grid.group] for part in fit))
+    x = ndtri(grid.fpr)
+    radius = sqrt(-2 * log(1 - level))  # radius of the confidence ellipse of both parameters
+    lower, upper = line_limits(at_points, x, radius)
+    notes = first_notes({"no_solution": curves.has_both_classes & np.isnan(fit.a)})
+    tpr = binormal_tpr(at_points.a, at_points.b, grid.fpr)
+    return BandLimits(tpr=tpr, lower=ndtr(lower), upper=ndtr(upper), notes=notes)
+
+
+def binormal_tpr(
+    a: NDArray[np.float64], b: NDArray[np.float64], fpr: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the TPR of binormal curves at `fpr`: Φ(a + b·Φ⁻¹(fpr))."""
+    from scipy.special import ndtr, ndtri
+
+    with np.errstate(invalid="ignore"):
+        tpr: NDArray[np.float64] = ndtr(a + b * ndtri(fpr))
+    return tpr
+
+
+class Binormal(NamedTuple):
+    """Parameters of the curve Φ(a + b·Φ⁻¹(fpr)) of each group, their variances and covariance.
+
+    The parameters are NaN if the likelihood has no maximum. In this case, the likelihood increases
+    as the curve approaches horizontal and vertical steps.
+    """
+
+    a: NDArray[np.float64]
+    b: NDArray[np.float64]
+    var_a: NDArray[np.float64]
+    var_b: NDArray[np.float64]
+    cov_ab: NDArray[np.float64]
+
+
+def fit_curves(curves: BandCurves) -> Binormal:
+    """Return the fitted binormal curve of each group; NaN for groups that lack a class."""
+    ratings = Ratings.from_curves(curves)
+    # Groups that lack a class have the index -1, at which NaN is appended.
+    index = np.full(len(curves.n_pos), -1)
+    index[ratings.groups] = np.arange(len(ratings.groups))
+    return Binormal(*(np.append(part, np.nan)[index] for part in fit_binormal(ratings)))
+
+
+def line_limits(
+    fit: Binormal, x: NDArray[np.float64], radius: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the lowest and highest values at `x` of all lines in a confidence region.
+
+    The region contains all lines a + b·x whose parameters are in the confidence ellipse with this
+    radius. ROC curves never decrease. Therefore the lower limit is constant to the right of its
+    maximum, and the upper limit is constant to the left of its minimum.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # The variance of a + b·x is var_b (x - center)² + min_var.
+        center = -fit.cov_ab / fit.var_b
+        min_var = np.maximum(fit.var_a - fit.cov_ab**2 / fit.var_b, 0)
+        slope = fit.b / radius
+        distance = slope * np.sqrt(min_var / (fit.var_b * (fit.var_b - slope**2)))
+        has_extremum = fit.var_b > slope**2
+        low_x = np.where(has_extremum, np.minimum(x, center + distance), x)
+        high_x = np.where(has_extremum, np.maximum(x, center - distance), x)
+
+        def limit(x: NDArray[np.float64], sign: float) -> NDArray[np.float64]:
+            half_width = radius * np.sqrt(fit.var_b * (x - center) ** 2 + min_var)
+            value: NDArray[np.float64] = fit.a + fit.b * x + sign * half_width
+            # At x = ±inf, `value` can be inf - inf. The limit is then x.
+            return np.where(np.isinf(x) & ~np.isnan(fit.a), x, value)
+
+        return limit(low_x, -1.0), limit(high_x, 1.0)
+
+
+# Limit of normal deviates at the start. It is above the deviate of any Float64 number below 1.
+MAX_START = 9.0
+# Maximum number of steps; about 10 are sufficient if the likelihood has a maximum.
+MAX_NEWTON_STEPS = 100
+MAX_HALVINGS = 30  # maximum number of halvings of a step that does not increase the likelihood
+MIN_GAIN = 1e-12  # if a step increases the log-likelihood by less than this, the search ends
+MAX_PARAMETER = 1e3  # if a parameter or standard error is larger, the search has diverged
+
+
+class NewtonStep(NamedTuple):
+    """Changes of `a`, `b` and the cutoffs `x` in one step of Newton's method.
+
+    `gain` is the increase of the log-likelihood that is expected from the gradient. `information`
+    is the information matrix of a and b. Both have one entry per group.
+    """
+
+    a: NDArray[np.float64]
+    b: NDArray[np.float64]
+    x: NDArray[np.float64]
+    gain: NDArray[np.float64]
+    information: NDArray[np.float64]
+
+
+def fit_binormal(ratings: Ratings) -> Binormal:
+    """Return the binormal curves fitted by Newton's method; NaN if there is no maximum."""
+    fit = np.full((5, len(ratings.groups)), np.nan)
+    # With fewer than two cutoffs (three ratings), the parameters a and b are not determined.
+    active = np.flatnonzero(np.diff(ratings.starts) > 2)
+    search = NewtonSearch.begin(ratings, active)
+    for _ in range(MAX_NEWTON_STEPS):
+        if not len(active):
+            break
+        step = search.step()
+        is_maximum = step.gain <= MIN_GAIN
+        fit[:, active[is_maximum]] = search.estimates(step)[:, is_maximum]
+        failed = ~search.advance(step) & ~is_maximum
+        failed |= (np.abs(search.a) > MAX_PARAMETER) | (search.b >= MAX_PARAMETER)
+        failed |= ~(search.b > 1 / MAX_PARAMETER)
+        remaining = ~(is_maximum | failed)
+        active, search = active[remaining], search.subset(remaining)
+    valid = np.all(np.isfinite(fit), axis=0) & np.all(fit[2:4] < MAX_PARAMETER**2, axis=0)
+    return Binormal(*np.where(valid, fit, np.nan))
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class NewtonSearch:
+    """The current parameters of the groups whose likelihood is being maximized.
+
+    The ratings of group i start at `firsts[i]`, and are in falling order. `pos` and `neg` are the
+    numbers of rows with each rating. `x` is the negative of the cutoff below each rating, on the
+    scale on which negatives have a standard normal distribution. `x` increases, and is inf at the
+    last rating.
+    """
+
+    firsts: NDArray[np.int64]
+    pos: NDArray[np.float64]
+    neg: NDArray[np.float64]
+    x: NDArray[np.float64]
+    a: NDArray[np.float64]
+    b: NDArray[np.float64]
+
+    @classmethod
+    def begin(cls, ratings: Ratings, groups: NDArray[np.int64]) -> NewtonSearch:
+        """Return the start of the search: a least-squares line on normal-deviate axes.
+
+        The points of the curve are first moved towards the chance line, because the normal deviates
+        of the rates 0 and 1 are infinite.
+        """
+        from scipy.special import ndtri
+
+        lengths = np.diff(ratings.starts)
+        selected = np.repeat(np.isin(np.arange(len(lengths)), groups), lengths)
+        pos, neg, lengths = ratings.pos[selected], ratings.neg[selected], lengths[groups]
+        firsts = np.cumsum(lengths) - lengths
+        last = firsts + lengths - 1
+
+        def shares(values: NDArray[np.float64]) -> NDArray[np.float64]:
+            cumulative = cumulative_sums(values.copy(), np.append(firsts, len(values)))
+            shared: NDArray[np.float64] = cumulative / np.repeat(cumulative[last], lengths)
+            return shared
+
+        both = shares(pos + neg)
+        # Rounding errors can make a share before the last share equal to 1, whose deviate is inf.
+        x, y = (np.minimum(ndtri((shares(side) + both) / 2), MAX_START) for side in (neg, pos))
+        x[last], y[last] = 0.0, 0.0
+        cutoffs = lengths - 1.0
+
+        def mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
+            return _group_totals(values, firsts) / cutoffs
+
+        var_x, cov_xy = mean(x * x) - mean(x) ** 2, mean(x * y) - mean(x) * mean(y)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            b = np.clip(np.nan_to_num(cov_xy / var_x, nan=1.0), 0.2, 5.0)
+        a = mean(y) - b * mean(x)
+        x[last] = np.inf
+        return cls(firsts=firsts, pos=pos, neg=neg, x=x, a=a, b=b)
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """The number of ratings of each group."""
+        return np.diff(self.firsts, append=len(self.x))
+
+    def subset(self, mask: NDArray[np.bool_]) -> NewtonSearch:
+        """Return the search with only the groups in `mask`."""
+        lengths = self.lengths
+        selected = np.repeat(mask, lengths)
+        return NewtonSearch(
+            firsts=np.cumsum(lengths[mask]) - lengths[mask],
+            pos=self.pos[selected],
+            neg=self.neg[selected],
+            x=self.x[selected],
+            a=self.a[mask],
+            b=self.b[mask],
+        )
+
+    def likelihood(
+        self, a: NDArray[np.float64], b: NDArray[np.float64], x: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the log-likelihood of each group; -inf if the probability of a rating is 0."""
+        y = np.repeat(a, self.lengths) + np.repeat(b, self.lengths) * x
+        return sum(  # type: ignore[return-value]
+            _group_totals(CutoffDerivatives.likelihood(count, cutoff, self.firsts), self.firsts)
+            for count, cutoff in ((self.neg, x), (self.pos, y))
+        )
+
+    def step(self) -> NewtonStep:
+        """Return the Newton step of each group.
+
+        The cutoffs are eliminated from the linear equations, so that two equations for a and b
+        remain.
+        """
+        from scipy.linalg import solveh_banded
+
+        lengths, cutoff = self.lengths, np.isfinite(self.x)
+        x, b = np.where(cutoff, self.x, 0.0), np.repeat(self.b, self.lengths)
+        y = np.repeat(self.a, lengths) + b * self.x
+        negatives = CutoffDerivatives.compute(self.neg, self.x, self.firsts)
+        positives = CutoffDerivatives.compute(self.pos, y, self.firsts)
+
+        def total(values: NDArray[np.float64]) -> NDArray[np.float64]:
+            return _group_totals(values, self.firsts)
+
+        slope = negatives.slope + b * positives.slope
+        by_a, by_b = positives.multiply(cutoff.astype(np.float64)), positives.multiply(x)
+        with_a, with_b = b * by_a, b * by_b - positives.slope
+        diagonal = np.where(cutoff, negatives.diagonal + b * b * positives.diagonal, 1.0)
+        following = negatives.next + b * b * positives.next
+        # Without the factor 1 + 1e-14, rounding errors could make the matrix singular.
+        banded = np.vstack([np.append(0.0, following[:-1]), diagonal * (1 + 1e-14)])
+        # `with_a` and `with_b` are the negative mixed second derivatives in a cutoff and a or b.
+        # The information matrix of a and b is the Schur complement of the matrix of the cutoffs.
+        right_sides = np.column_stack([slope, with_a, with_b])
+        p, qa, qb = solveh_banded(banded, right_sides, check_finite=False).T
+
+        information = np.empty((len(self.a), 2, 2))
+        information[:, 0, 0] = total(np.where(cutoff, by_a, 0.0)) - total(with_a * qa)
+        information[:, 0, 1] = total(x * by_a) - total(with_a * qb)
+        information[:, 1, 0] = information[:, 0, 1]
+        information[:, 1, 1] = total(x * by_b) - total(with_b * qb)
+        up_a, up_b = total(positives.slope), total(x * positives.slope)
+        gradient = np.column_stack([up_a - total(with_a * p), up_b - total(with_b * p)])
+        eigenvalues, axes = np.linalg.eigh(information)
+        # If the likelihood is not concave, some eigenvalues are negative. With the absolute values
+        # of the eigenvalues, the step increases the likelihood.
+        eigenvalues = np.maximum(
+            np.abs(eigenvalues), 1e-8 * np.abs(eigenvalues).max(axis=1, keepdims=True) + 1e-300
+        )
+        da, db = np.einsum("gij,gj,gkj,gk->ig", axes, 1 / eigenvalues, axes, gradient)
+        dx = p - np.repeat(da, lengths) * qa - np.repeat(db, lengths) * qb
+        gain = total(slope * dx) + up_a * da + up_b * db
+        return NewtonStep(
+            a=da, b=db, x=np.where(cutoff, dx, 0.0), gain=gain, information=information
+        )
+
+    def advance(self, step: NewtonStep) -> NDArray[np.bool_]:
+        """Add the step to the parameters, and return a mask of the groups with new parameters.
+
+        The step of a group is halved until the likelihood increases. If it never increases, the
+        parameters of the group do not change.
+        """
+        current = self.likelihood(self.a, self.b, self.x)
+        size, accepted = np.ones(len(current)), np.zeros(len(current), bool)
+        for _ in range(MAX_HALVINGS):
+            a, b = self.a + size * step.a, self.b + size * step.b
+            x = self.x + np.repeat(size, self.lengths) * step.x
+            required = current + 1e-4 * size * step.gain - 1e-12 * np.abs(current)
+            accepted = self.likelihood(a, b, x) >= required
+            if accepted.all():
+                break
+            size[~accepted] /= 2
+        self.a, self.b = np.where(accepted, a, self.a), np.where(accepted, b, self.b)
+        self.x = np.where(np.repeat(accepted, self.lengths), x, self.x)
+        return accepted
+
+    def estimates(self, step: NewtonStep) -> NDArray[np.float64]:
+        """Return a, b, their variances and their covariance, with a column per group."""
+        aa, ab, bb = (step.information[:, i, j] for i, j in ((0, 0), (0, 1), (1, 1)))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            determinant = aa * bb - ab * ab
+            determinant = np.where((aa > 0) & (determinant > 0), determinant, np.nan)
+            variances = [part / determinant for part in (bb, aa, -ab)]
+            return np.vstack([self.a, self.b, *variances])
+
+
+def _group_totals(values: NDArray[np.float64], firsts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the sum of the values of each group; the values of group i start at `firsts[i]`."""
+    sums: NDArray[np.float64] = np.add.reduceat(values, firsts) if len(firsts) else np.zeros(0)
+    return sums
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CutoffDerivatives:
+    """Derivatives of the log-likelihood with respect to the cutoffs.
+
+    The log-likelihood is Σ count · log(Φ(upper) - Φ(lower)). `slope` contains the first
+    derivatives, and `diagonal` the negative second derivatives. `next` contains the negative mixed
+    second derivatives with respect to a cutoff and the next cutoff. The mixed derivatives are 0 if
+    the two cutoffs belong to different groups.
+    """
+
+    slope: NDArray[np.float64]
+    diagonal: NDArray[np.float64]
+    next: NDArray[np.float64]
+
+    @staticmethod
+    def likelihood(
+        count: NDArray[np.float64], upper: NDArray[np.float64], firsts: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the log-likelihood of each rating."""
+        share = _normal_probability(_cutoffs_below(upper, firsts), upper)
+        possible = np.maximum(share, 0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            result: NDArray[np.float64] = np.where(count > 0, count * np.log(possible), 0.0)
+        return np.where(np.isnan(result), -np.inf, result)
+
+    @classmethod
+    def compute(
+        cls, count: NDArray[np.float64], upper: NDArray[np.float64], firsts: NDArray[np.int64]
+    ) -> CutoffDerivatives:
+        """Return the derivatives; terms of ratings with a probability of 0 are 0."""
+        lower = _cutoffs_below(upper, firsts)
+        share = _normal_probability(lower, upper)
+        high, low = (np.exp(-0.5 * end * end) / np.sqrt(2 * np.pi) for end in (upper, lower))
+        possible = (count > 0) & (share > 0)
+        share = np.where(possible, share, 1.0)
+        high, low = np.where(possible, high / share, 0.0), np.where(possible, low / share, 0.0)
+        # The mean of a normal variable between two cutoffs is clipped to the cutoffs. Without
+        # clipping, rounding errors could make the matrix of second derivatives indefinite.
+        mean = np.clip(low - high, lower, upper)
+        with np.errstate(invalid="ignore"):
+            from_upper = np.where(high > 0, high * (upper - mean), 0.0)
+            from_lower = np.where(low > 0, low * (mean - lower), 0.0)
+        joint = count * high * low
+        before = np.append((count * from_lower + joint)[1:], 0.0)
+        return cls(
+            slope=count * high - np.append((count * low)[1:], 0.0),
+            diagonal=count * from_upper + joint + before,
+            next=-np.append(joint[1:], 0.0),
+        )
+
+    def multiply(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the product of the matrix of negative second derivatives and a vector.
+
+        The matrix is tridiagonal, with the elements `diagonal` and `next`.
+        """
+        product = self.diagonal * values
+        product[:-1] += self.next[:-1] * values[1:]
+        product[1:] += self.next[:-1] * values[:-1]
+        return product
+
+
+def _cutoffs_below(upper: NDArray[np.float64], firsts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the lower cutoff of each rating; -inf for the first rating of each group."""
+    lower = np.empty_like(upper)
+    lower[1:] = upper[:-1]
+    lower[firsts] = -np.inf
+    return lower
+
+
+def _normal_probability(
+    lower: NDArray[np.float64], upper: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the probability that a standard normal variable is between two cutoffs."""
+    from scipy.special import ndtr
+
+    # A difference of small upper tail probabilities has a smaller rounding error than a difference
+    # of numbers close to 1.
+    is_upper_tail = lower > 0
+    share: NDArray[np.float64] = ndtr(np.where(is_upper_tail, -lower, upper)) - ndtr(
+        np.where(is_upper_tail, -upper, lower)
+    )
+    return share
+
+
+# Maximum number of ratings of a group; more ratings take longer and hardly change the fit.
+MAX_RATINGS = 1000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Ratings:
+    """Numbers of positives and negatives with each rating, in the order of falling ratings.
+
+    A rating is a range of scores that the fit treats as tied. Group `groups[i]` has the ratings
+    `starts[i]` to `starts[i + 1] - 1`.
+    """
+
+    groups: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    pos: NDArray[np.float64]
+    neg: NDArray[np.float64]
+
+    @classmethod
+    def from_curves(cls, curves: BandCurves) -> Ratings:
+        """Return the ratings of groups with both classes.
+
+        Unscored positives have the lowest rating, and unscored negatives the highest rating.
+        """
+        groups = np.flatnonzero(curves.has_both_classes)
+        group_of_point = np.repeat(np.arange(len(curves.n_pos)), np.diff(curves.starts))
+        points = np.flatnonzero(curves.has_both_classes[group_of_point])
+        # The last rating of each group has the unscored positives, which are below all scores.
+        lengths = np.diff(curves.starts)[groups] + 1
+        starts = np.append(0, np.cumsum(lengths))
+        inner = np.ones(starts[-1], bool)
+        inner[starts[1:] - 1] = False
+        class_counts = []
+        for name, total in (("tp", curves.n_pos), ("fp", curves.n_neg)):
+            cumulative = np.repeat(total[groups], lengths)
+            cumulative[inner] = curves.counts[name][points]
+            steps = np.diff(cumulative, prepend=0)
+            steps[starts[:-1]] = cumulative[starts[:-1]]
+            class_counts.append(steps)
+        pos, neg = class_counts
+        filled = (pos > 0) | (neg > 0)
+        group = np.repeat(np.arange(len(groups)), lengths)[filled]
+        pos, neg = pos[filled], neg[filled]
+        for find_starts in (_class_starts, _quantile_starts):
+            firsts = np.flatnonzero(find_starts(group, pos, neg))
+            if len(firsts):
+                group = group[firsts]
+                pos, neg = np.add.reduceat(pos, firsts), np.add.reduceat(neg, firsts)
+        return cls(
+            groups=groups,
+            starts=group_starts(group, len(groups)),
+            pos=pos.astype(np.float64),
+            neg=neg.astype(np.float64),
+        )
+
+
+def _class_starts(
+    group: NDArray[np.int64], pos: NDArray[np.int64], neg: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Return a mask of the ratings that start a sequence of ratings with rows of one class only.
+
+    The ratings of a sequence are merged. A rating with rows of both classes is a sequence of its
+    own.
+    """
+    is_start = np.ones(len(pos), bool)
+    has_both = (pos > 0) & (neg > 0)
+    same_class = (pos[1:] > 0) == (pos[:-1] > 0)
+    is_start[1:] = has_both[1:] | has_both[:-1] | ~same_class | (group[1:] != group[:-1])
+    return is_start
+
+
+def _quantile_starts(
+    group: NDArray[np.int64], pos: NDArray[np.int64], neg: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Return a mask of the ratings that start a merged rating.
+
+    If a group has more than `MAX_RATINGS` ratings, those between two quantiles are merged.
+    """
+    is_start = np.ones(len(group), bool)
+    sizes = np.bincount(group)
+    for large in np.flatnonzero(sizes > MAX_RATINGS):
+        a, b = np.searchsorted(group, [large, large + 1])
+        size = (pos[a:b] + neg[a:b]).astype(np.float64)
+        # `rank` is the mean rank of the rows with a rating.
+        rank = np.cumsum(size) - size / 2
+        quantile = np.floor(rank * (MAX_RATINGS / size.sum()))
+        is_start[a + 1 : b] = quantile[1:] != quantile[:-1]
+    return is_start

@@ -51,8 +51,8 @@ from rocframe.curves.thinning import corner_points
 from rocframe.frames import collect_frame, column, number_keys
 from rocframe.kernel.groups import group_starts, groups_of_rows
 from rocframe.kinds import Kind, scale_of
-from rocframe.schemas.averages import CurveAverage, curve_average_of, metric_average_of
-from rocframe.schemas.columns import THRESHOLD
+from rocframe.schemas.statistics import CurveAverage, curve_average_of, metric_average_of
+from rocframe.schemas.table_type import THRESHOLD
 from rocframe.text import format_count
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 
     from rocframe.charts.chart import ChartOptions
     from rocframe.charts.layer_chart import LayerChart
-    from rocframe.schemas.averages import MetricAverage
+    from rocframe.schemas.statistics import MetricAverage
     from rocframe.schemas.table_type import Table
 
 BAR_OPACITY, BAR_WIDTH = 0.6, 2

@@ -13,14 +13,13 @@ import numpy as np
 import polars as pl
 
 from rocframe.charts.labels import datum, escape_field, finite, short_name
-from rocframe.curves.bins import nice_step
-from rocframe.curves.display import axis_positions, scale_values
+from rocframe.curves.thinning import axis_positions, nice_step, scale_values
 from rocframe.errors import OptionValueError
-from rocframe.inference.confidence import STANDARD_NORMAL
+from rocframe.inference import STANDARD_NORMAL
 from rocframe.kinds import KINDS, SCALED_AXES, Kind, kind_of, scale_of
 from rocframe.options import check_choice, to_floats
 from rocframe.rates import CONFUSION, COUNT_METRICS, NAMES, TOTALS, CountRatio
-from rocframe.schemas.columns import THRESHOLD
+from rocframe.schemas.table_type import THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -25,13 +25,13 @@ from rocframe.charts.groups import GROUP_INDEX, read_groups
 from rocframe.charts.labels import COUNT_FORMAT, RATE_FORMAT, finite, json_numbers, tooltip
 from rocframe.charts.match_rows import match_rows
 from rocframe.charts.style import BACKGROUND, BAND_OPACITY, REFERENCE_COLOR, with_key
-from rocframe.curves.bins import score_bins
 from rocframe.curves.table import check_ends, curve_layout
+from rocframe.curves.thinning import score_bins
 from rocframe.errors import OptionValueError
 from rocframe.frames import check_keys, column, number_keys
-from rocframe.schemas.columns import THRESHOLD
 from rocframe.schemas.curves import CURVE
 from rocframe.schemas.recognition import table_of
+from rocframe.schemas.table_type import THRESHOLD
 from rocframe.text import format_count
 
 if TYPE_CHECKING:

@@ -10,11 +10,10 @@ import polars as pl
 
 from rocframe.charts.style import add_dashes, parse_colors, set_colors
 from rocframe.errors import BrokenCurveError, ColumnTypeError, LazyFrameError
-from rocframe.options import NOT_GIVEN, NotGiven, check_flag, check_supported, public
-from rocframe.schemas.columns import CURVE_COLUMNS
+from rocframe.options import NOT_GIVEN, NotGiven, check_flag, check_frame, check_supported, public
 from rocframe.schemas.curves import CURVE
 from rocframe.schemas.recognition import TABLES, table_of
-from rocframe.table_arguments import check_frame
+from rocframe.schemas.table_type import CURVE_COLUMNS
 from rocframe.text import format_list, join_names
 
 if TYPE_CHECKING:
@@ -145,10 +144,9 @@ def chart(
     table : DataFrame, LazyFrame or Arrow table
         A table that a rocframe function returned. A curve table has group columns, `threshold`,
         `tp, fp, fn, tn`, and any columns right of them. Every curve must have all its rows. Rows
-        may be in any order. A table of pandas, pyarrow, DuckDB or another package that exports
-        Arrow streams is converted to a polars DataFrame.
+        may be in any order.
     by : str or sequence of str, default None
-        Group columns. By default, all columns left of `threshold`.
+        Group columns; by default, all columns left of `threshold`.
     kind : str, default None
         Kind of curve, such as `"roc"`; see `curve`. By default, the two rates right of `tn`
         determine the kind.
@@ -290,10 +288,9 @@ def chart(
         If an option is not available for this kind of curve or table, or if a table of `intervals`
         lacks the metrics of the axes.
     RocframeError
-        If there is no chart for the table, or if a curve lacks its first or its last rows. A curve
-        lacks its first rows if it has no row with threshold `inf`. It lacks its last rows if its
-        row with the lowest threshold has true negatives. To draw a part of a curve, use `x_domain`
-        or `y_domain`. Other missing rows raise no error, and the curve is then wrong.
+        If there is no chart for the table, or if a curve lacks its first or its last rows. To draw
+        a part of a curve, use `x_domain` or `y_domain`. Other missing rows raise no error, and the
+        curve is then wrong.
 
     Examples
     --------

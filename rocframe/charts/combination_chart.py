@@ -25,7 +25,7 @@ from rocframe.charts.style import BACKGROUND, BAND_OPACITY, REFERENCE_COLOR
 from rocframe.frames import column
 from rocframe.options import NOT_GIVEN
 from rocframe.rates import CONFUSION
-from rocframe.schemas.columns import MODEL
+from rocframe.schemas.table_type import MODEL
 from rocframe.text import format_count, format_values, join_first
 
 if TYPE_CHECKING:

@@ -87,11 +87,10 @@ from rocframe.frames import column
 from rocframe.kinds import PREVALENCE, Kind
 from rocframe.options import check_choice, check_flag, check_supported, is_text
 from rocframe.rates import CONFUSION, COUNT_METRICS, NAMES
-from rocframe.schemas.areas import AUC
-from rocframe.schemas.averages import FOLD_AUC
-from rocframe.schemas.columns import CURVE_COLUMNS, THRESHOLD
 from rocframe.schemas.curves import GIVEN_THRESHOLDS, METRIC_INTERVALS
 from rocframe.schemas.recognition import table_of
+from rocframe.schemas.statistics import AUC, FOLD_AUC
+from rocframe.schemas.table_type import CURVE_COLUMNS, THRESHOLD
 from rocframe.text import format_count, format_interval, join_first, join_names
 
 if TYPE_CHECKING:

@@ -11,9 +11,10 @@ import numpy as np
 from rocframe.charts.axes import FREE, axis_rates, axis_values
 from rocframe.charts.groups import GROUP_INDEX
 from rocframe.charts.labels import digits_of, json_numbers
-from rocframe.curves.display import CurveCounts, DisplayAxes
 from rocframe.curves.thinning import (
     BETWEEN,
+    CurveCounts,
+    DisplayAxes,
     LinePoints,
     column_extremes,
     corner_points,
@@ -25,7 +26,7 @@ from rocframe.curves.thinning import (
 )
 from rocframe.kernel.threads import run_parallel
 from rocframe.rates import COUNT_METRICS, NAMES
-from rocframe.schemas.columns import THRESHOLD
+from rocframe.schemas.table_type import THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -26,7 +26,7 @@ from rocframe.charts.layer_chart import layered
 from rocframe.charts.style import CHANCE_DASH, PERFECT_DASH, REFERENCE_COLOR
 from rocframe.kinds import PREVALENCE
 from rocframe.rates import CONFUSION, COUNT_METRICS, NAMES
-from rocframe.schemas.columns import THRESHOLD
+from rocframe.schemas.table_type import THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -52,7 +52,7 @@ from rocframe.errors import OptionValueError
 from rocframe.frames import column, number_keys
 from rocframe.kinds import Kind
 from rocframe.options import NOT_GIVEN, check_choice
-from rocframe.schemas.columns import MODEL, THRESHOLD
+from rocframe.schemas.table_type import MODEL, THRESHOLD
 from rocframe.text import format_count, join_first
 
 if TYPE_CHECKING:

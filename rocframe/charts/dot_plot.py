@@ -47,9 +47,9 @@ from rocframe.charts.style import (
     TIE_KEY,
     with_key,
 )
-from rocframe.inference.confidence import method_text
+from rocframe.inference import method_text
 from rocframe.options import NOT_GIVEN
-from rocframe.schemas.columns import MODEL
+from rocframe.schemas.table_type import MODEL
 from rocframe.text import format_count
 
 if TYPE_CHECKING:

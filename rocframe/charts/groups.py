@@ -25,7 +25,7 @@ from rocframe.charts.style import COLORS, OTHER_COLOR, color_scale, theme_colors
 from rocframe.errors import OptionValueError, RepeatedNameError
 from rocframe.frames import number_distinct_rows
 from rocframe.options import NOT_GIVEN, NotGiven, check_distinct, check_group_column, parse_names
-from rocframe.schemas.columns import MODEL
+from rocframe.schemas.table_type import MODEL
 from rocframe.text import join_first
 
 if TYPE_CHECKING:

@@ -39,11 +39,10 @@ from rocframe.charts.labels import (
 )
 from rocframe.charts.time_chart import date_column, time_chart
 from rocframe.frames import column, number_distinct_rows
-from rocframe.inference.p_values import simultaneous_limits
+from rocframe.inference import simultaneous_limits
 from rocframe.options import NOT_GIVEN
 from rocframe.rates import NAMES
-from rocframe.schemas.columns import POINT_NAMES
-from rocframe.schemas.table_type import DotStyle
+from rocframe.schemas.table_type import POINT_NAMES, DotStyle
 from rocframe.text import format_count, format_p_value, join_first
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from unicodedata import combining
 import altair as alt
 import polars as pl
 
-from rocframe.inference.notes import SEPARATOR
-from rocframe.schemas.columns import THRESHOLD
+from rocframe.inference import SEPARATOR
+from rocframe.schemas.table_type import THRESHOLD
 from rocframe.text import format_name, format_percent, format_values, join_first
 
 if TYPE_CHECKING:

@@ -56,15 +56,15 @@ from rocframe.frames import column, number_distinct_rows, select_keys
 from rocframe.kinds import PREVALENCE, has_prevalence, scale_of
 from rocframe.options import parse_names
 from rocframe.rates import CONFUSION, NAMES, Settings
-from rocframe.schemas.columns import POINT_NAMES, THRESHOLD
-from rocframe.schemas.curves import METRIC_INTERVALS
-from rocframe.schemas.decisions import (
+from rocframe.schemas.curves import (
     BEST_POINTS,
     CONFUSION_MATRICES,
     CONVEX_HULL,
     EQUAL_COST_LINES,
+    METRIC_INTERVALS,
     RULE_COLUMNS,
 )
+from rocframe.schemas.table_type import POINT_NAMES, THRESHOLD
 from rocframe.text import format_count, format_interval, join_first
 
 if TYPE_CHECKING:

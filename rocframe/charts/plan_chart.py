@@ -25,7 +25,7 @@ from rocframe.charts.labels import (
     tooltip,
 )
 from rocframe.charts.layer_chart import layered
-from rocframe.schemas.areas import PLAN
+from rocframe.schemas.statistics import PLAN
 from rocframe.text import format_count, format_values, join_first
 
 if TYPE_CHECKING:

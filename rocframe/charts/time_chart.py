@@ -41,7 +41,7 @@ from rocframe.charts.style import BAND_OPACITY, CHANCE_DASH
 from rocframe.errors import BrokenCurveError
 from rocframe.frames import column
 from rocframe.options import NOT_GIVEN, parse_names
-from rocframe.schemas.columns import MODEL, WINDOW, WINDOW_END
+from rocframe.schemas.table_type import MODEL, WINDOW, WINDOW_END
 from rocframe.text import format_count, format_values, join_first
 
 if TYPE_CHECKING:

@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from rocframe.areas.variance import ZERO_VARIANCE
+from rocframe.areas.pairs import ZERO_VARIANCE
 from rocframe.classes.inputs import compute_class_table, read_scores
 from rocframe.errors import LabelError, OptionValueError, ScoreError
-from rocframe.inference.confidence import Confidence, logit, normal_quantile, wald
-from rocframe.inference.notes import first_notes
+from rocframe.inference import Confidence, first_notes, logit, normal_quantile, wald
 from rocframe.inputs.roles import Roles
-from rocframe.kernel import exact
+from rocframe.kernel import arrays as exact
 from rocframe.kernel.groups import run_starts
 from rocframe.options import NOT_GIVEN, public
-from rocframe.schemas.classes import VOLUME
+from rocframe.schemas.statistics import VOLUME
 from rocframe.text import format_list, join_names
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
         ScoreColumns,
     )
     from rocframe.frames import FrameT
-    from rocframe.inference.notes import Note
+    from rocframe.inference import Note
     from rocframe.inputs.roles import By, Column, Count, Missing
 
 
@@ -75,18 +74,16 @@ def volume(
     Parameters
     ----------
     predictions : DataFrame, LazyFrame or Arrow table
-        One row per prediction. A table of pandas, pyarrow, DuckDB or another package that exports
-        Arrow streams is converted to a polars DataFrame.
+        One row per prediction.
     label : str or Expr
-        Column or expression with the true class of each row: Boolean, numbers, String, Categorical
-        or Enum.
+        The true class: Boolean, numbers, String, Categorical or Enum.
     scores : mapping, sequence of str, selector or str
         One column or expression with a score that increases from the first to the third class. If
         each class has a score, pass a mapping from classes to columns or expressions. If the
         columns are named like the classes, pass a list of columns or a selector. If the scores are
         lists or arrays in one column, pass this column, and set `classes`.
     by : str or sequence of str, default None
-        Group columns. Rows with a null in a group column are a separate group.
+        Group columns; null is a group.
     classes : sequence, default None
         If `scores` is one column of numbers: the three classes, in the order from low to high
         scores. If `scores` is one column of lists: the classes, in the order of the elements.
@@ -97,15 +94,9 @@ def volume(
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     count : str, Expr or None, optional
-        Column or expression with the number of identical rows that a row represents. The results
-        are the same as if the row were repeated that many times. If the table has a column named
-        `count`, this option is required: pass `count="count"` to use the column, `count=None` to
-        ignore it.
+        Number of equal rows that a row represents. Required if there is a column `count`.
     missing : {"raise", "drop", "worst"}, default "raise"
-        Handling of rows whose label, count or any score is null or NaN. `"raise"`: an error.
-        `"drop"`: the rows are left out, and counted in the column `n_missing`. `"worst"`: only
-        scores may be missing. If a score of a row is missing, all triples with this row count as
-        incorrect.
+        Missing values: an error, rows left out, or a triple with a missing score counts 0.
 
     Returns
     -------
@@ -129,11 +120,10 @@ def volume(
     Raises
     ------
     RocframeError
-        If a column is missing or has an unsupported dtype, if a name is reserved or repeated, or if
-        an option is invalid. This error is also raised if there are not three classes, if a label
-        is not one of the three classes, or if values are missing with `missing="raise"`. If each
-        class has a score, it is also raised for infinite scores, and for a group with too many
-        distinct rows. For a LazyFrame, errors that depend on its data are raised by `collect`.
+        If a column, an option or a value is invalid. This error is also raised if there are not
+        three classes, if a label is not one of the three classes, or if values are missing with
+        `missing="raise"`. If each class has a score, it is also raised for infinite scores, and for
+        a group with too many distinct rows.
 
     See Also
     --------

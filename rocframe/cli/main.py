@@ -334,8 +334,8 @@ def application() -> "App":
             Parquet or Arrow file to write the table to, such as thresholds.parquet, in an existing
             folder.
         """
+        from rocframe.cli.options import decisions_table
         from rocframe.cli.tasks import decide_logs
-        from rocframe.cli.terminal import decisions_table
 
         return _run(decide_logs, log, options, out, decisions_table)
 
@@ -366,8 +366,8 @@ def application() -> "App":
             Parquet or Arrow file to write the table to, such as gate.parquet, in an existing
             folder.
         """
+        from rocframe.cli.options import release_table
         from rocframe.cli.tasks import gate_logs
-        from rocframe.cli.terminal import release_table
 
         sources = [old] if new is None else [old, new]
         return _run(gate_logs, sources, options, out, release_table)
@@ -386,7 +386,7 @@ def _run(
 
     `table_text` is the function that formats the result table; the default is `areas_table`.
     """
-    from rocframe.cli.terminal import areas_table
+    from rocframe.cli.options import areas_table
     from rocframe.reports.page import pooling_sentence
     from rocframe.reports.progress import Progress
 

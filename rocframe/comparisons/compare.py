@@ -9,28 +9,34 @@ import numpy as np
 import polars as pl
 
 from rocframe.comparisons.comparison_tests import COMPARISON_TESTS, CompareOptions
-from rocframe.comparisons.hypothesis import PairedComparison
-from rocframe.comparisons.instances import Instances, model_batches
-from rocframe.comparisons.pairing import build_model_table, plan_comparison
-from rocframe.comparisons.unpaired import UnpairedEstimates, unpaired_tests
-from rocframe.inference.p_values import adjust_p_values
+from rocframe.comparisons.hypothesis import PairedComparison, UnpairedEstimates, unpaired_tests
+from rocframe.comparisons.pairing import (
+    Instances,
+    build_model_table,
+    model_batches,
+    plan_comparison,
+)
+from rocframe.inference import adjust_p_values
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.resample import RandomDraws, stream_keys
 from rocframe.options import NOT_GIVEN, public
-from rocframe.schemas.columns import MODEL
-from rocframe.schemas.comparisons import comparison_columns
-from rocframe.schemas.table_type import integers
+from rocframe.schemas.statistics import comparison_columns
+from rocframe.schemas.table_type import MODEL, integers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from rocframe.areas.partial import Range
+    from rocframe.areas.area import Range
     from rocframe.comparisons.comparison_tests import Family
     from rocframe.comparisons.hypothesis import ComparedMetric
-    from rocframe.comparisons.instances import UnpairedModels
-    from rocframe.comparisons.pairing import PairingColumns, PairingOptions, Unmatched
+    from rocframe.comparisons.pairing import (
+        PairingColumns,
+        PairingOptions,
+        Unmatched,
+        UnpairedModels,
+    )
     from rocframe.frames import FrameT
-    from rocframe.inference.p_values import Adjust, Alternative
+    from rocframe.inference import Adjust, Alternative
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
     from rocframe.options import NotGiven
 
@@ -79,22 +85,17 @@ def compare(
     Parameters
     ----------
     predictions : DataFrame, LazyFrame or Arrow table
-        One row per prediction. A table of pandas, pyarrow, DuckDB or another package that exports
-        Arrow streams is converted to a polars DataFrame.
+        One row per prediction.
     label : str or Expr
-        Column or expression with the true class: Boolean values or the numbers 0 and 1. With
-        `positive`, values of any type are allowed except List, Array, Struct and Object.
+        The true class: Boolean or 0/1, or any values with `positive`.
     score : str, Expr, selector, sequence or mapping
-        Column or expression with the score; higher values indicate the positive class. Any real
-        number is allowed, and scores are never transformed. For several models, pass a list of
-        columns, a polars selector, or a mapping from model names to columns.
+        The score, higher for positives.
     between : str, default "model"
         Column with the name of the model, for a long table with one row per instance and model.
     id : str or sequence of str, default None
-        Columns that identify the instance of a row, so that the rows of different models are
-        matched. Each instance occurs once per model and group, in any row order.
+        Columns that identify an instance, to match the rows of the models.
     by : str or sequence of str, default None
-        Group columns. Rows with a null in a group column are a separate group.
+        Group columns; null is a group.
     baseline : str, default None
         Model with which all other models are compared. The baseline is `model_a`: `difference` is
         the value of the baseline minus the value of the other model. None: all pairs of models are
@@ -162,10 +163,7 @@ def compare(
         Tests whose p-values are adjusted together. `"group"`: the pairs of each group. `"all"`: all
         rows of the result.
     unmatched : {"raise", "drop"}, default "raise"
-        Handling of instances that only one of the two models has. `"raise"`: an error. `"drop"`:
-        their rows are left out and counted in `note`. If `missing="drop"` leaves out the row of one
-        model, the row of the other model for the same instance is left out too, and counted in
-        `note`. This is not an error, even with `unmatched="raise"`.
+        Instances that lack a model: an error, or left out and counted in `note`.
     n_boot : int, default 2000
         Number of bootstrap resamples.
     n_perm : int, default 2000
@@ -173,26 +171,17 @@ def compare(
         the number of clusters. If 2^n is at most `n_perm`, all permutations are used and the
         p-value is exact. Otherwise the smallest possible p-value is 1 / (1 + n_perm).
     seed : int, default None
-        Seed of the random draws, an integer >= 0. If None, each call uses a new seed. The draws of
-        a group depend only on the seed and the values of the group columns, not on other groups.
+        Seed of the draws, an integer >= 0; None uses a new seed in each call.
     cluster : str or Expr, default None
-        Column or expression that identifies clusters of dependent rows, such as all rows of one
-        user. Different clusters are assumed to be independent.
+        Clusters of dependent rows, such as users.
     positive : object, default None
-        Value of `label` that is the positive class; all other values are negative. Required for
-        labels that are not Boolean or 0/1.
+        Value of `label` that is the positive class.
     weight : str or Expr, default None
-        Column or expression with the importance of a row, finite and >= 0.
+        Importance of a row, finite and >= 0.
     count : str, Expr or None, optional
-        Column or expression with the number of identical rows that a row represents. The results
-        are the same as if the row were repeated that many times. If the table has a column named
-        `count`, this option is required: pass `count="count"` to use the column, `count=None` to
-        ignore it.
+        Number of equal rows that a row represents. Required if there is a column `count`.
     missing : {"raise", "drop", "worst"}, default "raise"
-        Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
-        `"drop"`: these rows are left out. `"worst"`: only scores may be missing. At every
-        threshold, a positive without a score counts as a false negative, and a negative without a
-        score as a false positive.
+        Missing values: an error, rows left out, or missing scores count as errors.
 
     Returns
     -------
@@ -244,15 +233,10 @@ def compare(
     Raises
     ------
     PairingError
-        If rows cannot be paired because `id` is not given for a long table, because an id is null
-        or is repeated within a model and group, or because an id has different labels. With
-        `unmatched="raise"`, this error is also raised if an id does not occur in all models.
+        If `id` does not pair the rows of the models.
     RocframeError
-        If a column does not exist or has an unsuitable type, if a name is reserved or repeated, or
-        if an option is invalid. This error is also raised if the labels do not determine the
-        positive class, if values are missing with `missing="raise"`, if a weight is negative or not
-        finite, or if a score is outside [0, 1] and the metric is a loss. For a LazyFrame, errors
-        that depend on its columns or values are raised by `collect`.
+        If a column, an option or a value is invalid, or if a score is outside [0, 1] and the metric
+        is a loss.
 
     See Also
     --------

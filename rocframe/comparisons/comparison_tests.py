@@ -1,42 +1,523 @@
-"""The tests of `compare` and `gate`, and their options."""
+"""Tests of pairs of models: of mean losses, by bootstrap, by permutation, and their records.
+
+The loss of a row is a number that depends on this row only, so t tests of means apply. The paired
+t test is for models that scored the same rows. If the losses are not autocorrelated, it is the test
+of Diebold and Mariano. For Welch's t test of models that scored different rows, this module
+estimates the mean loss of one model and its variance.
+
+References
+----------
+F. X. Diebold, R. S. Mariano (1995), "Comparing predictive accuracy", Journal of Business and
+Economic Statistics 13(3), 253-263. doi:10.1080/07350015.1995.10524599
+
+The ranks of both models are exchanged at random within rows.
+
+References
+----------
+A. I. Bandos, H. E. Rockette, D. Gur (2005), "A permutation test sensitive to differences in
+areas for comparing ROC curves from a paired design", Statistics in Medicine 24(18), 2873-2893.
+doi:10.1002/sim.2149
+E. S. Venkatraman, C. B. Begg (1996), "A distribution-free procedure for comparing receiver
+operating characteristic curves from a paired experiment", Biometrika 83(4), 835-848.
+doi:10.1093/biomet/83.4.835
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
-from rocframe.comparisons.bootstrap_test import bootstrap_test
+import numpy as np
+
+from rocframe.areas.pairs import ZERO_VARIANCE, count_pairs, doubled_ranks, group_sums
+from rocframe.comparisons.decision_intervals import paired_samples
 from rocframe.comparisons.delong import delong_paired
-from rocframe.comparisons.hypothesis import ComparedMetric, Hypothesis, Quantity
-from rocframe.comparisons.instances import read_instances, read_models
-from rocframe.comparisons.mean_losses import loss_estimates, t_test
-from rocframe.comparisons.pairing import PairingOptions, model_position
-from rocframe.comparisons.permutation_test import permutation_test, venkatraman_test
-from rocframe.comparisons.unpaired import (
+from rocframe.comparisons.hypothesis import (
+    ComparedMetric,
+    Hypothesis,
+    Quantity,
     area_estimates,
     area_estimates_of_all_rows,
+    difference_columns,
     welch_columns,
 )
+from rocframe.comparisons.pairing import (
+    PairingOptions,
+    model_position,
+    read_instances,
+    read_models,
+    segment_sums,
+)
 from rocframe.errors import OptionValueError
-from rocframe.inference.confidence import parse_level, parse_n_boot
-from rocframe.inference.p_values import check_adjust
+from rocframe.inference import (
+    check_adjust,
+    is_as_extreme,
+    parse_level,
+    parse_n_boot,
+    permutation_p_value,
+)
 from rocframe.kernel.resample import Seed
+from rocframe.kernel.scan import BLOCK_ROWS
+from rocframe.kernel.threads import batch_sizes, run_parallel
+from rocframe.metrics.points import PointSearch
+from rocframe.metrics.statistics import average_precision
 from rocframe.options import NOT_GIVEN, check_choice, check_supported, parse_integer
+from rocframe.probabilities.losses import log_losses, probability_losses
+from rocframe.rates import NAMES
+from rocframe.resampling import bootstrap_interval
 from rocframe.text import join_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import polars as pl
+    from numpy.typing import NDArray
 
-    from rocframe.comparisons.hypothesis import PairedComparison
-    from rocframe.comparisons.instances import Instances, UnpairedModels
-    from rocframe.comparisons.pairing import PairingColumns, Unmatched
-    from rocframe.comparisons.unpaired import Estimator, UnpairedTest
-    from rocframe.inference.p_values import Adjust, Alternative
+    from rocframe.areas.pairs import Clusters
+    from rocframe.comparisons.hypothesis import Estimator, PairedComparison, UnpairedTest
+    from rocframe.comparisons.pairing import (
+        Instances,
+        ModelBatch,
+        PairingColumns,
+        Unmatched,
+        UnpairedModels,
+    )
+    from rocframe.inference import Adjust, Alternative
     from rocframe.inputs.roles import Column, Roles
+    from rocframe.kernel.resample import RandomDraws, ReplicateCounts
+    from rocframe.kernel.scan import Block, Scan, Scannable
     from rocframe.options import NotGiven
+
+
+def row_losses(metric: str, probability: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the loss of each probability if the row is positive, and if it is negative."""
+    p = probability.astype(np.float64)
+    if metric == "brier":
+        return (1 - p) ** 2, p**2
+    return log_losses(p)
+
+
+def t_test(comparison: PairedComparison) -> list[dict[str, Any]]:
+    """Return the columns of the paired t test of each pair of models that scored the same rows."""
+    batch, metric = comparison.batch, comparison.hypothesis.quantity.metric
+    if batch.instances.weight is None:
+        batch = batch.in_rank_order()  # sums of floats depend on the order of rows
+    rows, negative = PairedRows.from_batch(batch), batch.negative
+    losses, means = {}, {}
+    for model in batch.models:
+        of_positives, of_negatives = row_losses(metric, batch.instances.score[model][batch.rows])
+        losses[model] = np.where(negative, of_negatives, of_positives)
+        means[model] = rows.mean(losses[model])
+
+    def compare_pair(pair: tuple[int, int]) -> dict[str, Any]:
+        a, b = pair
+        variance = rows.variance_of_mean(losses[a] - losses[b])
+        df = (rows.n_units - 1).astype(np.float64)
+        columns = difference_columns(comparison.hypothesis, (means[a], means[b]), variance, df)
+        return comparison.record(
+            pair, columns, rows=rows.class_rows, units=rows.class_units, variance=variance
+        )
+
+    return run_parallel(compare_pair, comparison.pairs)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PairedRows:
+    """The rows of a batch, for weighted means of each group and the variances of these means.
+
+    `starts` is the first row of each group, and `group` the group of each row. `count` and `weight`
+    are those of each row. `clusters` are the clusters of the rows, or None. `n_units` is the number
+    of rows or, with clusters, of clusters of each group. `class_units` are these numbers for the
+    positives and the negatives.
+    """
+
+    starts: NDArray[np.int64]
+    group: NDArray[np.int64]
+    count: NDArray[np.float64]
+    weight: NDArray[np.float64]
+    clusters: Clusters | None
+    class_rows: tuple[NDArray[np.int64], NDArray[np.int64]]
+    n_units: NDArray[np.int64]
+    class_units: tuple[NDArray[np.int64], NDArray[np.int64]]
+
+    @classmethod
+    def from_batch(cls, batch: ModelBatch) -> PairedRows:
+        """Return the rows of a batch."""
+        count, weight, clusters = batch.count, batch.weight, batch.clusters
+        n_pos, n_neg = class_rows = tuple(batch.class_sums(count))
+        n_units = n_pos + n_neg
+        if clusters is not None:
+            n_pos, n_neg, n_units = clusters.sizes
+        return cls(
+            starts=batch.starts[:-1],
+            group=batch.group,
+            count=count.astype(np.float64),
+            weight=np.ones(len(count)) if weight is None else weight,
+            clusters=clusters,
+            class_rows=class_rows,
+            n_units=n_units,
+            class_units=(n_pos, n_neg),
+        )
+
+    def mean(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the weighted mean of the values of each group; NaN for groups without rows."""
+        row_weight = self.count * self.weight
+        total = segment_sums(row_weight, np.ones(len(values)), self.starts)
+        with np.errstate(invalid="ignore"):
+            means: NDArray[np.float64] = segment_sums(row_weight, values, self.starts) / total
+        return means
+
+    def variance_of_mean(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the variance of each mean; NaN for groups with fewer than two rows or clusters.
+
+        The variance is n/(n - 1) times the sum of squares of weight * (value - mean) / total weight
+        over the n rows. In clusters, these terms are added up before they are squared.
+        """
+        total = segment_sums(self.count * self.weight, np.ones(len(values)), self.starts)
+        deviation = self.weight * (values - self.mean(values)[self.group]) / total[self.group]
+        if self.clusters is None:
+            squares = segment_sums(self.count * deviation, deviation, self.starts)
+        else:
+            terms, clusters = self.count * deviation, self.clusters
+            sums = np.zeros(len(clusters.group))
+            for rows, cluster in zip(clusters.rows, clusters.cluster, strict=True):
+                sums += np.bincount(cluster, terms[rows], len(sums))
+            squares = np.bincount(clusters.group, sums**2, len(self.starts))
+        n = self.n_units
+        with np.errstate(divide="ignore", invalid="ignore"):
+            variance: NDArray[np.float64] = n / (n - 1) * squares
+        variance[n < 2] = np.nan
+        variance[n * variance < ZERO_VARIANCE] = 0
+        return variance
+
+
+def loss_estimates(scan: Scan, quantity: Quantity) -> tuple[NDArray[np.float64], ...]:
+    """Return the mean loss of a model in each group, its variance, and Welch's variance²/(n - 1).
+
+    The variance is NaN for groups with fewer than two rows.
+    """
+    mean = mean_loss(scan, quantity.metric)
+
+    def squared_deviations(block: Block) -> list[NDArray[np.float64]]:
+        of_positives, of_negatives = row_losses(quantity.metric, scan.codec.decode(block.codes))
+        pos = block.pos if block.pos_squares is None else block.pos_squares
+        neg = block.neg if block.neg_squares is None else block.neg_squares
+        center = block.of_steps(mean)
+        squares = pos * (of_positives - center) ** 2 + neg * (of_negatives - center) ** 2
+        return [np.add.reduceat(squares, block.starts[:-1])]
+
+    totals = scan.totals
+    with_weights = totals.pos.dtype.kind == "f"
+    (squares,) = group_sums(scan, scan.map(squared_deviations, squares=with_weights), 1)
+    n = totals.pos_rows + totals.neg_rows
+    with np.errstate(divide="ignore", invalid="ignore"):
+        variance = n / (n - 1) * squares / (totals.pos + totals.neg) ** 2
+    variance[n < 2] = np.nan
+    variance[n * variance < ZERO_VARIANCE] = 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return mean, variance, variance**2 / (n - 1)
+
+
+def mean_loss(scan: Scannable, metric: str) -> NDArray[np.float64]:
+    """Return the mean loss of each group."""
+    values: NDArray[np.float64] = getattr(probability_losses(scan), metric)
+    return values
+
+
+def bootstrap_test(comparison: PairedComparison) -> list[dict[str, Any]]:
+    """Return the columns of the bootstrap test of each pair of models.
+
+    The variance of the difference is that over the resamples. Each pair has separate resamples, so
+    that the result of a pair does not depend on other models.
+    """
+    return [_compare_pair(comparison, pair) for pair in comparison.pairs]
+
+
+def _compare_pair(comparison: PairedComparison, pair: tuple[int, int]) -> dict[str, Any]:
+    """Return the columns of the comparison of a pair of models, with an element per group."""
+    hypothesis, draws = comparison.hypothesis, comparison.draws
+    quantity = hypothesis.quantity
+    depends_on_prevalence = quantity.depends_on_prevalence
+    batch = replace(comparison.batch, models=tuple(sorted(pair))).merge_identical_rows()
+    scans = list(batch.scans())
+    values = [_value(scan, quantity) for scan in scans]
+
+    def sample_values(resamples: list[ReplicateCounts]) -> NDArray[np.float64]:
+        # Corners of the ROC curve are enough for areas under it and for its rates.
+        resample_scans = (
+            resample.scan(corners=not depends_on_prevalence) for resample in resamples
+        )
+        return np.stack([_value(scan, quantity) for scan in resample_scans], axis=1)
+
+    a, b = (batch.models.index(model) for model in pair)
+    size = len(batch.groups)
+    variance = np.full(size, np.nan)
+    redrawn, n_pos, n_neg = np.zeros((3, size), np.int64)
+    for group, sample in enumerate(paired_samples(batch, scans)):
+        n_pos[group], n_neg[group] = sample.units
+        if min(sample.units) < 2:  # all resamples of a single row or cluster are equal
+            continue
+        key = draws.keys[batch.groups[group]]
+        samples, redrawn[group] = sample.resample(
+            sample_values,
+            draws,
+            key,
+            stratified=not depends_on_prevalence,
+            arrays_only=quantity.fixed_rate is None,
+        )
+        difference = bootstrap_interval(
+            samples[:, a] - samples[:, b],
+            float(values[a][group] - values[b][group]),
+            None,
+            hypothesis.level,
+            bounds=(-1.0, 1.0),
+        )
+        variance[group] = 0.0 if difference.constant else difference.se**2
+        redrawn[group] += difference.n_undefined
+    # With few positives, the variance of an average precision is itself uncertain.
+    df = np.maximum(n_pos - 1.0, 1) if quantity.metric == "average_precision" else None
+    return comparison.record(
+        pair,
+        difference_columns(hypothesis, (values[a], values[b]), variance, df),
+        rows=tuple(batch.class_sums(batch.count)),
+        units=(n_pos, n_neg),
+        variance=variance,
+        redrawn=redrawn,
+    )
+
+
+def _value(scan: Scannable, quantity: Quantity) -> NDArray[np.float64]:
+    """Return the compared quantity, such as the AUC, of each group or resample of a scan."""
+    if quantity.is_loss:
+        return mean_loss(scan, quantity.metric)
+    if quantity.metric == "average_precision":
+        return average_precision(scan)
+    if quantity.rate_range is not None:
+        return quantity.rate_range.areas(scan)[0]
+    if quantity.fixed_rate is None:
+        return count_pairs(scan).areas[0]
+    axis, rate = quantity.fixed_rate
+    point = PointSearch(rate=NAMES[axis], values=[rate]).points(scan)
+    counts = (point.tp, point.fn) if axis == "fpr" else (point.fp, point.tn)
+    part, rest = (count[:, 0] for count in counts)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        values: NDArray[np.float64] = part / (part + rest)
+    return np.where(point.missing[:, 0], np.nan, values)
+
+
+DoubledRanks: TypeAlias = (
+    "NDArray[np.int64]"  # doubled ranks with the positives first; one row per permutation
+)
+
+
+def permutation_test(comparison: PairedComparison) -> Iterator[dict[str, Any]]:
+    """Yield the columns of a permutation test of the areas of each pair of models.
+
+    The test is that of Bandos, Rockette and Gur (2005).
+    """
+    alternative = comparison.hypothesis.alternative
+
+    def difference(a: DoubledRanks, b: DoubledRanks, n_pos: int) -> NDArray[np.int64]:
+        return doubled_wins_of_ranks(a, n_pos) - doubled_wins_of_ranks(b, n_pos)
+
+    def extreme(values: NDArray[np.int64], observed: int) -> NDArray[np.bool_]:
+        return is_as_extreme(values, observed, alternative)
+
+    for columns in exchange_test(
+        comparison, name="permutation", statistic=difference, extreme=extreme
+    ):
+        yield {**columns, "statistic": columns["difference"]}
+
+
+def exchange_test(
+    comparison: PairedComparison,
+    *,
+    name: str,
+    statistic: Callable[[DoubledRanks, DoubledRanks, int], NDArray[Any]],
+    extreme: Callable[[NDArray[Any], Any], NDArray[np.bool_]],
+) -> Iterator[dict[str, Any]]:
+    """Yield the columns of a permutation test of each pair of models.
+
+    Each row has a rank by the scores of each model. The test exchanges the two ranks of random
+    rows, or of all rows of random clusters. `statistic` is a function of the ranks of both models
+    and the number of positives. `extreme` returns which values of the statistic are at least as
+    extreme as the observed value. If there are at most `draws.n_draws` exchanges, all of them are
+    enumerated.
+    """
+    batch, draws = comparison.batch, comparison.draws
+    ranks = dict(zip(batch.models, map(doubled_ranks, batch.scans()), strict=True))
+    negative, cluster = batch.negative, batch.instances.cluster
+    cluster = None if cluster is None else cluster[batch.rows]
+    n_pos, n_neg = batch.middle - batch.starts[:-1], batch.starts[1:] - batch.middle
+    for a, b in comparison.pairs:
+        # Rows are sorted, so that the random exchanges depend neither on the order of rows in the
+        # frame nor on the order of the two models.
+        order = np.lexsort((ranks[max(a, b)], ranks[min(a, b)], negative, batch.group))
+        groups = []
+        for start, end, positives in zip(batch.starts, batch.starts[1:], n_pos, strict=False):
+            rows = order[start:end]
+            unit = np.arange(len(rows))
+            if cluster is not None:
+                unit = np.unique(cluster[rows], return_inverse=True)[1]
+            groups.append(_RankedGroup(ranks[a][rows], ranks[b][rows], int(positives), unit))
+        keys = [draws.keys[group] for group in batch.groups]
+        observed, p_value, exact = _exchange_p_values(groups, keys, draws, statistic, extreme)
+        area_a, area_b = (
+            np.array([group.area(getattr(group, side)) for group in groups], float)
+            for side in ("a", "b")
+        )
+        columns = {
+            "auc_a": area_a,
+            "auc_b": area_b,
+            "difference": area_a - area_b,
+            "statistic": observed,
+            "p_value": p_value,
+            "test": np.array([f"{name}_exact" if is_exact else name for is_exact in exact], object),
+        }
+        yield comparison.record((a, b), columns, rows=(n_pos, n_neg), units=(n_pos, n_neg))
+
+
+class _RankedGroup(NamedTuple):
+    """The doubled ranks of the rows of one group by both models, with the positives first.
+
+    A unit is a row or a cluster whose ranks are exchanged together. `unit` is the number of the
+    unit of each row.
+    """
+
+    a: DoubledRanks
+    b: DoubledRanks
+    n_pos: int
+    unit: NDArray[np.int64]
+
+    @property
+    def n_units(self) -> int:
+        """Number of rows or clusters whose ranks are exchanged."""
+        return int(self.unit.max(initial=-1)) + 1
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs of a positive and a negative."""
+        return self.n_pos * (len(self.a) - self.n_pos)
+
+    def area(self, ranks: DoubledRanks) -> float:
+        """Return the area of a model; NaN if a class is absent."""
+        if not self.n_pairs:
+            return np.nan
+        return int(doubled_wins_of_ranks(ranks[None], self.n_pos)[0]) / (2 * self.n_pairs)
+
+    def exchange(self, exchanged: NDArray[np.bool_]) -> tuple[DoubledRanks, DoubledRanks]:
+        """Return the ranks by both models after an exchange of the units in `exchanged`."""
+        rows = exchanged[:, self.unit]
+        return np.where(rows, self.b, self.a), np.where(rows, self.a, self.b)
+
+
+def _exchange_p_values(
+    groups: Sequence[_RankedGroup],
+    keys: Sequence[tuple[int, ...]],
+    draws: RandomDraws,
+    statistic: Callable[[DoubledRanks, DoubledRanks, int], NDArray[Any]],
+    extreme: Callable[[NDArray[Any], Any], NDArray[np.bool_]],
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
+    """Return the statistic and p-value of each group, and whether all exchanges were enumerated.
+
+    Statistic and p-value are NaN if a class is absent.
+    """
+    defined = np.array([group.n_pairs > 0 for group in groups], bool)
+    # n units have 2^n exchanges. The number is limited to 2^31, which is larger than the largest
+    # number of draws.
+    exchanges = np.array([1 << min(group.n_units, 31) for group in groups], np.int64)
+    exact = defined & (exchanges <= draws.n_draws)
+    n_permutations = np.where(exact, exchanges, np.where(defined, draws.n_draws, 0))
+    observed = [statistic(group.a[None], group.b[None], group.n_pos)[0] for group in groups]
+
+    def count_extreme(task: tuple[int, int, int, int]) -> int:
+        i, number, first, size = task
+        group = groups[i]
+        if exact[i]:
+            exchange = np.arange(first, first + size)
+            exchanged = (exchange[:, None] >> np.arange(group.n_units)) & 1 == 1
+        else:
+            stream = draws.seed.stream(keys[i], number)
+            exchanged = stream.integers(0, 2, (size, group.n_units)) == 1
+        values = statistic(*group.exchange(exchanged), group.n_pos)
+        return int(np.count_nonzero(extreme(values, observed[i])))
+
+    tasks = []
+    for i, group in enumerate(groups):
+        batch_size = max(1, BLOCK_ROWS // max(1, len(group.a)))
+        for number, size in enumerate(batch_sizes(int(n_permutations[i]), batch_size)):
+            tasks.append((i, number, number * batch_size, size))
+    n_extreme = np.zeros(len(groups), np.int64)
+    counts = np.array(run_parallel(count_extreme, tasks, arrays_only=True), np.int64)
+    np.add.at(n_extreme, np.array([task[0] for task in tasks], np.int64), counts)
+    p_value = permutation_p_value(n_extreme, n_permutations, exact)
+    undefined = np.where(defined, 0.0, np.nan)
+    return np.array(observed, float) + undefined, p_value + undefined, exact
+
+
+def rank_counts(ranks: DoubledRanks, n_pos: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the numbers of positives and of rows at each doubled rank, one row per permutation."""
+    n_permutations, n_rows = ranks.shape
+    width = 2 * n_rows + 1
+    size = n_permutations * width
+    row_numbers = ranks + np.arange(n_permutations)[:, None] * width
+    total = np.bincount(row_numbers.ravel(), minlength=size)
+    pos = np.bincount(row_numbers[:, :n_pos].ravel(), minlength=size)
+    return pos.reshape(n_permutations, width), total.reshape(n_permutations, width)
+
+
+def doubled_wins_of_ranks(ranks: DoubledRanks, n_pos: int) -> NDArray[np.int64]:
+    """Return, for each permutation, twice the number of concordant pairs; a tied pair counts 1.
+
+    In a concordant pair, the rank of the positive is before that of the negative.
+    """
+    pos, total = rank_counts(ranks, n_pos)
+    cumulative = np.cumsum(pos, axis=1)
+    wins: NDArray[np.int64] = ((total - pos) * (2 * cumulative - pos)).sum(axis=1)
+    return wins
+
+
+STATISTIC_ROUNDING = 1e-9  # largest relative rounding error of the statistic
+
+
+def venkatraman_test(comparison: PairedComparison) -> Iterator[dict[str, Any]]:
+    """Yield the columns of Venkatraman and Begg's (1996) test of each pair of models.
+
+    The test compares the numbers of errors of both models at each rank.
+    """
+    return exchange_test(
+        comparison,
+        name="venkatraman",
+        statistic=error_difference,
+        extreme=lambda values, observed: values >= observed * (1 - STATISTIC_ROUNDING),
+    )
+
+
+def error_difference(a: DoubledRanks, b: DoubledRanks, n_pos: int) -> NDArray[np.float64]:
+    """Return the statistic of Venkatraman and Begg for each permutation.
+
+    The statistic is the absolute difference of the numbers of errors of both models, summed over
+    all ranks.
+    """
+    # At a rank, the errors are the positives with later ranks and the negatives up to this rank.
+    # Therefore the numbers of errors of two models differ by twice the difference of their numbers
+    # of true positives.
+    difference = _true_positives(a, n_pos) - _true_positives(b, n_pos)
+    result: NDArray[np.float64] = 2 * np.abs(difference).sum(axis=1)
+    return result
+
+
+def _true_positives(ranks: DoubledRanks, n_pos: int) -> NDArray[np.float64]:
+    """Return the number of positives among the first 1, 2, 3, ... rows of each permutation.
+
+    The positives of tied rows are distributed evenly over these rows.
+    """
+    pos, total = rank_counts(ranks, n_pos)
+    occupied = total > 0
+    share = np.repeat(pos[occupied] / total[occupied], total[occupied]).reshape(len(ranks), -1)
+    return np.cumsum(share, axis=1)
+
 
 AREAS: tuple[ComparedMetric, ...] = ("auc",)
 LOSSES: tuple[ComparedMetric, ...] = ("brier", "log_loss")

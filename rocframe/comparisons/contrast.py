@@ -8,19 +8,29 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
-from rocframe.areas.partial import RateRange
-from rocframe.areas.variance import limit_df
+from rocframe.areas.area import RateRange
+from rocframe.areas.pairs import limit_df
 from rocframe.comparisons.delong import paired_areas
-from rocframe.comparisons.instances import model_batches, read_instances
-from rocframe.comparisons.pairing import PairingOptions, model_position, plan_comparison
+from rocframe.comparisons.pairing import (
+    PairingOptions,
+    model_batches,
+    model_position,
+    plan_comparison,
+    read_instances,
+)
 from rocframe.errors import OptionValueError
 from rocframe.frames import build_table
-from rocframe.inference.notes import MIN_DIFFERENCE_UNITS, class_notes, few_rows
-from rocframe.inference.p_values import adjust_p_values, check_adjust
+from rocframe.inference import (
+    MIN_DIFFERENCE_UNITS,
+    adjust_p_values,
+    check_adjust,
+    class_notes,
+    few_rows,
+)
 from rocframe.inputs.roles import Roles
 from rocframe.options import NOT_GIVEN, check_choice, public, to_float
-from rocframe.schemas.columns import MODEL
-from rocframe.schemas.comparisons import CONTRAST
+from rocframe.schemas.statistics import CONTRAST
+from rocframe.schemas.table_type import MODEL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,11 +38,11 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from rocframe.areas.partial import Range
-    from rocframe.areas.variance import ClassSizes, VarianceParts
+    from rocframe.areas.area import Range
+    from rocframe.areas.pairs import ClassSizes, VarianceParts
     from rocframe.comparisons.pairing import PairingColumns, Unmatched
     from rocframe.frames import FrameT
-    from rocframe.inference.p_values import Adjust
+    from rocframe.inference import Adjust
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
 
 Coefficients: TypeAlias = Mapping[Any, float]
@@ -79,22 +89,17 @@ def contrast(
     Parameters
     ----------
     predictions : DataFrame, LazyFrame or Arrow table
-        One row per prediction. A table of pandas, pyarrow, DuckDB or another package that exports
-        Arrow streams is converted to a polars DataFrame.
+        One row per prediction.
     label : str or Expr
-        Column or expression with the true class: Boolean values or the numbers 0 and 1. With
-        `positive`, values of any type are allowed except List, Array, Struct and Object.
+        The true class: Boolean or 0/1, or any values with `positive`.
     score : str, Expr, selector, sequence or mapping
-        Column or expression with the score; higher values indicate the positive class. Any real
-        number is allowed, and scores are never transformed. For several models, pass a list of
-        columns, a polars selector, or a mapping from model names to columns.
+        The score, higher for positives.
     between : str, default "model"
         Column with the name of the model, for a long table with one row per instance and model.
     id : str or sequence of str, default None
-        Columns that identify the instance of a row, so that the rows of different models are
-        matched. Each instance occurs once per model and group, in any row order.
+        Columns that identify an instance, to match the rows of the models.
     by : str or sequence of str, default None
-        Group columns. Rows with a null in a group column are a separate group.
+        Group columns; null is a group.
     coefficients : mapping of str to float, or sequence of mappings, default None
         Weights of the models in a contrast, such as `{"new": 1, "old": -0.5, "older": -0.5}`. For
         several contrasts, pass a list of such mappings. The weights of a contrast add up to 0;
@@ -122,28 +127,17 @@ def contrast(
         controls the probability of at least one false rejection. `"bh"` (Benjamini and Hochberg)
         controls the expected share of false rejections among all rejections. None: no adjustment.
     unmatched : {"raise", "drop"}, default "raise"
-        Handling of instances that only some of the models have. `"raise"`: an error. `"drop"`:
-        their rows are left out and counted in `note`. If `missing="drop"` leaves out the row of one
-        model, the rows of the other models for the same instance are left out too, and counted in
-        `note`. This is not an error, even with `unmatched="raise"`.
+        Instances that lack a model: an error, or left out and counted in `note`.
     cluster : str or Expr, default None
-        Column or expression that identifies clusters of dependent rows, such as all rows of one
-        user. Different clusters are assumed to be independent.
+        Clusters of dependent rows, such as users.
     positive : object, default None
-        Value of `label` that is the positive class; all other values are negative. Required for
-        labels that are not Boolean or 0/1.
+        Value of `label` that is the positive class.
     weight : str or Expr, default None
-        Column or expression with the importance of a row, finite and >= 0.
+        Importance of a row, finite and >= 0.
     count : str, Expr or None, optional
-        Column or expression with the number of identical rows that a row represents. The results
-        are the same as if the row were repeated that many times. If the table has a column named
-        `count`, this option is required: pass `count="count"` to use the column, `count=None` to
-        ignore it.
+        Number of equal rows that a row represents. Required if there is a column `count`.
     missing : {"raise", "drop", "worst"}, default "raise"
-        Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
-        `"drop"`: these rows are left out. `"worst"`: only scores may be missing. At every
-        threshold, a positive without a score counts as a false negative, and a negative without a
-        score as a false positive.
+        Missing values: an error, rows left out, or missing scores count as errors.
 
     Returns
     -------
@@ -176,15 +170,9 @@ def contrast(
     Raises
     ------
     PairingError
-        If rows cannot be paired because `id` is not given for a long table, because an id is null
-        or is repeated within a model and group, or because an id has different labels. With
-        `unmatched="raise"`, this error is also raised if an id does not occur in all models.
+        If `id` does not pair the rows of the models.
     RocframeError
-        If a column does not exist or has an unsuitable type, if a name is reserved or repeated, or
-        if an option is invalid. This error is also raised if the labels do not determine the
-        positive class, if values are missing with `missing="raise"`, or if a weight is negative or
-        not finite. For a LazyFrame, errors that depend on its columns or values are raised by
-        `collect`.
+        If a column, an option or a value is invalid.
 
     See Also
     --------
@@ -431,9 +419,10 @@ def estimate_contrasts(
     values = areas @ contrasts.T
     # The coefficients of a contrast add up to 0. The variance of a contrast can therefore be
     # computed from the variances of differences of areas alone.
-    covariance, *parts = (contrasts @ variance @ contrasts.T / -2 for variance in variances)
-    # The largest sum of absolute values of the terms of a covariance.
-    size = np.abs(contrasts) @ variances.total @ np.abs(contrasts).T / 2
+    with np.errstate(invalid="ignore"):  # the variance of a class in one cluster is infinite
+        covariance, *parts = (contrasts @ variance @ contrasts.T / -2 for variance in variances)
+        # The largest sum of absolute values of the terms of a covariance.
+        size = np.abs(contrasts) @ variances.total @ np.abs(contrasts).T / 2
     defined = np.flatnonzero(np.isfinite(covariance).all(axis=(1, 2)))
     eigenvalues, axes = np.linalg.eigh(covariance[defined])
     projected = (axes.transpose(0, 2, 1) @ values[defined, :, None])[..., 0]

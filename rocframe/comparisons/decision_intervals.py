@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from math import isnan
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 import numpy as np
 import polars as pl
 
-from rocframe.comparisons.instances import model_batches, read_instances
-from rocframe.comparisons.paired_resampling import paired_samples
 from rocframe.comparisons.pairing import (
     PairingOptions,
     build_model_table,
+    model_batches,
     model_position,
     plan_comparison,
+    read_instances,
 )
 from rocframe.decisions.cost_curve import EnvelopeLines, normalized_cost
 from rocframe.decisions.decision_curve import (
@@ -25,14 +25,19 @@ from rocframe.decisions.decision_curve import (
     parse_probability_thresholds,
 )
 from rocframe.errors import OptionValueError, ScoreError
-from rocframe.inference.bootstrap import column_limits
-from rocframe.inference.confidence import Confidence, Estimate, paired_difference
-from rocframe.inference.notes import class_notes
-from rocframe.inputs.cases import RowState
-from rocframe.inputs.probabilities import outside_unit_problem
+from rocframe.inference import Confidence, Estimate, class_notes, paired_difference
+from rocframe.inputs.cases import RowState, outside_unit_problem
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.codec import round_thresholds
-from rocframe.kernel.resample import RandomDraws, stream_keys
+from rocframe.kernel.resample import (
+    GroupRows,
+    RandomDraws,
+    ReplicateCounts,
+    RowSampler,
+    draw_classes,
+    stream_keys,
+)
+from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.options import (
     NOT_GIVEN,
     NotGiven,
@@ -42,21 +47,21 @@ from rocframe.options import (
     parse_numbers,
     public,
 )
-from rocframe.schemas.columns import MODEL
-from rocframe.schemas.comparisons import DECISION_AXES, decision_interval_columns
+from rocframe.resampling import batched_replicates, column_limits
+from rocframe.schemas.statistics import DECISION_AXES, decision_interval_columns
+from rocframe.schemas.table_type import MODEL
 from rocframe.text import format_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from rocframe.comparisons.instances import Instances, ModelBatch
-    from rocframe.comparisons.paired_resampling import PairedSample
-    from rocframe.comparisons.pairing import PairingColumns, Unmatched
+    from rocframe.comparisons.pairing import Instances, ModelBatch, PairingColumns, Unmatched
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
-    from rocframe.kernel.resample import ReplicateCounts, ReplicateScan
+    from rocframe.kernel.resample import ReplicateScan
+    from rocframe.kernel.scan import Scan
 
 DecisionKind = Literal["decision", "cost"]
 DecisionInterval = Literal["mover", "bootstrap", "bootstrap_basic"]
@@ -103,15 +108,11 @@ def decision_intervals(
     Parameters
     ----------
     predictions : DataFrame, LazyFrame or Arrow table
-        One row per prediction. A table of pandas, pyarrow, DuckDB or another package that exports
-        Arrow streams is converted to a polars DataFrame.
+        One row per prediction.
     label : str or Expr
-        Column or expression with the true class: Boolean values or the numbers 0 and 1. With
-        `positive`, values of any type are allowed except List, Array, Struct and Object.
+        The true class: Boolean or 0/1, or any values with `positive`.
     score : str, Expr, selector, sequence or mapping
-        Column or expression with the score; higher values indicate the positive class. Any real
-        number is allowed, and scores are never transformed. For several models, pass a list of
-        columns, a polars selector, or a mapping from model names to columns.
+        The score, higher for positives.
     kind : {"decision", "cost"}, default "decision"
         Kind of curve. `"decision"`: the net benefit at probability thresholds; the scores must be
         in [0, 1]. `"cost"`: the lowest expected cost at each probability cost (see `cost_curve`),
@@ -130,15 +131,11 @@ def decision_intervals(
     between : str, default "model"
         Column with the name of the model, for a long table with one row per instance and model.
     id : str or sequence of str, default None
-        Columns that identify the instance of a row, so that the rows of different models are
-        matched. Each instance occurs once per model and group, in any row order.
+        Columns that identify an instance, to match the rows of the models.
     by : str or sequence of str, default None
-        Group columns. Rows with a null in a group column are a separate group.
+        Group columns; null is a group.
     unmatched : {"raise", "drop"}, default "raise"
-        Handling of instances that only some of the models have. `"raise"`: an error. `"drop"`:
-        their rows are left out and counted in `note`. If `missing="drop"` leaves out the row of one
-        model, the rows of the other models for the same instance are left out too, and counted in
-        `note`. This is not an error, even with `unmatched="raise"`.
+        Instances that lack a model: an error, or left out and counted in `note`.
     ci : {"mover", "bootstrap", "bootstrap_basic"} or None, optional
         Method of the intervals. `"mover"`: Zou and Donner's combination of Wilson's limits of the
         shares of true and of false positives, for net benefits without `cluster` and `weight`.
@@ -151,26 +148,17 @@ def decision_intervals(
     n_boot : int, default 2000
         Number of bootstrap resamples.
     seed : int, default None
-        Seed of the random draws, an integer >= 0. If None, each call uses a new seed. The draws of
-        a group depend only on the seed and the values of the group columns, not on other groups.
+        Seed of the draws, an integer >= 0; None uses a new seed in each call.
     cluster : str or Expr, default None
-        Column or expression that identifies clusters of dependent rows, such as all rows of one
-        user. Different clusters are assumed to be independent.
+        Clusters of dependent rows, such as users.
     positive : object, default None
-        Value of `label` that is the positive class; all other values are negative. Required for
-        labels that are not Boolean or 0/1.
+        Value of `label` that is the positive class.
     weight : str or Expr, default None
-        Column or expression with the importance of a row, finite and >= 0.
+        Importance of a row, finite and >= 0.
     count : str, Expr or None, optional
-        Column or expression with the number of identical rows that a row represents. The results
-        are the same as if the row were repeated that many times. If the table has a column named
-        `count`, this option is required: pass `count="count"` to use the column, `count=None` to
-        ignore it.
+        Number of equal rows that a row represents. Required if there is a column `count`.
     missing : {"raise", "drop", "worst"}, default "raise"
-        Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
-        `"drop"`: these rows are left out. `"worst"`: only scores may be missing. At every
-        threshold, a positive without a score counts as a false negative, and a negative without a
-        score as a false positive.
+        Missing values: an error, rows left out, or missing scores count as errors.
 
     Returns
     -------
@@ -206,15 +194,11 @@ def decision_intervals(
     Raises
     ------
     PairingError
-        If rows cannot be paired because `id` is not given for a long table, because an id is null
-        or is repeated within a model and group, or because an id has different labels. With
-        `unmatched="raise"`, this error is also raised if an id does not occur in all models.
+        If `id` does not pair the rows of the models.
     RocframeError
-        If a column does not exist or has an unsuitable type, if a name is reserved or repeated, or
-        if an option is invalid. This error is also raised if a score is outside [0, 1] for decision
-        curves, if the labels do not determine the positive class, if values are missing with
-        `missing="raise"`, or if a weight is negative or not finite. For a LazyFrame, errors that
-        depend on its columns or values are raised by `collect`.
+        If a column, an option or a value is invalid. This error is also raised if a score is
+        outside [0, 1] for decision curves, if the labels do not determine the positive class, if
+        values are missing with `missing="raise"`, or if a weight is negative or not finite.
 
     See Also
     --------
@@ -708,3 +692,107 @@ def expected_costs(scan: ReplicateScan, axis: NDArray[np.float64]) -> NDArray[np
         fpr = fp.ravel()[rows] / neg[:, None]
         fnr = np.maximum(pos[:, None] - tp.ravel()[rows], 0) / pos[:, None]
     return normalized_cost(fpr, fnr, axis)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PairedSample:
+    """The rows of one group, with the first `n_pos` rows positive.
+
+    `populations` has the order of the rows by the scores of each model. `count` is the number of
+    identical rows that each row represents. `cluster` is the number of the cluster of each row.
+    """
+
+    populations: list[GroupRows]
+    n_pos: int
+    count: NDArray[np.int64]
+    cluster: NDArray[np.int64] | None
+
+    @property
+    def classes(self) -> tuple[slice, slice]:
+        """The positions of the rows of each class."""
+        return slice(self.n_pos), slice(self.n_pos, None)
+
+    @property
+    def n_rows(self) -> tuple[int, int]:
+        """Number of rows of each class."""
+        pos, neg = (int(self.count[rows].sum()) for rows in self.classes)
+        return pos, neg
+
+    @property
+    def units(self) -> tuple[int, int]:
+        """Number of rows, or clusters, of each class."""
+        if self.cluster is None:
+            return self.n_rows
+        pos, neg = (len(np.unique(self.cluster[rows])) for rows in self.classes)
+        return pos, neg
+
+    @property
+    def observed(self) -> list[ReplicateCounts]:
+        """The data of each model as the only resample."""
+        return self.replicates(self.count[None, :])
+
+    def replicates(self, times: NDArray[np.int64]) -> list[ReplicateCounts]:
+        """Return the resamples of each model.
+
+        `times` has one row per resample: how often each row of the group is in the resample.
+        """
+        return [
+            ReplicateCounts(
+                population=population,
+                pos=times[:, population.pos.cluster],
+                neg=times[:, population.neg.cluster],
+            )
+            for population in self.populations
+        ]
+
+    def resample(
+        self,
+        statistic: Callable[[list[ReplicateCounts]], NDArray[Any]],
+        draws: RandomDraws,
+        key: tuple[int, ...],
+        *,
+        stratified: bool = True,
+        arrays_only: bool = False,
+    ) -> tuple[NDArray[Any], int]:
+        """Return a row of values for each resample, and how many resamples were drawn again.
+
+        `statistic` computes the values of several resamples from the counts of each model. If
+        `stratified` is true, each class has as many rows in a resample as in the data, unless rows
+        are in clusters. With `arrays_only`, `statistic` runs no query of polars; see
+        `run_parallel`.
+        """
+        sides = [RowSampler.from_counts(self.count[rows]) for rows in self.classes]
+        clusters = [] if self.cluster is None else [self.cluster[rows] for rows in self.classes]
+
+        def resample(stream: np.random.Generator, size: int) -> tuple[NDArray[Any], int]:
+            parts, redrawn = draw_classes(stream, size, sides, clusters, stratified=stratified)
+            return statistic(self.replicates(np.concatenate(parts, axis=1))), redrawn
+
+        return batched_replicates(
+            resample,
+            n_boot=draws.n_draws,
+            batch_size=max(1, BLOCK_ROWS // len(self.count)),
+            seed=draws.seed,
+            key=key,
+            arrays_only=arrays_only,
+        )
+
+
+def paired_samples(batch: ModelBatch, scans: Sequence[Scan]) -> Iterator[PairedSample]:
+    """Yield the rows of each group of a batch; `scans` has the scan of each model."""
+    # Each row is treated as a cluster with the same number in all scans, so that all models use the
+    # same draws.
+    row_numbers, count = np.arange(len(batch.rows)), batch.count
+    cluster_of_instance = batch.instances.cluster
+    ends = zip(batch.starts, batch.middle, batch.starts[1:], strict=False)
+    for group, (start, middle, end) in enumerate(ends):
+        cluster = None
+        if cluster_of_instance is not None:
+            rows = batch.rows[start:end]
+            cluster = np.unique(cluster_of_instance[rows], return_inverse=True)[1]
+        yield PairedSample(
+            populations=[GroupRows.from_scan(scan, group, row_numbers) for scan in scans],
+            n_pos=int(middle - start),
+            count=count[start:end],
+            cluster=cluster,
+        )

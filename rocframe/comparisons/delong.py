@@ -1,4 +1,4 @@
-"""DeLong's test of models that scored the same rows, and the covariances of their areas.
+"""DeLong's test, the function `auc_covariance`, and limits from one-sided intervals (MOVER).
 
 References
 ----------
@@ -7,6 +7,19 @@ correlated receiver operating characteristic curves: a nonparametric approach", 
 44(3), 837-845. doi:10.2307/2531595
 N. A. Obuchowski (1997), "Nonparametric analysis of clustered ROC curve data", Biometrics 53(2),
 567-578. doi:10.2307/2533958
+
+The limits of the difference are those of MOVER, the "method of variance estimates recovery" of Zou
+and Donner (2008), with quantiles of the t distribution instead of the normal distribution. Near an
+area of 1, the limits of an area are asymmetric, and so are the limits of the difference. The test
+rejects a true null hypothesis less often than DeLong's test if there are few rows or the areas are
+near 1.
+
+References
+----------
+G. Y. Zou, A. Donner (2008), "Construction of confidence limits about effect measures: a general
+approach", Statistics in Medicine 27(10), 1693-1702. doi:10.1002/sim.3095
+R. G. Newcombe (2006), "Confidence intervals for an effect size measure based on the Mann-Whitney
+statistic. Part 2", Statistics in Medicine 25(4), 559-573. doi:10.1002/sim.2324
 """
 
 from __future__ import annotations
@@ -18,34 +31,48 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from rocframe.areas.pairs import doubled_placements
-from rocframe.areas.partial import partial_placements
-from rocframe.areas.variance import (
+from rocframe.areas.area import RateRange, partial_placements
+from rocframe.areas.pairs import (
     ZERO_VARIANCE,
     VarianceParts,
     centered_cluster_sums,
     class_sizes,
     class_variances,
+    doubled_placements,
     obuchowski_variance,
     placement_covariance,
     placement_variance,
 )
-from rocframe.comparisons.hypothesis import difference_columns
-from rocframe.comparisons.instances import segment_sums
-from rocframe.kernel.exact import MAX_INT64, exact_product, exact_quotient
+from rocframe.comparisons.hypothesis import Quantity, difference_columns, welch_variance
+from rocframe.comparisons.pairing import (
+    PairingOptions,
+    build_model_table,
+    model_batches,
+    plan_comparison,
+    read_instances,
+    segment_sums,
+)
+from rocframe.inference import Estimate, class_notes, newcombe, normal_p_value
+from rocframe.inputs.roles import Roles
+from rocframe.kernel.arrays import MAX_INT64, exact_product, exact_quotient
 from rocframe.kernel.groups import group_starts
 from rocframe.kernel.threads import run_parallel
-from rocframe.options import MAX_INTEGER
+from rocframe.options import MAX_INTEGER, NOT_GIVEN, public
+from rocframe.schemas.statistics import covariance_columns
+from rocframe.schemas.table_type import MODEL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import polars as pl
     from numpy.typing import NDArray
 
-    from rocframe.areas.partial import RateRange
-    from rocframe.areas.variance import Clusters
-    from rocframe.comparisons.hypothesis import PairedComparison
-    from rocframe.comparisons.instances import ModelBatch
+    from rocframe.areas.area import Range
+    from rocframe.areas.pairs import Clusters
+    from rocframe.comparisons.hypothesis import Hypothesis, PairedComparison, UnpairedEstimates
+    from rocframe.comparisons.pairing import ModelBatch, PairingColumns, Unmatched
+    from rocframe.frames import FrameT
+    from rocframe.inputs.roles import By, Column, Count, Missing, Scores
     from rocframe.kernel.scan import Scan
 
 MATRIX_VALUES = 4_000_000  # maximum number of placement values in one matrix product
@@ -329,3 +356,340 @@ def delong_paired(
         )
 
     return run_parallel(compare_pair, comparison.pairs)
+
+
+@public
+def auc_covariance(
+    predictions: FrameT,
+    /,
+    label: Column,
+    score: Scores,
+    *,
+    between: str = MODEL,
+    id: Column | Sequence[Column] | None = None,  # noqa: A002 - name of the public option
+    by: By = None,
+    fpr: Range | None = None,
+    tpr: Range | None = None,
+    specificity: Range | None = None,
+    sensitivity: Range | None = None,
+    standardize: Literal["mcclish"] | None = None,
+    unmatched: Unmatched = "raise",
+    cluster: Column | None = None,
+    positive: object = None,
+    weight: Column | None = None,
+    count: Count = NOT_GIVEN,
+    missing: Missing = "raise",
+) -> FrameT:
+    """Estimate the covariance matrix of the areas of all models in each group.
+
+    DeLong's estimate is computed from the placement values of the rows that all models of the group
+    scored. The placement value of a row is the share of rows of the other class that the model
+    ranks correctly relative to this row. The matrix determines the variance of any sum or
+    difference of areas.
+
+    Parameters
+    ----------
+    predictions : DataFrame, LazyFrame or Arrow table
+        One row per prediction.
+    label : str or Expr
+        The true class: Boolean or 0/1, or any values with `positive`.
+    score : str, Expr, selector, sequence or mapping
+        The score, higher for positives.
+    between : str, default "model"
+        Column with the name of the model, for a long table with one row per instance and model.
+    id : str or sequence of str, default None
+        Columns that identify an instance, to match the rows of the models.
+    by : str or sequence of str, default None
+        Group columns; null is a group.
+    fpr : (float, float), default None
+        Range of the false positive rate, such as `(0, 0.1)`. The partial area is the integral of
+        TPR over this range.
+    tpr : (float, float), default None
+        Range of the true positive rate, such as `(0.9, 1)`. The partial area is the integral of 1 -
+        FPR over this range.
+    specificity : (float, float), default None
+        Range of the specificity, 1 - FPR: `(0.9, 1)` is the same as `fpr=(0, 0.1)`.
+    sensitivity : (float, float), default None
+        Another name of `tpr`.
+    standardize : {"mcclish"}, default None
+        `"mcclish"` rescales a partial area so that a random model has 0.5 and a perfect model has
+        1.
+    unmatched : {"raise", "drop"}, default "raise"
+        Instances that lack a model: an error, or left out and counted in `note`.
+    cluster : str or Expr, default None
+        Clusters of dependent rows, such as users.
+    positive : object, default None
+        Value of `label` that is the positive class.
+    weight : str or Expr, default None
+        Importance of a row, finite and >= 0.
+    count : str, Expr or None, optional
+        Number of equal rows that a row represents. Required if there is a column `count`.
+    missing : {"raise", "drop", "worst"}, default "raise"
+        Missing values: an error, rows left out, or missing scores count as errors.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        `*by`, `covariance, correlation, auc_a, auc_b, n_pos, n_neg, model_a, model_b, note`; one
+        row per group and ordered pair of its models, including each model with itself, sorted by
+        group, `model_a` and `model_b`.
+
+        - `covariance` is the covariance of the two estimated areas; for a model with itself,
+          `covariance` is the variance of the area.
+        - `correlation` is the correlation of the two estimated areas, in [-1, 1].
+        - `auc_a` and `auc_b` are the areas. If `fpr` or `tpr` is given, these two columns are named
+          `partial_auc_a` and `partial_auc_b`.
+
+        These columns are Float64. `covariance` and `correlation` are null if a class has fewer than
+        two rows or clusters. The correlation is also null if the variance of an area is 0.
+
+        `n_pos` and `n_neg` (Int64) are the numbers of positives and negatives that every model
+        scored. `note` (String) is null, or the first of these values that applies: `no_rows,
+        no_positives, no_negatives, one_positive, one_negative, zero_variance`, or `unmatched:3` if
+        3 rows without a matching row of another model were left out.
+
+    Raises
+    ------
+    PairingError
+        If `id` does not pair the rows of the models.
+    RocframeError
+        If a column, an option or a value is invalid.
+
+    See Also
+    --------
+    compare : Test every two models of a group.
+    contrast : Test more than two areas at once.
+
+    References
+    ----------
+    E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson (1988), "Comparing the areas under two or more
+    correlated receiver operating characteristic curves", Biometrics 44(3), 837-845.
+    doi:10.2307/2531595
+
+    N. A. Obuchowski (1997), "Nonparametric analysis of clustered ROC curve data", Biometrics 53(2),
+    567-578. doi:10.2307/2533958
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> predictions = pl.DataFrame(
+    ...     {"label": [1, 1, 0, 0], "a": [0.9, 0.3, 0.3, 0.1], "b": [2, 3, 3, 0]}
+    ... )
+    >>> matrix = rf.auc_covariance(predictions, "label", ["a", "b"])
+    >>> matrix.select("model_a", "model_b", "covariance", "auc_a", "auc_b")
+    shape: (4, 5)
+    ┌─────────┬─────────┬────────────┬───────┬───────┐
+    │ model_a ┆ model_b ┆ covariance ┆ auc_a ┆ auc_b │
+    │ ---     ┆ ---     ┆ ---        ┆ ---   ┆ ---   │
+    │ str     ┆ str     ┆ f64        ┆ f64   ┆ f64   │
+    ╞═════════╪═════════╪════════════╪═══════╪═══════╡
+    │ a       ┆ a       ┆ 0.03125    ┆ 0.875 ┆ 0.875 │
+    │ a       ┆ b       ┆ 0.03125    ┆ 0.875 ┆ 0.625 │
+    │ b       ┆ a       ┆ 0.03125    ┆ 0.625 ┆ 0.875 │
+    │ b       ┆ b       ┆ 0.15625    ┆ 0.625 ┆ 0.625 │
+    └─────────┴─────────┴────────────┴───────┴───────┘
+    """
+    roles = Roles(
+        label=label,
+        score=score,
+        by=by,
+        positive=positive,
+        weight=weight,
+        count=count,
+        missing=missing,
+        cluster=cluster,
+    )
+    rates = {"fpr": fpr, "tpr": tpr, "specificity": specificity, "sensitivity": sensitivity}
+    quantity = Quantity(rate_range=RateRange.parse(rates, standardize))
+    pairing = PairingOptions.parse(roles, between=between, id=id, unmatched=unmatched, min_models=1)
+    return plan_comparison(
+        predictions,
+        roles,
+        pairing,
+        lambda frame, columns: covariance_table(frame, columns, quantity),
+        schema=lambda model: covariance_columns(model, quantity.name),
+        anchor="n_pos",
+        independent_groups=True,
+    )
+
+
+def covariance_table(
+    frame: pl.DataFrame, columns: PairingColumns, quantity: Quantity
+) -> pl.DataFrame:
+    """Return a row for each group and ordered pair of models, including a model with itself."""
+    instances = read_instances(frame, columns)
+    parts: list[dict[str, NDArray[Any]]] = []
+    for batch in model_batches(instances, columns.options, all_models=True):
+        areas = paired_areas(batch, quantity.rate_range)
+        matrix = quantity.slope**2 * areas.covariances()
+        variances = np.diagonal(matrix, axis1=1, axis2=2)
+        note = class_notes(
+            *areas.units,
+            zero_variance=(variances == 0).any(axis=1),
+            unmatched=batch.unmatched,
+        )
+        values = quantity.standardized(np.array(areas.area)).T
+        size = len(batch.models)
+        a, b = (index.ravel() for index in np.indices((size, size)))
+        parts.append(
+            {
+                "group": np.repeat(batch.groups, size**2),
+                "model_a": np.tile(np.array(batch.models)[a], len(values)),
+                "model_b": np.tile(np.array(batch.models)[b], len(values)),
+                "n_pos": np.repeat(areas.n_pos, size**2),
+                "n_neg": np.repeat(areas.n_neg, size**2),
+                f"{quantity.name}_a": values[:, a].ravel(),
+                f"{quantity.name}_b": values[:, b].ravel(),
+                "covariance": matrix[:, a, b].ravel(),
+                "correlation": correlations(matrix)[:, a, b].ravel(),
+                "note": np.repeat(note, size**2),
+            }
+        )
+    return build_model_table(
+        parts,
+        covariance_columns(instances.models.dtype, quantity.name),
+        keys=instances.keys,
+        models=instances.models,
+        order=["model_a", "model_b"],
+    )
+
+
+def correlations(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the correlations from covariance matrices; NaN if one of the variances is 0."""
+    sd = np.sqrt(np.diagonal(matrix, axis1=1, axis2=2))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        result: NDArray[np.float64] = np.clip(matrix / (sd[:, :, None] * sd[:, None, :]), -1, 1)
+    return result
+
+
+# The combined limits are not always a monotone function of z. The smallest z at which a limit is
+# equal to the null hypothesis is found in steps, and then by bisection.
+STEPS = (0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 8.0, 12.0, 38.0)
+STEP_HALVINGS = 36
+
+
+def newcombe_paired(comparison: PairedComparison) -> list[dict[str, Any]]:
+    """Return the columns of the test of each pair of models that scored the same rows."""
+    batch, hypothesis = comparison.batch, comparison.hypothesis
+    areas = paired_areas(batch, None)
+    own = {model: areas.variance(batch.models.index(model)).total for model in batch.models}
+    sizes, pairs = (areas.n_pos, areas.n_neg), comparison.pairs
+
+    def compare_pair(pair: tuple[int, int]) -> tuple[NDArray[np.float64], ...]:
+        a, b = (batch.models.index(model) for model in pair)
+        variance, (of_a, of_b) = areas.variance(a, b), (own[model] for model in pair)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            correlation = (of_a + of_b - variance.total) / (2 * np.sqrt(of_a * of_b))
+        return areas.area[a], areas.area[b], variance.total, areas.df(variance), correlation
+
+    # The limits of all pairs are computed together, because each step of the search for them is
+    # slow for few groups.
+    a, b, variance, df, correlation = map(
+        np.concatenate, zip(*run_parallel(compare_pair, pairs), strict=True)
+    )
+    repeated = np.tile(sizes[0], len(pairs)), np.tile(sizes[1], len(pairs))
+    difference = AreaDifference(
+        a=a,
+        b=b,
+        sizes_a=repeated,
+        sizes_b=repeated,
+        correlation=np.clip(np.nan_to_num(correlation), -1, 1),
+    )
+    columns = difference.columns(hypothesis, variance, df)
+    return [
+        comparison.record(
+            pair,
+            {name: values[rows] for name, values in columns.items()},
+            rows=sizes,
+            units=areas.units,
+            variance=variance[rows],
+        )
+        for i, pair in enumerate(pairs)
+        for rows in [slice(i * len(sizes[0]), (i + 1) * len(sizes[0]))]
+    ]
+
+
+def newcombe_unpaired(
+    a: UnpairedEstimates, b: UnpairedEstimates, hypothesis: Hypothesis
+) -> dict[str, NDArray[np.float64]]:
+    """Return the columns of the test for the estimates of two independent samples."""
+    difference = AreaDifference(
+        a=a.value,
+        b=b.value,
+        sizes_a=(a.n_pos, a.n_neg),
+        sizes_b=(b.n_pos, b.n_neg),
+        correlation=np.zeros(len(a.groups)),
+    )
+    return difference.columns(hypothesis, *welch_variance(a, b))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class AreaDifference:
+    """Two areas of each group, their class sizes, and the correlation of their estimates.
+
+    The correlation is 0 if the rows are different, or if the estimate of a variance is 0.
+    """
+
+    a: NDArray[np.float64]
+    b: NDArray[np.float64]
+    sizes_a: tuple[NDArray[np.int64], NDArray[np.int64]]
+    sizes_b: tuple[NDArray[np.int64], NDArray[np.int64]]
+    correlation: NDArray[np.float64]
+
+    def columns(
+        self, hypothesis: Hypothesis, variance: NDArray[np.float64], df: NDArray[np.float64]
+    ) -> dict[str, NDArray[np.float64]]:
+        """Return the areas, their difference with limits, and the test of the null hypothesis.
+
+        `variance` is DeLong's variance of the difference, and `df` are its degrees of freedom.
+        Limits and p-values are NaN if the variance is NaN. If it is 0, `df` is that of the smallest
+        class.
+        """
+        from scipy.special import stdtrit
+
+        columns = difference_columns(hypothesis, (self.a, self.b), variance, df)
+        undefined = np.isnan(variance)
+        smallest = np.minimum.reduce([*self.sizes_a, *self.sizes_b])
+        df = np.where(variance > 0, df, np.maximum(smallest - 1, 1))
+        lower, upper = self.limits(stdtrit(df, (1 + hypothesis.level) / 2))
+        statistic = self._statistic(hypothesis.null)
+        statistic[undefined] = np.nan
+        return columns | {
+            "lower": np.where(undefined, np.nan, lower),
+            "upper": np.where(undefined, np.nan, upper),
+            "statistic": statistic,
+            "p_value": normal_p_value(statistic, hypothesis.alternative, df),
+        }
+
+    def limits(self, z: float | NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
+        """Return the limits of the difference a - b, for a quantile `z` of the reference."""
+        a = Estimate(self.a, *newcombe(self.a, *self.sizes_a, z))
+        b = Estimate(self.b, *newcombe(self.b, *self.sizes_b, z))
+        difference = a.minus(b, self.correlation)
+        return difference.lower, difference.upper
+
+    def _statistic(self, null: float) -> NDArray[np.float64]:
+        """Return the smallest z for which a limit is `null`, negative if the difference is below.
+
+        If no limit is `null`, the largest of `STEPS` is returned.
+        """
+        is_above = self.a - self.b > null
+
+        def reaches(z: NDArray[np.float64]) -> NDArray[np.bool_]:
+            lower, upper = self.limits(z)
+            result: NDArray[np.bool_] = np.where(is_above, lower <= null, upper >= null)
+            return result
+
+        low, high = np.zeros(len(self.a)), np.full(len(self.a), STEPS[-1])
+        is_reached = np.zeros(len(self.a), bool)
+        for step in STEPS:
+            here = ~is_reached & reaches(np.full(len(self.a), step))
+            high[here] = step
+            is_reached |= here
+            low[~is_reached] = step
+        for _ in range(STEP_HALVINGS):
+            middle = (low + high) / 2
+            is_beyond = reaches(middle)
+            high = np.where(is_beyond, middle, high)
+            low = np.where(is_beyond, low, middle)
+        return np.where(is_above, high, -high)

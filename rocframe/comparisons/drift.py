@@ -9,7 +9,8 @@ correlated receiver operating characteristic curves: a nonparametric approach", 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from datetime import date, time, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, get_args
@@ -17,28 +18,71 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 import polars as pl
 
+from rocframe.areas.auc import auc_table
+from rocframe.areas.pairs import cluster_parts
 from rocframe.comparisons.comparison_tests import Family
-from rocframe.comparisons.hypothesis import Hypothesis, Quantity
-from rocframe.comparisons.time_windows import TimeWindows, plan_windows
-from rocframe.comparisons.unpaired import least_sizes, welch_columns
-from rocframe.errors import OptionValueError
-from rocframe.frames import build_table
-from rocframe.inference.confidence import parse_level
-from rocframe.inference.notes import few_rows, first_notes
-from rocframe.inference.p_values import adjust_p_values, adjust_table, check_adjust
-from rocframe.inputs.roles import Roles
-from rocframe.options import NOT_GIVEN, check_choice, public
-from rocframe.schemas.columns import ROW_COUNTS, WINDOW
-from rocframe.schemas.comparisons import drift_columns
-from rocframe.table_arguments import is_arrow_table, read_arrow_table
+from rocframe.comparisons.hypothesis import (
+    Hypothesis,
+    Quantity,
+    UnpairedEstimates,
+    least_sizes,
+    welch_columns,
+)
+from rocframe.errors import (
+    AmbiguousCountError,
+    ColumnTypeError,
+    MissingColumnError,
+    OptionValueError,
+    RepeatedNameError,
+    RocframeError,
+    suggest_value,
+)
+from rocframe.frames import (
+    as_input_frame,
+    build_table,
+    check_keys,
+    column,
+    lazy_plan,
+    private_names,
+)
+from rocframe.inference import (
+    Confidence,
+    adjust_p_values,
+    adjust_table,
+    check_adjust,
+    few_rows,
+    first_notes,
+    parse_level,
+)
+from rocframe.inputs.cases import plan_bound_table
+from rocframe.inputs.roles import SCORE_WIDTH, Roles, bind_roles
+from rocframe.kernel.groups import is_run_start, scale_weights
+from rocframe.options import (
+    NOT_GIVEN,
+    check_choice,
+    is_arrow_table,
+    parse_names,
+    public,
+    read_arrow_table,
+    to_list,
+)
+from rocframe.schemas.statistics import drift_columns
+from rocframe.schemas.table_type import ROW_COUNTS, WINDOW, WINDOW_COLUMNS, WINDOW_END
+from rocframe.text import format_list
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Callable
 
+    from numpy.typing import NDArray
+    from scipy.sparse import csr_array
+
+    from rocframe.areas.auc import AucTable
+    from rocframe.areas.pairs import ClassSizes, VarianceParts
     from rocframe.frames import FrameT
-    from rocframe.inference.notes import Note
-    from rocframe.inference.p_values import Adjust, Alternative
-    from rocframe.inputs.roles import By, Column, Count, Missing, Scores
+    from rocframe.inference import Adjust, Alternative, Note
+    from rocframe.inputs.cases import Cases
+    from rocframe.inputs.roles import BoundRoles, By, Column, Count, Missing, Scores
+    from rocframe.schemas.table_type import Schema
 
 
 @public
@@ -71,22 +115,17 @@ def drift(
     Parameters
     ----------
     predictions : DataFrame, LazyFrame or Arrow table
-        One row per prediction. A table of pandas, pyarrow, DuckDB or another package that exports
-        Arrow streams is converted to a polars DataFrame.
+        One row per prediction.
     label : str or Expr
-        Column or expression with the true class: Boolean values or the numbers 0 and 1. With
-        `positive`, values of any type are allowed except List, Array, Struct and Object.
+        The true class: Boolean or 0/1, or any values with `positive`.
     score : str, Expr, selector, sequence or mapping
-        Column or expression with the score; higher values indicate the positive class. Any real
-        number is allowed, and scores are never transformed. For several models, pass a list of
-        columns, a polars selector, or a mapping from model names to columns. The result then has
-        the group column `model` (String) after `by`.
+        The score, higher for positives. Several columns add the group column `model`.
     over : str, default "window"
         Column of the windows. If `over` is `"window"` and the table has the column `window_end`,
         the result also has the column `window_end`, and windows that overlap are not tested against
         each other.
     by : str or sequence of str, default None
-        Group columns. Rows with a null in a group column are a separate group.
+        Group columns; null is a group.
     reference : object, default "first"
         Window with which the other windows of the group are compared.
 
@@ -110,23 +149,15 @@ def drift(
         Tests whose p-values are adjusted together. `"group"`: the windows of each group and model.
         `"all"`: all rows of the result.
     cluster : str or Expr, default None
-        Column or expression that identifies clusters of dependent rows, such as all rows of one
-        user. Different clusters are assumed to be independent.
+        Clusters of dependent rows, such as users.
     positive : object, default None
-        Value of `label` that is the positive class; all other values are negative. Required for
-        labels that are not Boolean or 0/1.
+        Value of `label` that is the positive class.
     weight : str or Expr, default None
-        Column or expression with the importance of a row, finite and >= 0.
+        Importance of a row, finite and >= 0.
     count : str, Expr or None, optional
-        Column or expression with the number of identical rows that a row represents. The results
-        are the same as if the row were repeated that many times. If the table has a column named
-        `count`, this option is required: pass `count="count"` to use the column, `count=None` to
-        ignore it.
+        Number of equal rows that a row represents. Required if there is a column `count`.
     missing : {"raise", "drop", "worst"}, default "raise"
-        Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
-        `"drop"`: these rows are left out. `"worst"`: only scores may be missing. At every
-        threshold, a positive without a score counts as a false negative, and a negative without a
-        score as a false positive.
+        Missing values: an error, rows left out, or missing scores count as errors.
 
     Returns
     -------
@@ -176,11 +207,7 @@ def drift(
     Raises
     ------
     RocframeError
-        If a column does not exist or has an unsuitable type, if a name is reserved or repeated, or
-        if an option is invalid. This error is also raised if the labels do not determine the
-        positive class, if values are missing with `missing="raise"`, or if a weight is negative or
-        not finite. For a LazyFrame, errors that depend on its columns or values are raised by
-        `collect`.
+        If a column, an option or a value is invalid.
     MissingColumnError
         If `over` is not a column, or if the table `reference` lacks a column.
     OptionValueError
@@ -413,3 +440,390 @@ def scatter(values: NDArray[np.float64], rows: NDArray[np.int64], n: int) -> NDA
     result = np.full(n, np.nan)
     result[rows] = values
     return result
+
+
+def plan_windows(
+    predictions: FrameT,
+    roles: Roles,
+    over: str,
+    compute: Callable[[Cases], pl.DataFrame],
+    columns: Callable[[pl.DataType], Schema],
+    *,
+    keep_windows: bool = True,
+    reference: pl.LazyFrame | None = None,
+    finish: Callable[[pl.DataFrame], pl.DataFrame] | None = None,
+) -> FrameT:
+    """Return a table that is computed from the windows of each group.
+
+    If `reference` is given, the last key column of the cases is True for its rows. `columns`
+    returns the columns of the result for the dtype of the column `over`. With `keep_windows`, the
+    columns of the windows are in the result.
+    """
+    if type(over) is not str:
+        problem = "expected the name of one column"
+        raise OptionValueError.compose("over", over, problem, 'Use, for example, over="day".')
+
+    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
+        if over not in schema:
+            hint = 'The default is over="window", a column that rf.windows adds to a table.'
+            raise MissingColumnError.compose(
+                "over", over, schema, hint=hint if over == WINDOW else None
+            )
+        has_ends = over == WINDOW and WINDOW_END in schema
+        names = WINDOW_COLUMNS if has_ends else (over,)
+        by = parse_names(roles.by)
+        for name in names:
+            if name in by:
+                raise RepeatedNameError.of_group("over", name, by)
+        roles_of_windows = replace(roles, by=(*by, *names))
+        bound = bind_roles(
+            plan, schema, roles_of_windows, [*columns(schema[over])], over=len(names)
+        )
+        rows, hidden = plan.select(bound.inputs), 0
+        if reference is not None:
+            rows, bound = _add_reference(rows, bound, reference, schema, roles)
+            hidden = 1
+        return plan_bound_table(
+            rows,
+            bound,
+            compute,
+            columns=columns(schema[over]),
+            anchor="n_pos",
+            finish=finish,
+            over=len(names) + hidden,
+            keep_over=len(names) if keep_windows else 0,
+            compare_over=True,
+        )
+
+    plan = lazy_plan("predictions", predictions).pipe_with_schema(resolve)
+    return as_input_frame(predictions, plan)
+
+
+def _add_reference(
+    rows: pl.LazyFrame,
+    bound: BoundRoles,
+    reference: pl.LazyFrame,
+    schema: pl.Schema,
+    roles: Roles,
+) -> tuple[pl.LazyFrame, BoundRoles]:
+    """Return the rows of the predictions and of a reference table, and the roles of their columns.
+
+    `rows` are the predictions with the columns of `bound`, and `schema` are all columns of the
+    predictions. `roles` are their roles without the windows, which are null for the rows of the
+    reference. The last group column is `reference`, which is True for these rows. No other group
+    column has this name, because it is a column of the result.
+    """
+    reference_schema = reference.collect_schema()
+    by = parse_names(roles.by)
+    scores = roles.score.values() if isinstance(roles.score, Mapping) else to_list(roles.score)
+    for source in (*by, roles.label, *scores, *roles.optional_columns.values()):
+        # Selectors have no root names, and can select other columns of the reference.
+        for name in source.meta.root_names() if isinstance(source, pl.Expr) else [source]:
+            if isinstance(name, str) and name not in reference_schema:
+                hint = "Compress the reference in the same way as the predictions."
+                raise MissingColumnError.of_table(
+                    "reference",
+                    name,
+                    reference_schema,
+                    problem=f"the predictions have a column {name!r}, but the reference does not",
+                    owner="The reference has",
+                    hint=hint if source is roles.count else None,
+                )
+    check_keys("reference", reference_schema, schema, by)
+    if roles.count is NOT_GIVEN and "count" in reference_schema:
+        hint = 'With count="count", the predictions must have this column too.'
+        raise AmbiguousCountError(f"{AmbiguousCountError.compose('reference')}\n{hint}")
+    # Selectors of scores must not select columns that the predictions do not have. The widths are
+    # needed to find a reference with scores of another resolution.
+    names = [name for name in dict.fromkeys((*schema, SCORE_WIDTH)) if name in reference_schema]
+    table = reference.select(map(column, names))
+    try:
+        # The types of the labels are compared below.
+        bound_reference = bind_roles(table, reference_schema, replace(roles, positive=None), ())
+    except RocframeError as error:
+        raise type(error)(f"reference: {error}") from None
+    if bound_reference.models != bound.models:
+        models = (format_list(each.models or ()) for each in (bound_reference, bound))
+        problem = "the reference has the models {}, but the predictions have the models {}"
+        hint = "Pass the score columns by name, or select the same columns in both tables."
+        raise OptionValueError.compose("score", roles.score, problem.format(*models), hint)
+    private = private_names([*bound.private, *bound_reference.private], bound.by)
+    exprs = bound_reference.inputs[len(by) :]
+    inputs = [
+        expr.alias(private[role]) for role, expr in zip(bound_reference.private, exprs, strict=True)
+    ]
+    parts = {False: rows, True: table.select(*map(column, by), *inputs)}
+    both = pl.concat(
+        [part.with_columns(pl.lit(value).alias("reference")) for value, part in parts.items()],
+        how="diagonal_relaxed",
+    )
+    for role in {"label", "cluster"} & private.keys():
+        _check_types(parts, private[role], bound.names[role])
+    return both, replace(
+        bound,
+        by=(*bound.by, "reference"),
+        keys={**bound.keys, "reference": pl.Boolean()},
+        private=private,
+        names={**bound_reference.names, **bound.names},
+        reference_by=by,
+    )
+
+
+def _check_types(parts: Mapping[bool, pl.LazyFrame], private: str, name: str) -> None:
+    """Raise an error if values of the predictions and of the reference can never be equal.
+
+    `parts` are the predictions (False) and the reference (True), with the column `private`.
+    """
+    values = [parts[is_reference].select(private) for is_reference in (False, True)]
+    of_predictions, of_reference = (each.collect_schema()[private] for each in values)
+    # `concat` would convert numbers and times to text, and times to numbers.
+    can_be_equal = _kind_of_values(of_predictions) == _kind_of_values(of_reference)
+    try:
+        pl.concat(values, how="diagonal_relaxed").collect_schema()
+    except pl.exceptions.SchemaError:
+        can_be_equal = False
+    if not can_be_equal:
+        hint = f"In the predictions, it has type {of_predictions}. Cast one of the two columns."
+        raise ColumnTypeError.of_table("reference", name, of_reference, hint)
+
+
+def _kind_of_values(dtype: pl.DataType) -> str:
+    """Return the kind of values of this type; values of two kinds are never equal."""
+    if dtype == pl.String or isinstance(dtype, pl.Categorical | pl.Enum):
+        return "text"
+    return "time" if dtype.is_temporal() else "other"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TimeWindows:
+    """The windows of all groups, sorted by group and time, with their areas.
+
+    `areas` is the table of `auc`, with one row per window, and `window_keys` are its key columns.
+    `variance` is the variance of the area, and `parts` has the parts of positives and of negatives.
+    `group` is the number of the group of each window, and `keys` are the keys of the groups.
+    `clusters` is None without clusters. `window` is the column of the windows. If the reference is
+    a table, each of its groups is one row without a window, for which `is_reference` is True.
+    `start` and `end` are integers in the order of time: window i overlaps window j of the same
+    group if `start[i] < end[j]` and `start[j] < end[i]`.
+    """
+
+    areas: pl.DataFrame
+    window_keys: tuple[str, ...]
+    variance: NDArray[np.float64]
+    parts: VarianceParts
+    keys: pl.DataFrame
+    group: NDArray[np.int64]
+    clusters: WindowClusters | None
+    window: pl.Series
+    is_reference: NDArray[np.bool_]
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+
+    @classmethod
+    def from_cases(
+        cls, cases: Cases, roles: Roles, level: float, *, has_reference: bool = False
+    ) -> TimeWindows:
+        """Compute the areas of all windows; the key columns are those of `plan_windows`.
+
+        `has_reference` is true if the cases contain the rows of a table of the reference.
+        """
+        names = cases.keys.columns
+        flag = names.pop() if has_reference else None
+        n_by = len(parse_names(roles.by))
+        result = auc_table(cases, None, Confidence.parse("logit_delong", level))
+        areas, parts = result.table, result.parts
+        assert parts is not None
+        windows = areas.select(names)
+        if n_by:
+            # The windows are sorted by group, and nulls are equal to each other.
+            numbers = windows.select(pl.struct(names[:n_by]).rle_id()).to_series()
+            group = numbers.to_numpy().astype(np.int64)
+        else:
+            group = np.zeros(windows.height, np.int64)
+        # Without group columns there is one group, even if it has no windows.
+        keys = pl.DataFrame(height=1)
+        if n_by:
+            keys = windows.select(names[:n_by]).filter(pl.Series(is_run_start(group)))
+        window = windows.get_column(names[n_by])
+        # The position of a window is used as its time if the ends of the windows are unknown.
+        start = np.arange(windows.height)
+        end = start + 1
+        if len(names) > n_by + 1:
+            times = [window, windows.get_column(names[n_by + 1])]
+            if all(one.dtype.is_temporal() or one.dtype.is_integer() for one in times):
+                start, end = (
+                    one.to_physical().cast(pl.Int64).fill_null(NO_TIME).to_numpy() for one in times
+                )
+        se, note = areas.get_column("se"), areas.get_column("note")
+        variance = pl.select(pl.when(note == "zero_variance").then(0.0).otherwise(se**2))
+        return cls(
+            areas=areas,
+            window_keys=tuple(names),
+            variance=variance.to_series().fill_null(np.nan).to_numpy(),
+            parts=parts,
+            keys=keys,
+            group=group,
+            clusters=WindowClusters.from_areas(result, cases, group),
+            window=window,
+            is_reference=(
+                np.zeros(windows.height, bool)
+                if flag is None
+                else areas.get_column(flag).to_numpy()
+            ),
+            start=start,
+            end=end,
+        )
+
+    @property
+    def value(self) -> NDArray[np.float64]:
+        """The area of each window; NaN if it is undefined."""
+        return self.areas.get_column("auc").fill_null(np.nan).to_numpy()
+
+    @property
+    def sizes(self) -> ClassSizes:
+        """The numbers of positives and negatives of each window, or of clusters with them."""
+        if self.clusters is not None:
+            return self.clusters.sizes
+        n_pos, n_neg = (self.areas.get_column(name).to_numpy() for name in ("n_pos", "n_neg"))
+        return n_pos, n_neg
+
+    def estimates(self, rows: NDArray[np.int64]) -> UnpairedEstimates:
+        """Return the areas of the windows `rows` with their variances and `sizes`."""
+        n_pos, n_neg = self.sizes
+        return UnpairedEstimates(
+            groups=rows,
+            value=self.value[rows],
+            variance=self.variance[rows],
+            spread=self.parts.spread((n_pos, n_neg))[rows],
+            n_pos=n_pos[rows],
+            n_neg=n_neg[rows],
+        )
+
+    def overlap(self, a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return whether the windows `a` overlap the windows `b` of the same groups."""
+        overlap: NDArray[np.bool_] = (self.start[a] < self.end[b]) & (self.start[b] < self.end[a])
+        return overlap
+
+    def references(self, reference: object) -> NDArray[np.int64]:
+        """Return the position of the reference of each window; -1 if there is none."""
+        has_time = self.window.is_not_null().to_numpy()
+        usable = np.flatnonzero(has_time & ~np.isnan(self.value))
+        if isinstance(reference, pl.DataFrame | pl.LazyFrame):
+            usable = np.flatnonzero(self.is_reference)
+        elif reference == "previous":
+            return self._previous(usable)
+        elif reference != "first":
+            values = self.window.unique(maintain_order=True)
+            if len(values) and reference not in values.to_list():
+                raise OptionValueError.compose(
+                    "reference",
+                    reference,
+                    "this is not a value of the column of windows",
+                    f"The windows are: {format_list(values.drop_nulls().to_list(), most=30)}."
+                    + suggest_value("reference", reference, ["first", "previous", *values]),
+                )
+            usable = np.flatnonzero([value == reference for value in self.window.to_list()])
+        result = np.full(self.keys.height, -1)
+        groups, first = np.unique(self.group[usable], return_index=True)
+        result[groups] = usable[first]
+        return result[self.group]
+
+    def _previous(self, usable: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the last window that ends before each window starts; `usable` are candidates."""
+        times, numbers = np.unique(np.append(self.start, self.end), return_inverse=True)
+        start, end = np.split(numbers, 2)
+        usable = usable[np.lexsort((end[usable], self.group[usable]))]
+        ends = self.group[usable] * len(times) + end[usable]
+        position = np.searchsorted(ends, self.group * len(times) + start, "right") - 1
+        result = np.append(usable, -1)[position]
+        same_group = (position >= 0) & (self.group[result] == self.group)
+        has_time = self.window.is_not_null().to_numpy()
+        return np.where(same_group & has_time, result, -1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class WindowClusters:
+    """The clusters of the windows, and the covariances of the areas of windows of a group.
+
+    `sizes` are the numbers of clusters with positives and with negatives of each window, and
+    `group_sizes` those of each group. `covariance` is a matrix with the covariance of the areas of
+    each two windows, and `shared` a matrix with the numbers of clusters that are in both windows.
+    Windows of different groups share no clusters.
+    """
+
+    sizes: ClassSizes
+    group_sizes: ClassSizes
+    covariance: csr_array
+    shared: csr_array
+
+    @classmethod
+    def from_areas(
+        cls, areas: AucTable, cases: Cases, group: NDArray[np.int64]
+    ) -> WindowClusters | None:
+        """Return the clusters of the windows; `group` is the group of each window."""
+        from scipy.sparse import csr_array
+
+        clusters, n_groups = areas.clusters, int(group.max(initial=-1)) + 1
+        if clusters is None:
+            return None
+        n_codes = int(clusters.number.max(initial=0)) + 1
+        codes = group[clusters.group] * n_codes + clusters.number
+        codes, row = np.unique(codes, return_inverse=True)
+        shape = len(codes), clusters.groups
+
+        def matrix(values: NDArray[Any]) -> csr_array:
+            return csr_array((values, (row, clusters.group)), shape=shape)
+
+        parts = cluster_parts(clusters, areas.scan, scale_weights(cases).weight)
+        pos, neg, pos_of_both, neg_of_both = map(matrix, parts)
+        both, present = pos_of_both.T @ neg_of_both, matrix(np.ones(len(row)))
+        group_sizes = []
+        for cluster in clusters.cluster:
+            in_class = np.zeros(len(codes), bool)
+            in_class[row[cluster]] = True
+            group_sizes.append(np.bincount(codes[in_class] // n_codes, minlength=n_groups))
+        return cls(
+            sizes=clusters.sizes[:2],
+            group_sizes=(group_sizes[0], group_sizes[1]),
+            covariance=(pos.T @ pos + neg.T @ neg + both + both.T).tocsr(),
+            shared=(present.T @ present).tocsr(),
+        )
+
+    def of_pairs(
+        self, a: NDArray[np.int64], b: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Return the covariances of the windows `a` and `b`, and their numbers of clusters."""
+        in_window = self.shared.diagonal()
+        covariance, in_both = (_elements(matrix, a, b) for matrix in (self.covariance, self.shared))
+        return covariance, (in_window[a] + in_window[b] - in_both).astype(np.int64)
+
+    def correlations(
+        self, windows: NDArray[np.int64], group: NDArray[np.int64]
+    ) -> dict[int, NDArray[np.float64]]:
+        """Return the correlation matrix of the areas of each group whose windows share clusters.
+
+        `windows` are the windows of the matrices, and `group` is the group of each window.
+        """
+        pairs = self.shared.tocoo()
+        is_used = np.isin(pairs.row, windows) & np.isin(pairs.col, windows)
+        result = {}
+        for one in np.unique(group[pairs.row[is_used & (pairs.row != pairs.col)]]).tolist():
+            rows = windows[group[windows] == one]
+            matrix = self.covariance[rows][:, rows].toarray()
+            sd = np.sqrt(matrix.diagonal())
+            scale = np.outer(sd, sd)
+            result[one] = np.divide(matrix, scale, out=np.zeros_like(matrix), where=scale > 0)
+            np.fill_diagonal(result[one], 1)
+        return result
+
+
+def _elements(
+    matrix: csr_array, rows: NDArray[np.int64], columns: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the elements of a sparse matrix at pairs of positions."""
+    elements = matrix[rows, columns]
+    result: NDArray[np.float64] = np.asarray(getattr(elements, "toarray", lambda: elements)())
+    return result.ravel()
+
+
+NO_TIME = np.iinfo(np.int64).min  # start and end of windows without a time

@@ -18,18 +18,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from rocframe.areas.variance import ZERO_VARIANCE
-from rocframe.comparisons.time_windows import TimeWindows, plan_windows
+from rocframe.areas.pairs import ZERO_VARIANCE
+from rocframe.comparisons.drift import TimeWindows, plan_windows
 from rocframe.errors import OptionValueError
 from rocframe.frames import build_table
-from rocframe.inference.confidence import parse_level
-from rocframe.inference.notes import absent_classes, exclusion_notes, first_notes, join_notes
-from rocframe.inference.p_values import adjust_table, check_adjust, normal_p_value
+from rocframe.inference import (
+    absent_classes,
+    adjust_table,
+    check_adjust,
+    exclusion_notes,
+    first_notes,
+    join_notes,
+    normal_p_value,
+    parse_level,
+)
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import group_starts
 from rocframe.options import NOT_GIVEN, public
-from rocframe.schemas.columns import ROW_COUNTS, WINDOW
-from rocframe.schemas.comparisons import DRIFT_TEST
+from rocframe.schemas.statistics import DRIFT_TEST
+from rocframe.schemas.table_type import ROW_COUNTS, WINDOW
 from rocframe.text import format_name, format_values
 
 if TYPE_CHECKING:
@@ -37,9 +44,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rocframe.areas.variance import ClassSizes
+    from rocframe.areas.pairs import ClassSizes
     from rocframe.frames import FrameT
-    from rocframe.inference.p_values import Adjust
+    from rocframe.inference import Adjust
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
 
 
@@ -70,23 +77,18 @@ def drift_test(
     Parameters
     ----------
     predictions : DataFrame, LazyFrame or Arrow table
-        One row per prediction. A table of pandas, pyarrow, DuckDB or another package that exports
-        Arrow streams is converted to a polars DataFrame.
+        One row per prediction.
     label : str or Expr
-        Column or expression with the true class: Boolean values or the numbers 0 and 1. With
-        `positive`, values of any type are allowed except List, Array, Struct and Object.
+        The true class: Boolean or 0/1, or any values with `positive`.
     score : str, Expr, selector, sequence or mapping
-        Column or expression with the score; higher values indicate the positive class. Any real
-        number is allowed, and scores are never transformed. For several models, pass a list of
-        columns, a polars selector, or a mapping from model names to columns. The result then has
-        the group column `model` (String) after `by`.
+        The score, higher for positives. Several columns add the group column `model`.
     over : str, default "window"
         Column of the windows. The windows must not overlap. The trend needs the dtype Date,
         Datetime or an integer dtype; for other dtypes, such as String, the columns of the trend are
         null. If `over` is `"window"`, the column `window_end` is also read, to find windows that
         overlap.
     by : str or sequence of str, default None
-        Group columns. Rows with a null in a group column are a separate group.
+        Group columns; null is a group.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     adjust : {"holm", "bh"} or None, default "holm"
@@ -95,23 +97,15 @@ def drift_test(
         and Hochberg) controls the expected share of false rejections among all rejections. None: no
         adjustment.
     cluster : str or Expr, default None
-        Column or expression that identifies clusters of dependent rows, such as all rows of one
-        user. Different clusters are assumed to be independent.
+        Clusters of dependent rows, such as users.
     positive : object, default None
-        Value of `label` that is the positive class; all other values are negative. Required for
-        labels that are not Boolean or 0/1.
+        Value of `label` that is the positive class.
     weight : str or Expr, default None
-        Column or expression with the importance of a row, finite and >= 0.
+        Importance of a row, finite and >= 0.
     count : str, Expr or None, optional
-        Column or expression with the number of identical rows that a row represents. The results
-        are the same as if the row were repeated that many times. If the table has a column named
-        `count`, this option is required: pass `count="count"` to use the column, `count=None` to
-        ignore it.
+        Number of equal rows that a row represents. Required if there is a column `count`.
     missing : {"raise", "drop", "worst"}, default "raise"
-        Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
-        `"drop"`: these rows are left out. `"worst"`: only scores may be missing. At every
-        threshold, a positive without a score counts as a false negative, and a negative without a
-        score as a false positive.
+        Missing values: an error, rows left out, or missing scores count as errors.
 
     Returns
     -------
@@ -156,11 +150,7 @@ def drift_test(
     Raises
     ------
     RocframeError
-        If a column does not exist or has an unsuitable type, if a name is reserved or repeated, or
-        if an option is invalid. This error is also raised if the labels do not determine the
-        positive class, if values are missing with `missing="raise"`, or if a weight is negative or
-        not finite. For a LazyFrame, errors that depend on its columns or values are raised by
-        `collect`.
+        If a column, an option or a value is invalid.
     MissingColumnError
         If `over` is not a column.
     OptionValueError

@@ -10,20 +10,17 @@ import polars as pl
 
 from rocframe.comparisons.compare import compare_models
 from rocframe.comparisons.comparison_tests import COMPARISON_TESTS, CompareOptions, ComparisonTest
-from rocframe.comparisons.instances import Instances
-from rocframe.comparisons.mover import newcombe_paired, newcombe_unpaired
-from rocframe.comparisons.pairing import plan_comparison
-from rocframe.comparisons.unpaired import area_estimates
+from rocframe.comparisons.delong import newcombe_paired, newcombe_unpaired
+from rocframe.comparisons.hypothesis import area_estimates
+from rocframe.comparisons.pairing import Instances, plan_comparison
 from rocframe.errors import OptionValueError, PairingError
 from rocframe.frames import build_table, find_keys
-from rocframe.inference.confidence import parse_level
-from rocframe.inference.notes import first_notes
-from rocframe.inference.p_values import adjust_p_values
+from rocframe.inference import adjust_p_values, first_notes, parse_level
 from rocframe.inputs.cases import RowState
 from rocframe.inputs.roles import Roles
 from rocframe.options import NOT_GIVEN, NotGiven, parse_integer, parse_number, public
-from rocframe.schemas.columns import MODEL
-from rocframe.schemas.comparisons import gate_columns
+from rocframe.schemas.statistics import gate_columns
+from rocframe.schemas.table_type import MODEL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,11 +28,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.comparisons.hypothesis import ComparedMetric
-    from rocframe.comparisons.instances import UnpairedModels
-    from rocframe.comparisons.pairing import PairingColumns, Unmatched
+    from rocframe.comparisons.pairing import PairingColumns, Unmatched, UnpairedModels
     from rocframe.frames import FrameT
-    from rocframe.inference.notes import Note
-    from rocframe.inference.p_values import Adjust
+    from rocframe.inference import Adjust, Note
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
 
 
@@ -81,15 +76,11 @@ def gate(
     Parameters
     ----------
     predictions : DataFrame, LazyFrame or Arrow table
-        One row per prediction. A table of pandas, pyarrow, DuckDB or another package that exports
-        Arrow streams is converted to a polars DataFrame.
+        One row per prediction.
     label : str or Expr
-        Column or expression with the true class: Boolean values or the numbers 0 and 1. With
-        `positive`, values of any type are allowed except List, Array, Struct and Object.
+        The true class: Boolean or 0/1, or any values with `positive`.
     score : str, Expr, selector, sequence or mapping
-        Column or expression with the score; higher values indicate the positive class. Any real
-        number is allowed, and scores are never transformed. For several models, pass a list of
-        columns, a polars selector, or a mapping from model names to columns.
+        The score, higher for positives.
     baseline : str
         The old model. All other models are new models. Each new model is tested against the old
         model.
@@ -99,10 +90,9 @@ def gate(
     between : str, default "model"
         Column with the name of the model, for a long table with one row per instance and model.
     id : str or sequence of str, default None
-        Columns that identify the instance of a row, so that the rows of different models are
-        matched. Each instance occurs once per model and group, in any row order.
+        Columns that identify an instance, to match the rows of the models.
     by : str or sequence of str, default None
-        Group columns. Rows with a null in a group column are a separate group.
+        Group columns; null is a group.
     metric : {"auc", "average_precision", "brier", "log_loss"}, default "auc"
         Metric of the models. The losses `"brier"` and `"log_loss"` need probabilities.
     method : str, optional
@@ -124,33 +114,21 @@ def gate(
         positives and negatives are compared with this number instead. With 0, every group counts
         for the decision.
     unmatched : {"raise", "drop"}, default "raise"
-        Handling of instances that only one of the two models has. `"raise"`: an error. `"drop"`:
-        their rows are left out and counted in `note`. If `missing="drop"` leaves out the row of one
-        model, the row of the other model for the same instance is left out too, and counted in
-        `note`. This is not an error, even with `unmatched="raise"`.
+        Instances that lack a model: an error, or left out and counted in `note`.
     n_boot : int, default 2000
         Number of bootstrap resamples.
     seed : int, default None
-        Seed of the random draws, an integer >= 0. If None, each call uses a new seed. The draws of
-        a group depend only on the seed and the values of the group columns, not on other groups.
+        Seed of the draws, an integer >= 0; None uses a new seed in each call.
     cluster : str or Expr, default None
-        Column or expression that identifies clusters of dependent rows, such as all rows of one
-        user. Different clusters are assumed to be independent.
+        Clusters of dependent rows, such as users.
     positive : object, default None
-        Value of `label` that is the positive class; all other values are negative. Required for
-        labels that are not Boolean or 0/1.
+        Value of `label` that is the positive class.
     weight : str or Expr, default None
-        Column or expression with the importance of a row, finite and >= 0.
+        Importance of a row, finite and >= 0.
     count : str, Expr or None, optional
-        Column or expression with the number of identical rows that a row represents. The results
-        are the same as if the row were repeated that many times. If the table has a column named
-        `count`, this option is required: pass `count="count"` to use the column, `count=None` to
-        ignore it.
+        Number of equal rows that a row represents. Required if there is a column `count`.
     missing : {"raise", "drop", "worst"}, default "raise"
-        Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
-        `"drop"`: these rows are left out. `"worst"`: only scores may be missing. At every
-        threshold, a positive without a score counts as a false negative, and a negative without a
-        score as a false positive.
+        Missing values: an error, rows left out, or missing scores count as errors.
 
     Returns
     -------
@@ -205,16 +183,11 @@ def gate(
     Raises
     ------
     PairingError
-        If no group is taken into account in the decision. This error is also raised if rows cannot
-        be paired because `id` is not given for a long table, because an id is null or is repeated
-        within a model and group, or because an id has different labels. With `unmatched="raise"`,
-        this error is also raised if an id does not occur in all models.
+        If no group is taken into account in the decision. This error is also raised if `id` does
+        not pair the rows of the models.
     RocframeError
-        If a column does not exist or has an unsuitable type, if a name is reserved or repeated, or
-        if an option is invalid. This error is also raised if the labels do not determine the
-        positive class, if values are missing with `missing="raise"`, if a weight is negative or not
-        finite, or if a score is outside [0, 1] and the metric is a loss. For a LazyFrame, errors
-        that depend on its columns or values are raised by `collect`.
+        If a column, an option or a value is invalid, or if a score is outside [0, 1] and the metric
+        is a loss.
 
     See Also
     --------

@@ -7,15 +7,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from rocframe.comparisons.instances import model_batches, read_instances, read_models
-from rocframe.comparisons.paired_resampling import paired_samples
-from rocframe.comparisons.pairing import PairingOptions, build_model_table, plan_comparison
+from rocframe.comparisons.decision_intervals import paired_samples
+from rocframe.comparisons.pairing import (
+    PairingOptions,
+    build_model_table,
+    model_batches,
+    plan_comparison,
+    read_instances,
+    read_models,
+)
 from rocframe.curves.convex_hull import RATE_ROUNDING, common_vertices, hull_vertices
 from rocframe.curves.locate import round_values
 from rocframe.frames import find_keys
-from rocframe.inference.bootstrap import batched_replicates
-from rocframe.inference.confidence import parse_n_boot
-from rocframe.inference.notes import class_notes
+from rocframe.inference import class_notes, parse_n_boot
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import scale_weights
 from rocframe.kernel.resample import (
@@ -28,8 +32,9 @@ from rocframe.kernel.resample import (
 )
 from rocframe.kernel.scan import Scan
 from rocframe.options import NOT_GIVEN, check_flag, check_supported, public
-from rocframe.schemas.columns import MODEL
-from rocframe.schemas.comparisons import hull_share_columns
+from rocframe.resampling import batched_replicates
+from rocframe.schemas.statistics import hull_share_columns
+from rocframe.schemas.table_type import MODEL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,53 +79,36 @@ def hull_shares(
     Parameters
     ----------
     predictions : DataFrame, LazyFrame or Arrow table
-        One row per prediction. A table of pandas, pyarrow, DuckDB or another package that exports
-        Arrow streams is converted to a polars DataFrame.
+        One row per prediction.
     label : str or Expr
-        Column or expression with the true class: Boolean values or the numbers 0 and 1. With
-        `positive`, values of any type are allowed except List, Array, Struct and Object.
+        The true class: Boolean or 0/1, or any values with `positive`.
     score : str, Expr, selector, sequence or mapping
-        Column or expression with the score; higher values indicate the positive class. Any real
-        number is allowed, and scores are never transformed. For several models, pass a list of
-        columns, a polars selector, or a mapping from model names to columns.
+        The score, higher for positives.
     between : str, default "model"
         Column with the name of the model, for a long table with one row per instance and model.
     id : str or sequence of str, default None
-        Columns that identify the instance of a row, so that the rows of different models are
-        matched. Each instance occurs once per model and group, in any row order.
+        Columns that identify an instance, to match the rows of the models.
     by : str or sequence of str, default None
-        Group columns. Rows with a null in a group column are a separate group.
+        Group columns; null is a group.
     paired : bool, default True
         Whether a resample has the same instances for all models. False: the models scored different
         instances, and are resampled independently.
     unmatched : {"raise", "drop"}, default "raise"
-        Handling of instances that only some of the models have. `"raise"`: an error. `"drop"`:
-        their rows are left out and counted in `note`. If `missing="drop"` leaves out the row of one
-        model, the rows of the other models for the same instance are left out too, and counted in
-        `note`. This is not an error, even with `unmatched="raise"`.
+        Instances that lack a model: an error, or left out and counted in `note`.
     n_boot : int, default 2000
         Number of bootstrap resamples.
     seed : int, default None
-        Seed of the random draws, an integer >= 0. If None, each call uses a new seed. The draws of
-        a group depend only on the seed and the values of the group columns, not on other groups.
+        Seed of the draws, an integer >= 0; None uses a new seed in each call.
     cluster : str or Expr, default None
-        Column or expression that identifies clusters of dependent rows, such as all rows of one
-        user. Different clusters are assumed to be independent.
+        Clusters of dependent rows, such as users.
     positive : object, default None
-        Value of `label` that is the positive class; all other values are negative. Required for
-        labels that are not Boolean or 0/1.
+        Value of `label` that is the positive class.
     weight : str or Expr, default None
-        Column or expression with the importance of a row, finite and >= 0.
+        Importance of a row, finite and >= 0.
     count : str, Expr or None, optional
-        Column or expression with the number of identical rows that a row represents. The results
-        are the same as if the row were repeated that many times. If the table has a column named
-        `count`, this option is required: pass `count="count"` to use the column, `count=None` to
-        ignore it.
+        Number of equal rows that a row represents. Required if there is a column `count`.
     missing : {"raise", "drop", "worst"}, default "raise"
-        Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
-        `"drop"`: these rows are left out. `"worst"`: only scores may be missing. At every
-        threshold, a positive without a score counts as a false negative, and a negative without a
-        score as a false positive.
+        Missing values: an error, rows left out, or missing scores count as errors.
 
     Returns
     -------
@@ -144,15 +132,9 @@ def hull_shares(
     Raises
     ------
     PairingError
-        If rows cannot be paired because `id` is not given for a long table, because an id is null
-        or is repeated within a model and group, or because an id has different labels. With
-        `unmatched="raise"`, this error is also raised if an id does not occur in all models.
+        If `id` does not pair the rows of the models.
     RocframeError
-        If a column does not exist or has an unsuitable type, if a name is reserved or repeated, or
-        if an option is invalid. This error is also raised if the labels do not determine the
-        positive class, if values are missing with `missing="raise"`, or if a weight is negative or
-        not finite. For a LazyFrame, errors that depend on its columns or values are raised by
-        `collect`.
+        If a column, an option or a value is invalid.
 
     See Also
     --------

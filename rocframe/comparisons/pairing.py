@@ -1,13 +1,19 @@
-"""Options, columns and result tables of functions that compare several models."""
+"""Options, columns and result tables of functions that compare several models.
+
+An instance is a case, such as a person, that each model scores once. If each model has a score
+column, each row is one instance. In a long table, `id` identifies the instance of a row.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import polars as pl
 
+from rocframe.areas.pairs import Clusters, doubled_ranks
 from rocframe.errors import (
     ColumnTypeError,
     MissingColumnError,
@@ -20,22 +26,28 @@ from rocframe.frames import (
     build_table,
     column,
     lazy_plan,
+    number_distinct_rows,
     private_names,
+    select_keys,
+    take_rows,
     through_node,
 )
+from rocframe.inputs.cases import Cases, RowState, check_probabilities, read_cases
 from rocframe.inputs.roles import bind_roles, resolve_column
+from rocframe.kernel.arrays import exact_sums, scale_by_groups
+from rocframe.kernel.groups import RowGroups, sort_grouped_rows
+from rocframe.kernel.scan import Scan
 from rocframe.options import NOT_GIVEN, check_choice, check_group_columns
-from rocframe.schemas.columns import MODEL, cast_scores, with_scores
-from rocframe.text import format_list
+from rocframe.schemas.table_type import MODEL, cast_scores, with_scores
+from rocframe.text import format_count, format_list
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import BoundRoles, Column, Roles
-
 
 Unmatched = Literal["raise", "drop"]
 
@@ -289,3 +301,456 @@ def model_position(argument: str, model: object, models: Sequence[object]) -> in
             hint += suggest_value(argument, model, models)
         raise OptionValueError.compose(argument, model, "unknown model", hint)
     return models.index(model)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Instances:
+    """The predictions of several models; element `i` of each array belongs to instance `i`.
+
+    `models` are sorted. `groups` are the groups of the instances. `score` and `state` have one
+    array for each model. `present` is True if a model has a row for an instance.
+    """
+
+    models: pl.Series
+    groups: RowGroups
+    negative: NDArray[np.bool_]
+    score: list[NDArray[Any]]
+    state: NDArray[np.uint8]
+    present: NDArray[np.bool_]
+    count: NDArray[np.int64] | None
+    weight: NDArray[np.float64] | None
+    cluster: NDArray[np.uint32] | None
+
+    @property
+    def used(self) -> NDArray[np.bool_]:
+        """Whether each model has a row for each instance, and the row was not left out."""
+        return self.present & (self.state <= RowState.UNSCORED)
+
+    @property
+    def keys(self) -> pl.DataFrame:
+        """The sorted keys of all groups."""
+        return self.groups.keys
+
+    @property
+    def group(self) -> NDArray[np.int64]:
+        """The number of the group of each instance."""
+        return self.groups.number
+
+
+def read_instances(frame: pl.DataFrame, pairing: PairingColumns) -> Instances:
+    """Read the models of a collected frame, and match their rows by instance."""
+    models, cases = _read_checked_cases(frame, pairing)
+    first = cases[0]
+    if pairing.between is not None:
+        return _read_long(frame, first, pairing)
+    used = np.full(len(first.score), RowState.USED, np.uint8)
+    return Instances(
+        models=models,
+        groups=RowGroups.from_keys(first.keys, len(used)),
+        negative=first.negative,
+        score=[model.score for model in cases],
+        state=np.array([used if model.state is None else model.state for model in cases]),
+        present=np.ones((len(models), len(used)), bool),
+        count=first.count,
+        weight=first.weight,
+        cluster=first.cluster,
+    )
+
+
+def _read_checked_cases(
+    frame: pl.DataFrame, pairing: PairingColumns
+) -> tuple[pl.Series, list[Cases]]:
+    """Return the names of the score columns in sorted order, and the rows of each column.
+
+    Raise an error for scores that are no probabilities, if probabilities are needed.
+    """
+    row_model = None if pairing.between is None else frame.get_column(pairing.between)
+    columns = list(read_cases(frame, pairing.bound, row_model=row_model))
+    if pairing.options.probabilities:
+        for cases in columns:
+            check_probabilities(cases, "Brier scores and logarithmic losses need probabilities.")
+    columns.sort(key=lambda cases: str(cases.model))
+    return pl.Series("model", [cases.model for cases in columns], pl.String), columns
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class UnpairedModels:
+    """The rows of several models without pairing.
+
+    `models` are sorted, and `cases` are their rows. `keys` are the sorted keys of all groups.
+    """
+
+    models: pl.Series
+    cases: list[Cases]
+    keys: pl.DataFrame
+
+
+def read_models(frame: pl.DataFrame, pairing: PairingColumns) -> UnpairedModels:
+    """Read the rows of each model of a collected frame without pairing."""
+    models, cases = _read_checked_cases(frame, pairing)
+    keys = cases[0].keys
+    if pairing.between is not None:
+        models, rows = _rows_of_models(frame.get_column(pairing.between))
+        cases = [_take_cases(cases[0], model_rows) for model_rows in rows]
+    keys = keys.unique().sort(keys.columns) if keys.width else pl.DataFrame(height=1)
+    return UnpairedModels(models=models, cases=cases, keys=keys)
+
+
+def _take_cases(cases: Cases, rows: NDArray[np.int64]) -> Cases:
+    optional: dict[str, Any] = {
+        name: None if values is None else values[rows]
+        for name in ("state", "count", "weight", "cluster")
+        for values in [getattr(cases, name)]
+    }
+    return replace(
+        cases,
+        keys=take_rows(cases.keys, rows),
+        negative=cases.negative[rows],
+        score=cases.score[rows],
+        **optional,
+    )
+
+
+def _read_long(frame: pl.DataFrame, cases: Cases, pairing: PairingColumns) -> Instances:
+    """Read a table with one row per instance and model; group and `id` identify an instance."""
+    assert pairing.between is not None
+    models, rows = _rows_of_models(frame.get_column(pairing.between))
+    n_keys = cases.keys.width
+    ids = [frame.get_column(name).alias(str(n_keys + i)) for i, name in enumerate(pairing.ids)]
+    _check_ids(ids, pairing.options)
+    named = pl.DataFrame([*cases.keys, *ids])
+    instances, row_of = _match_instances(named, models, rows, pairing.options)
+    present, row_of = row_of >= 0, np.maximum(row_of, 0)
+    used = np.full(len(cases.score), RowState.USED, np.uint8)
+    state = (used if cases.state is None else cases.state)[row_of]
+    scored = present & (state <= RowState.UNSCORED)
+    weighted = present & (state != RowState.LEFT_OUT)  # also True for rows of weight 0
+
+    def common(
+        argument: str, values: NDArray[Any] | None, known: NDArray[np.bool_]
+    ) -> NDArray[Any] | None:
+        """Return the value of each instance; raise an error if models have different values."""
+        if values is None or not len(models):
+            return values
+        first = known.argmax(axis=0)
+        result: NDArray[Any] = values[row_of[first, np.arange(row_of.shape[1])]]
+        for i, model in enumerate(models):
+            different = np.flatnonzero(known[i] & (values[row_of[i]] != result))
+            if len(different):
+                raise PairingError.compose(
+                    "id",
+                    pairing.options.id,
+                    f"models {model!r} and {models[int(first[different[0]])]!r} have different "
+                    f"values of {argument} in {format_count(len(different), 'row')} with the same "
+                    "id",
+                    f"An id identifies one instance with one {argument}. Use an id that is "
+                    "different for different instances.",
+                )
+        return result
+
+    negative = common("label", cases.negative, scored)
+    assert negative is not None
+    return Instances(
+        models=models,
+        groups=RowGroups.from_keys(select_keys(instances, cases.keys.columns), len(negative)),
+        negative=negative,
+        score=[cases.score[model_rows] for model_rows in row_of],
+        state=state,
+        present=present,
+        count=None,
+        weight=common("weight", cases.weight, weighted),
+        cluster=common("cluster", cases.cluster, scored),
+    )
+
+
+def _rows_of_models(model: pl.Series) -> tuple[pl.Series, list[NDArray[np.int64]]]:
+    """Return the sorted models, and the rows of each model."""
+    # Usually, consecutive rows belong to the same model, so grouping ranges of rows is faster than
+    # grouping single rows.
+    changes = model.ne_missing(model.shift()).to_numpy()
+    changes[:1] = True
+    starts = np.flatnonzero(changes)
+    ranges = (
+        pl.DataFrame({"model": model[starts], "start": starts})
+        .with_columns(end=np.append(starts, len(model))[1:])
+        .group_by("model", maintain_order=True)
+        .agg("start", "end")
+        .sort("model")
+    )
+    rows = []
+    for row_range in ranges.select("start", "end").iter_slices(1):
+        start, end = (ends.explode(empty_as_null=False).to_numpy() for ends in row_range)
+        before = np.append(0, np.cumsum(end - start)[:-1])
+        rows.append(np.repeat(start - before, end - start) + np.arange((end - start).sum()))
+    return ranges.get_column("model"), rows
+
+
+def _check_ids(ids: Sequence[pl.Series], options: PairingOptions) -> None:
+    for values, source in zip(ids, options.id_columns, strict=True):
+        if values.null_count():
+            raise PairingError.compose(
+                "id",
+                source,
+                f"the id is null in {format_count(values.null_count(), 'row')}, which cannot be "
+                "paired",
+                "Remove these rows with .filter() first.",
+            )
+
+
+def _match_instances(
+    named: pl.DataFrame,
+    models: pl.Series,
+    rows: list[NDArray[np.int64]],
+    options: PairingOptions,
+) -> tuple[pl.DataFrame, NDArray[np.int64]]:
+    """Return the instances, and the row of each model for each instance; -1 if there is none.
+
+    `named` has the group and the id of each row, and `rows` the rows of each model.
+    """
+    n_ids = len(options.id_columns)
+    parts = [named[model_rows] for model_rows in rows]
+    # If all models have the same instances in the same order, no join is needed.
+    aligned = all(part.equals(parts[0]) for part in parts[1:])
+    for model, part in zip(models, parts[:1] if aligned else parts, strict=not aligned):
+        repeated = part.is_duplicated()
+        if repeated.any():
+            key = part.filter(repeated).row(0)[-n_ids:]
+            example = repr(key[0] if n_ids == 1 else key)
+            raise PairingError.compose(
+                "id",
+                options.id,
+                f"model {model!r} has {format_count(int(repeated.sum()), 'row')} whose id occurs "
+                f"more than once in a group, such as the id {example}",
+                "An id may occur only once per model and group. Add the column that distinguishes "
+                "these rows to id= or by=.",
+            )
+    if aligned:
+        return (parts[0], np.array(rows)) if parts else (named, np.zeros((0, 0), np.int64))
+    instances, numbers = number_distinct_rows(named)
+    instance = numbers.to_numpy()
+    row_of = np.full((len(rows), instances.height), -1)
+    for model_rows, model_row_of in zip(rows, row_of, strict=True):
+        model_row_of[instance[model_rows]] = model_rows
+    return instances, row_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ModelBatch:
+    """Models that scored the same instances in some groups.
+
+    `models` and `groups` are positions in the lists of all models and groups. The instances of
+    group `i` are `rows[starts[i]:starts[i + 1]]`. The positives are first; the negatives start at
+    `middle[i]`. `unmatched` is the number of rows of the models that are left out because another
+    model did not score the instance.
+    """
+
+    instances: Instances
+    models: tuple[int, ...]
+    groups: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    middle: NDArray[np.int64]
+    unmatched: NDArray[np.int64]
+
+    @property
+    def group(self) -> NDArray[np.int64]:
+        """The position in `groups` of the group of each row."""
+        return np.repeat(np.arange(len(self.groups)), np.diff(self.starts))
+
+    @property
+    def segment(self) -> NDArray[np.int64]:
+        """The first row of the positives, and of the negatives, of each group."""
+        return np.column_stack([self.starts[:-1], self.middle]).ravel()
+
+    @property
+    def negative(self) -> NDArray[np.bool_]:
+        """Whether each row is negative."""
+        return self.instances.negative[self.rows]
+
+    @property
+    def count(self) -> NDArray[np.int64]:
+        """The number of identical rows that each row represents."""
+        if self.instances.count is None:
+            return np.ones(len(self.rows), np.int64)
+        return self.instances.count[self.rows]
+
+    @property
+    def weight(self) -> NDArray[np.float64] | None:
+        """The weights of the rows, scaled in each group; None if rows have no weights."""
+        if self.instances.weight is None:
+            return None
+        return scale_by_groups(self.instances.weight[self.rows], self.starts)
+
+    @property
+    def clusters(self) -> Clusters | None:
+        """The clusters of the rows; None if rows have no clusters."""
+        if self.instances.cluster is None:
+            return None
+        position, cluster = np.arange(len(self.rows)), self.instances.cluster[self.rows]
+        return Clusters.from_rows(self.group, cluster, self.negative, position, len(self.groups))
+
+    def class_sums(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return the sums over the positives (row 0) and negatives (row 1) of each group."""
+        ones = np.ones(len(values), np.int64)
+        return segment_sums(values, ones, self.segment).reshape(-1, 2).T
+
+    def scans(self) -> Iterator[Scan]:
+        """Yield the scan of each model; each has the rows of the batch in the same order."""
+        instances, rows = self.instances, self.rows
+        keys = pl.DataFrame(height=len(self.groups))
+        groups = RowGroups(keys=keys, starts=self.starts, order=rows)
+        negative, weight = self.negative, self.weight
+        count = None if instances.count is None else self.count
+        for model in self.models:
+            state = instances.state[model][rows]
+            cases = Cases(
+                model=None,
+                keys=keys,
+                negative=negative,
+                score=instances.score[model][rows],
+                state=state if (state != RowState.USED).any() else None,
+                count=count,
+                weight=weight,
+            )
+            yield Scan.from_rows(sort_grouped_rows(cases, groups))
+
+    def in_rank_order(self) -> ModelBatch:
+        """Sort the rows of each class by rank, so that results do not depend on the input order."""
+        table = self._distinct_columns()
+        order = table.select(pl.arg_sort_by(table.columns, maintain_order=True)).to_series()
+        return replace(self, rows=self.rows[order.cast(pl.Int64).to_numpy()])
+
+    def merge_identical_rows(self) -> ModelBatch:
+        """Merge identical rows into one row with a count, and sort the rows by rank.
+
+        Rows with clusters are not merged.
+        """
+        batch = self.in_rank_order()
+        if self.instances.cluster is not None or not len(self.rows):
+            return batch
+        table = batch._distinct_columns().drop("count", strict=False)
+        changes = table.select(pl.any_horizontal(pl.all().ne_missing(pl.all().shift()))).to_series()
+        first = changes.to_numpy().copy()
+        first[0] = True
+        first_rows = np.flatnonzero(first)
+        count = np.zeros(len(self.instances.negative), np.int64)
+        count[batch.rows[first_rows]] = np.add.reduceat(batch.count, first_rows)
+        before = np.append(0, np.cumsum(first))
+        return replace(
+            batch,
+            instances=replace(self.instances, count=count),
+            rows=batch.rows[first_rows],
+            starts=before[self.starts],
+            middle=before[self.middle],
+        )
+
+    def _distinct_columns(self) -> pl.DataFrame:
+        """Return the columns that identical rows share: group, class, ranks, weight and count."""
+        table: dict[str, NDArray[Any]] = {"group": self.group, "negative": self.negative}
+        for i, scan in enumerate(self.scans()):
+            table[str(i)] = doubled_ranks(scan)
+        if self.instances.weight is not None:
+            table["weight"] = self.instances.weight[self.rows]
+        if self.instances.count is not None:
+            table["count"] = self.count
+        return pl.DataFrame(table)
+
+
+def model_batches(
+    instances: Instances, options: PairingOptions, *, all_models: bool = False
+) -> Iterator[ModelBatch]:
+    """Yield batches of models and groups.
+
+    If `all_models` is true, a batch has all models of its groups, and the instances that all of
+    these models scored. Otherwise, each pair of models of a group is in one batch, with the
+    instances that both models scored.
+    """
+    # From here on, instances are sorted by group, with the positives first.
+    groups = instances.groups
+    group = np.repeat(np.arange(len(groups.starts) - 1), np.diff(groups.starts))
+    order = groups.order
+    by_class = np.argsort(2 * group + instances.negative[order], kind="stable")
+    group, order = group[by_class], order[by_class]
+    present, used = instances.present[:, order], instances.used[:, order]
+    in_group = _present_in_groups(present, groups.starts)
+    if not len(order):  # a score column is a model, even if the table has no rows
+        in_group[:] = True
+    if options.unmatched == "raise":
+        _check_unmatched(instances, in_group[:, group] & ~present, options)
+
+    def batch(models: tuple[int, ...], selected: NDArray[np.bool_]) -> ModelBatch:
+        numbers = np.flatnonzero(selected)
+        in_selected = selected[group]
+        matched = in_selected & used[list(models)].all(axis=0)
+        position = (np.cumsum(selected) - 1)[group[matched]]
+        rows = order[matched]
+        starts = np.append(0, np.cumsum(np.bincount(position, minlength=len(numbers))))
+        n_pos = np.bincount(position[~instances.negative[rows]], minlength=len(numbers))
+        left_out = (used[list(models)] & in_selected & ~matched).sum(axis=0)
+        return ModelBatch(
+            instances=instances,
+            models=models,
+            groups=numbers,
+            rows=rows,
+            starts=starts,
+            middle=starts[:-1] + n_pos,
+            unmatched=np.bincount(group, left_out, len(selected)).astype(np.int64)[numbers],
+        )
+
+    # Groups in which an instance lacks the score of a model are compared pair by pair.
+    incomplete = np.zeros(in_group.shape[1], bool)
+    if not all_models:
+        n_used = used.sum(axis=0)
+        partly = (n_used > 0) & (n_used < in_group.sum(axis=0)[group])
+        np.logical_or.at(incomplete, group, partly)
+    for pattern in np.unique(in_group[:, ~incomplete], axis=1).T:
+        models = tuple(np.flatnonzero(pattern).tolist())
+        if models:
+            yield batch(models, ~incomplete & (in_group == pattern[:, None]).all(axis=0))
+    if incomplete.any():
+        for pair in combinations(range(len(in_group)), 2):
+            selected = incomplete & in_group[list(pair)].all(axis=0)
+            if selected.any():
+                yield batch(pair, selected)
+
+
+def _present_in_groups(present: NDArray[np.bool_], starts: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return whether each model has at least one row in each group."""
+    cumulative = np.zeros((len(present), present.shape[1] + 1), np.int64)
+    np.cumsum(present, axis=1, out=cumulative[:, 1:])
+    return cumulative[:, starts[1:]] > cumulative[:, starts[:-1]]
+
+
+def _check_unmatched(
+    instances: Instances, absent: NDArray[np.bool_], options: PairingOptions
+) -> None:
+    """Raise an error if a model of a group has no row for an instance of the group."""
+    n_absent = absent.sum(axis=1)
+    if not n_absent.any():
+        return
+    model = int(n_absent.argmax())
+    raise PairingError.compose(
+        "id",
+        options.id,
+        f"model {instances.models[model]!r} lacks {format_count(int(n_absent[model]), 'row')} that "
+        "other models have",
+        'Pass unmatched="drop" to leave out instances that a model lacks; the result then states '
+        "how many rows are left out. Or add the missing rows.",
+    )
+
+
+def segment_sums(
+    weight: NDArray[Any], value: NDArray[Any], segment: NDArray[np.int64]
+) -> NDArray[Any]:
+    """Return the sums of `weight * value` over the rows of each segment; 0 for empty segments."""
+    if value.dtype.kind != "f" and len(value) and value.min() < 0:
+        positive = segment_sums(weight, np.maximum(value, 0), segment)
+        positive -= segment_sums(weight, np.maximum(-value, 0), segment)
+        return positive
+    filled = np.diff(np.append(segment, len(value))) > 0
+    if not filled.any():
+        return np.zeros(len(segment), np.result_type(weight, value))
+    totals = exact_sums(weight, value, segment[filled])
+    result = np.zeros(len(segment), totals.dtype)
+    result[filled] = totals
+    return result

@@ -7,17 +7,15 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 import polars as pl
 
-from rocframe.curves.locate import CurveAxis
-from rocframe.curves.segment import interpolated_values
+from rocframe.curves.locate import CurveAxis, interpolated_values
 from rocframe.curves.table import check_gaps, check_new_columns, curve_layout, read_curves
 from rocframe.errors import BrokenCurveError, OptionValueError
 from rocframe.frames import as_input_frame, build_column, lazy_plan, take_rows, through_node
-from rocframe.kinds import PREVALENCE
-from rocframe.metric_options import parse_metric
+from rocframe.kinds import PREVALENCE, parse_metric
 from rocframe.options import check_flag, parse_numbers, public
 from rocframe.rates import CONFUSION, NAMES, Settings
-from rocframe.schemas.columns import POINT_NAMES, THRESHOLD, with_scores
 from rocframe.schemas.curves import MIX, curve_columns
+from rocframe.schemas.table_type import POINT_NAMES, THRESHOLD, with_scores
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -63,11 +61,7 @@ def at(
     Parameters
     ----------
     curves : DataFrame, LazyFrame or Arrow table
-        A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
-        columns right of them. Rows may be in any order. Every curve must have all its rows. To use
-        a part of the data, filter the predictions before `curve`. From a curve table, you can
-        remove a group as a whole, but not some of its rows. A table of pandas, pyarrow, DuckDB or
-        another package that exports Arrow streams is converted to a polars DataFrame.
+        A curve table as returned by `curve`, with all rows of each curve.
     threshold : float or sequence of float, default None
         Return the row with this threshold or, if there is none, with the next higher threshold. The
         counts of this row are the counts of `score >= threshold`.
@@ -107,7 +101,7 @@ def at(
         between the two rows around it. A classifier that chooses at random between the thresholds
         of these two rows has the rates of this point on average; see the column `mix` below.
     by : str or sequence of str, default None
-        Group columns. By default, all columns left of `threshold`.
+        Group columns; by default, all columns left of `threshold`.
 
     Returns
     -------

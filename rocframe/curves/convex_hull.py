@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rocframe.kernel.exact import scale_by_totals
+from rocframe.kernel.arrays import scale_by_totals
 from rocframe.kernel.groups import is_run_start, run_starts
 from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.kernel.threads import run_parallel, split_groups, split_rows

@@ -9,27 +9,28 @@ import numpy as np
 import polars as pl
 import polars.selectors as cs
 
-from rocframe.curves.display import CurveCounts
-from rocframe.curves.simplified_rows import area_change, simplified_rows
-from rocframe.curves.simplify import parse_max_error
+from rocframe.curves.simplify import area_change, parse_max_error, simplified_rows
+from rocframe.curves.thinning import CurveCounts
 from rocframe.errors import MissingColumnError, RepeatedNameError
 from rocframe.frames import as_input_frame, build_table, number_keys, take_rows
-from rocframe.inputs.cases import RowState
-from rocframe.inputs.node import plan_table
+from rocframe.inputs.cases import RowState, plan_table
 from rocframe.inputs.roles import Roles, is_single_score
 from rocframe.kernel.codec import round_thresholds
 from rocframe.kernel.groups import sort_rows
 from rocframe.kernel.scan import BLOCK_ROWS, Scan
 from rocframe.kernel.threads import run_parallel, split_groups, split_rows
-from rocframe.kinds import PREVALENCE, KindName, kind_named, scale_of
-from rocframe.metric_options import (
+from rocframe.kinds import (
+    PREVALENCE,
     VARIABLES,
+    KindName,
     check_curve_expression,
     check_metric_name,
     check_metric_settings,
     expression_name,
+    kind_named,
     parse_metric,
     parse_metrics,
+    scale_of,
 )
 from rocframe.options import (
     NOT_GIVEN,
@@ -39,8 +40,8 @@ from rocframe.options import (
     public,
 )
 from rocframe.rates import NAMES, Settings
-from rocframe.schemas.columns import CURVE_COLUMNS, MODEL, THRESHOLD
 from rocframe.schemas.curves import GIVEN_THRESHOLDS, SIMPLIFICATION, curve_columns
+from rocframe.schemas.table_type import CURVE_COLUMNS, MODEL, THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -87,18 +88,13 @@ def curve(
     Parameters
     ----------
     predictions : DataFrame, LazyFrame or Arrow table
-        One row per prediction. A table of pandas, pyarrow, DuckDB or another package that exports
-        Arrow streams is converted to a polars DataFrame.
+        One row per prediction.
     label : str or Expr
-        Column or expression with the true class: Boolean values or the numbers 0 and 1. With
-        `positive`, values of any type are allowed except List, Array, Struct and Object.
+        The true class: Boolean or 0/1, or any values with `positive`.
     score : str, Expr, selector, sequence or mapping
-        Column or expression with the score; higher values indicate the positive class. Any real
-        number is allowed, and scores are never transformed. For several models, pass a list of
-        columns, a polars selector, or a mapping from model names to columns. The result then has
-        the group column `model` (String) after `by`.
+        The score, higher for positives. Several columns add the group column `model`.
     by : str or sequence of str, default None
-        Group columns. Rows with a null in a group column are a separate group.
+        Group columns; null is a group.
     kind : str, default "roc"
         Which two rates are the axes: `"roc"` (fpr, tpr), `"precision_recall"` or `"pr"` (recall,
         precision), `"det"` (fpr, fnr), `"gain"` (alert_rate, tpr), `"lift"` (alert_rate, lift),
@@ -117,10 +113,9 @@ def curve(
         length of an axis. The last columns of the result are `error` and `area_change`, as in the
         result of `simplify`. The full table is not computed. Cannot be combined with `thresholds`.
     positive : object, default None
-        Value of `label` that is the positive class; all other values are negative. Required for
-        labels that are not Boolean or 0/1.
+        Value of `label` that is the positive class.
     weight : str or Expr, default None
-        Column or expression with the importance of a row, finite and >= 0.
+        Importance of a row, finite and >= 0.
     benefit : str or Expr, default None
         Column or expression with the benefit of predicting a positive row as positive. Benefits
         must be finite and >= 0. The values in rows of the negative class are not used. See Notes.
@@ -130,15 +125,9 @@ def curve(
         finite and >= 0. The values in rows of the positive class are not used. See Notes. By
         default, 1 if `benefit` is given. Cannot be combined with `weight`.
     count : str, Expr or None, optional
-        Column or expression with the number of identical rows that a row represents. The results
-        are the same as if the row were repeated that many times. If the table has a column named
-        `count`, this option is required: pass `count="count"` to use the column, `count=None` to
-        ignore it.
+        Number of equal rows that a row represents. Required if there is a column `count`.
     missing : {"raise", "drop", "worst"}, default "raise"
-        Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
-        `"drop"`: these rows are left out. `"worst"`: only scores may be missing. At every
-        threshold, a positive without a score counts as a false negative, and a negative without a
-        score as a false positive.
+        Missing values: an error, rows left out, or missing scores count as errors.
     prevalence : float, default None
         Prevalence, between 0 and 1. Metrics that depend on the prevalence, such as precision, are
         computed at this prevalence. By default, the prevalence of the data. The counts `tp`, `fp`,
@@ -176,8 +165,7 @@ def curve(
         If a column does not exist or has the wrong type, if a column name is reserved or repeated,
         or if an option is invalid. This error is also raised if the labels do not determine the
         positive class, if values are missing with `missing="raise"`, or if a weight, benefit or
-        cost is negative or infinite. For a LazyFrame, errors that depend on the data are raised by
-        `collect`.
+        cost is negative or infinite.
 
     See Also
     --------

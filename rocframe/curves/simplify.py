@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from math import nan
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import polars as pl
 
 from rocframe.curves.at import point_axis, rows_at
-from rocframe.curves.display import CurveCounts
-from rocframe.curves.simplified_rows import area_change, simplified_rows
+from rocframe.curves.convex_hull import MAX_EXACT_PRODUCT, hull_vertices
+from rocframe.curves.locate import precision_recall_integral
 from rocframe.curves.table import check_ends, check_new_columns, curve_layout, read_curves
+from rocframe.curves.thinning import (
+    BETWEEN,
+    MIN_SEARCHED_ROWS,
+    CurveCounts,
+    LinePoints,
+    display_axes,
+    douglas_peucker,
+    insert_points,
+    rows_at_levels,
+)
 from rocframe.errors import MissingColumnError, OptionValueError
 from rocframe.frames import as_input_frame, check_keys, column, find_keys, lazy_plan, through_node
-from rocframe.kernel.groups import groups_of_rows
+from rocframe.kernel.codec import concatenated_ranges
+from rocframe.kernel.groups import groups_of_rows, run_starts
+from rocframe.kernel.threads import run_parallel
 from rocframe.kinds import SCALED_AXES, kind_of, scale_of
 from rocframe.options import parse_fraction, parse_numbers, public, to_floats
-from rocframe.schemas.columns import THRESHOLD
 from rocframe.schemas.curves import SIMPLIFICATION
+from rocframe.schemas.table_type import THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,10 +40,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.curves.table import Curves
+    from rocframe.curves.thinning import DisplayAxes
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By
-    from rocframe.kinds import KindName, Scale
-
+    from rocframe.kinds import Kind, KindName, Scale
 
 Keep: TypeAlias = "float | Sequence[float] | pl.Series | pl.DataFrame"
 
@@ -53,11 +68,7 @@ def simplify(
     Parameters
     ----------
     curves : DataFrame, LazyFrame or Arrow table
-        A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
-        columns right of them. Rows may be in any order. Every curve must have all its rows. To use
-        a part of the data, filter the predictions before `curve`. From a curve table, you can
-        remove a group as a whole, but not some of its rows. A table of pandas, pyarrow, DuckDB or
-        another package that exports Arrow streams is converted to a polars DataFrame.
+        A curve table as returned by `curve`, with all rows of each curve.
     max_error : float, default 1 / 500
         Largest allowed distance between the simplified and the full curve, as a fraction of the
         length of an axis, between 0 and 1.
@@ -70,7 +81,7 @@ def simplify(
         `"normal_deviate"`: both axes are normal deviates, for `roc` and `det`. None means
         `"normal_deviate"` for `det` and `"linear"` for all other kinds.
     by : str or sequence of str, default None
-        Group columns. By default, all columns left of `threshold`.
+        Group columns; by default, all columns left of `threshold`.
     kind : str, default None
         Kind of curve, such as `"roc"`; see `curve`. By default, the two rates right of `tn`
         determine the kind.
@@ -98,10 +109,7 @@ def simplify(
     ------
     RocframeError
         If an option is invalid, if the table is not a curve table, or if it already has a column
-        `error` or `area_change`. This error is also raised if a curve lacks its first or its last
-        rows, or rows between given thresholds. A curve lacks its first rows if it has no row with
-        threshold `inf`. It lacks its last rows if its row with the lowest threshold has true
-        negatives.
+        `error` or `area_change`. This error is also raised if a curve lacks rows.
 
     Notes
     -----
@@ -242,3 +250,497 @@ def _mark_keep(
         kept_rows = points.select(*keys, column(THRESHOLD).cast(floats)).unique()
         is_kept |= find_keys(rows, kept_rows).is_not_null().to_numpy()
     return is_kept if thresholds or points is not None else None
+
+
+SIMPLIFIED_BATCH_ROWS = 1 << 18  # rows of curves that are simplified together
+# Largest distance between successive examined rows that are not adjacent, relative to `max_error`.
+ROW_STEP = 1 / 8
+# Largest distance between neighboring points on a curved line, relative to `max_error`. The minimum
+# is a fraction of the length of an axis.
+CURVED_STEP = 1 / 4
+MIN_CURVED_STEP = 1e-5
+# If a curve has fewer pairs of a positive and a negative, rounding errors of deviations are
+# negligible.
+MAX_CORNER_PRODUCT = 2**40
+SHORT_CURVE_ROWS = 32  # if lines are curved, all rows of curves with fewer rows are selected
+
+
+def simplified_rows(
+    counts: CurveCounts, kind: Kind, scale: Scale, max_error: float
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the rows that remain in simplified curves, and the error bound of each curve.
+
+    The rows are positions in `counts`. The error is NaN if the curve is undefined.
+    """
+    curves = len(counts.starts) - 1
+    sizes = np.diff(counts.starts)
+    if scale == "normal_deviate" or kind.segments != "straight":  # points are inserted between rows
+        inserted = int(4 / max(CURVED_STEP * max_error, MIN_CURVED_STEP))
+        sizes = sizes + np.where(sizes < SHORT_CURVE_ROWS, 0, inserted)
+    batch = np.cumsum(sizes) // SIMPLIFIED_BATCH_ROWS
+    edges = np.append(run_starts(batch), curves)
+
+    def simplify_part(part: tuple[int, int]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        rows, error = _simplify_batch(counts.slice(*part), kind, scale, max_error)
+        return rows + counts.starts[part[0]], error
+
+    results = run_parallel(simplify_part, pairwise(edges.tolist()), arrays_only=True)
+    rows = np.concatenate([np.zeros(0, np.int64), *(rows for rows, _ in results)])
+    return rows, np.concatenate([np.zeros(0), *(error for _, error in results)])
+
+
+def _simplify_batch(
+    counts: CurveCounts, kind: Kind, scale: Scale, max_error: float
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the results of `simplified_rows` for the curves of a batch."""
+    # For very long curves, `_examine_curves` is faster than a search for corners, because it does
+    # not read all rows.
+    is_long = len(counts.tp) > 2 * SIMPLIFIED_BATCH_ROWS
+    if is_long or counts.tp.dtype.kind != "i" or kind.x != "fpr" or scale != "linear":
+        return _examine_curves(counts, kind, scale, max_error)
+    corners, is_regular = _find_corners(counts)
+    # The deviation of a corner from the line between two other rows is at least 1 / (pos * neg). If
+    # `max_error` is smaller, all corners remain, and the error is 0.
+    product = counts.pos.astype(np.float64) * counts.neg
+    is_exact = is_regular & (product * max_error < 1 - 1e-9) & (product < MAX_CORNER_PRODUCT)
+    error = np.where(product > 0, 0.0, np.nan)
+    required = corners if counts.required is None else corners | counts.required
+    if not is_exact.all():
+        corners = corners | np.repeat(product >= MAX_CORNER_PRODUCT, np.diff(counts.starts))
+        rest, rows = counts.select(~is_exact)
+        selected, error[~is_exact] = _examine_curves(rest, kind, scale, max_error, corners[rows])
+        required[rows] = False
+        required[rows[selected]] = True
+    return np.flatnonzero(required), error
+
+
+def _find_corners(counts: CurveCounts) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return a mask of the rows that are corners, and a mask of the curves that are regular.
+
+    A row is a corner unless it is inside a horizontal or vertical line. In a regular curve,
+    neighboring rows differ, and no row is inside a straight diagonal line.
+    """
+    starts = counts.starts
+    height, width = np.diff(counts.tp), np.diff(counts.fp)
+    rises, widens = height != 0, width != 0
+    corners = np.ones(len(counts.tp), bool)
+    corners[1:-1] = (rises[1:] != rises[:-1]) | (widens[1:] != widens[:-1])
+    corners[1:-1] |= rises[1:] == widens[1:]
+    corners[starts[:-1]] = corners[starts[1:] - 1] = True
+    diagonal, repeated = rises & widens, ~(rises | widens)
+    diagonal[starts[1:-1] - 1] = repeated[starts[1:-1] - 1] = False  # steps to the next curve
+    step = np.flatnonzero(diagonal[1:] & diagonal[:-1])
+    step = step[height[step] * width[step + 1] == height[step + 1] * width[step]]
+    irregular = np.append(step, np.flatnonzero(repeated))
+    is_regular = np.ones(len(starts) - 1, bool)
+    is_regular[groups_of_rows(starts, irregular)] = False
+    return corners, is_regular
+
+
+def _examine_curves(
+    counts: CurveCounts,
+    kind: Kind,
+    scale: Scale,
+    max_error: float,
+    corners: NDArray[np.bool_] | None = None,
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the rows that remain in simplified curves, and the error bound of each curve.
+
+    If the mask `corners` is given, only corners are examined, because no other row can be farthest
+    from a straight line.
+    """
+    if corners is None:
+        candidates = np.ones(len(counts.tp), bool)
+        required = hull_vertices(counts.tp, counts.fp, counts.starts)
+    else:
+        candidates, rows = corners, np.flatnonzero(corners)
+        required, starts = np.zeros(len(corners), bool), np.searchsorted(rows, counts.starts)
+        required[rows] = hull_vertices(counts.tp[rows], counts.fp[rows], starts)
+    counts = counts.on_axes(kind)
+    axes, sizes = display_axes(kind, scale, counts), np.diff(counts.starts)
+    if counts.required is not None:
+        required |= counts.required
+    required |= _mark_jumps(axes, counts)
+    if axes.curved:
+        required |= np.repeat(sizes < SHORT_CURVE_ROWS, sizes)
+    counts = replace(counts, required=required)
+    # If all rows of a curve are required, the error of the curve is 0.
+    is_complete = np.logical_and.reduceat(required | ~candidates, counts.starts[:-1])
+    if not is_complete.any():
+        return _select_rows(counts, axes, max_error, candidates)
+    error = np.where(_is_defined(axes), 0.0, np.nan)
+    if not is_complete.all():
+        part, rows = counts.select(~is_complete)
+        part_axes = display_axes(kind, scale, part)
+        selected, error[~is_complete] = _select_rows(part, part_axes, max_error, candidates[rows])
+        required[rows[selected]] = True
+    return np.flatnonzero(required), error
+
+
+def _is_defined(axes: DisplayAxes) -> NDArray[np.bool_]:
+    """Return whether both axes of each curve are defined."""
+    defined: NDArray[np.bool_] = (axes.pos > 0) & (axes.x_total > 0)
+    return defined & (axes.neg > 0) if axes.kind.y == "skill" else defined
+
+
+def _select_rows(
+    counts: CurveCounts, axes: DisplayAxes, max_error: float, candidates: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the rows that remain in simplified curves, and the error bound of each curve.
+
+    The rows in the mask `counts.required` are examined, and those in the mask `candidates`. In long
+    curves, fewer rows are examined if this is possible.
+    """
+    required, defined = counts.required, _is_defined(axes)
+    assert required is not None
+    step, sizes = ROW_STEP * max_error, np.diff(counts.starts)
+    n_candidates = np.add.reduceat(candidates, counts.starts[:-1], dtype=np.int64)
+    is_full = n_candidates <= MIN_SEARCHED_ROWS
+    examined = required.copy()
+    for i in np.flatnonzero(defined & ~is_full).tolist():
+        a, b = counts.starts[i], counts.starts[i + 1]
+        rows = _rows_to_examine(axes, i, counts.tp[a:b], counts.fp[a:b], step)
+        is_full[i] = len(rows) >= n_candidates[i]
+        if not is_full[i]:
+            examined[a + rows] = True
+    examined |= candidates & np.repeat(defined & is_full, sizes)
+    points = ExaminedPoints.from_rows(axes, counts, np.flatnonzero(examined))
+    skipped = points.rows_in_long_steps(step)
+    if len(skipped):
+        examined[skipped] = True
+        points = ExaminedPoints.from_rows(axes, counts, np.flatnonzero(examined))
+    if axes.curved:
+        points = points.insert_between_rows(axes, max(CURVED_STEP * max_error, MIN_CURVED_STEP))
+    is_integer = counts.tp.dtype.kind == "i"
+    is_exact = is_integer and bool((axes.pos * axes.x_total < MAX_CORNER_PRODUCT).all())
+    rows, error = points.choose_rows(axes, required, max_error, is_exact=is_exact)
+    error[~defined] = np.nan
+    return rows, error
+
+
+def _mark_jumps(axes: DisplayAxes, counts: CurveCounts) -> NDArray[np.bool_]:
+    """Return a mask of the two rows at each jump of a curve.
+
+    A curve jumps from its first row to the second if y is precision or lift, which are undefined in
+    the first row. On scaled axes, a curve also jumps where a rate changes from or to 0 or 1.
+    """
+    marked = np.zeros(len(counts.tp), bool)
+    if not axes.monotone:  # the first point at which precision or lift is defined
+        marked[np.minimum(counts.starts[:-1] + 1, counts.starts[1:] - 1)] = True
+    if axes.scale == "linear":
+        return marked
+    x_count, other_count = axes.axis_counts(counts.tp, counts.fp)
+    conditions = [x_count > 0]
+    if axes.scale == "normal_deviate":
+        sizes = np.diff(counts.starts)
+        conditions += [other_count > 0, other_count >= np.repeat(counts.pos, sizes)]
+        conditions += [x_count >= np.repeat(axes.x_total, sizes)]
+    for condition in conditions:
+        marked[1:] |= condition[1:] != condition[:-1]
+        marked[:-1] |= condition[1:] != condition[:-1]
+    return marked
+
+
+def _rows_to_examine(
+    axes: DisplayAxes, curve: int, tp: NDArray[Any], fp: NDArray[Any], step: float
+) -> NDArray[np.int64]:
+    """Return rows of one curve between which the curve moves by about `step` on the axes."""
+    return rows_at_levels(len(tp), lambda: axes.levels(curve, tp, fp, step))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ExaminedPoints:
+    """The examined points of curves, and their positions `x` and `y` on the axes.
+
+    `dx` and `dy` have one value for each point. Between the point and the next point, the curve
+    deviates from these two points by at most `dx` and `dy`. If `dx` and `dy` are 0, the curve is
+    the straight line between the two points.
+    """
+
+    points: LinePoints
+    x: NDArray[np.float64]
+    y: NDArray[np.float64]
+    dx: NDArray[np.float64]
+    dy: NDArray[np.float64]
+
+    @classmethod
+    def from_rows(
+        cls, axes: DisplayAxes, counts: CurveCounts, rows: NDArray[np.int64]
+    ) -> ExaminedPoints:
+        """Return the points of `rows`, which include the first and last row of each curve."""
+        starts = np.searchsorted(rows, counts.starts)
+        curve = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        tp, fp = counts.tp[rows].astype(np.float64), counts.fp[rows].astype(np.float64)
+        points = LinePoints(curve=curve, row=rows, tp=tp, fp=fp, pos=axes.pos, neg=axes.neg)
+        x, y = _positions(axes, points)
+        y = _fill_first_y(y)
+        x_count, other_count = axes.axis_counts(tp, fp)
+        dx, dy = np.zeros(len(rows)), np.zeros(len(rows))
+        gap = np.flatnonzero(
+            (np.diff(rows) > 1) & (np.diff(x_count) > 0) & (np.diff(other_count) > 0)
+            & (curve[1:] == curve[:-1])
+        )  # fmt: skip
+        if axes.monotone:
+            dx[gap], dy[gap] = x[gap + 1] - x[gap], abs(y[gap + 1] - y[gap])
+        else:
+            # The counts of the skipped rows are between the counts of the two examined rows. In
+            # this rectangle of counts, y has its extremes at two corners.
+            with np.errstate(divide="ignore", invalid="ignore"):
+                extremes = [
+                    axes.y(x_count[gap + i], other_count[gap + 1 - i], curve[gap]) for i in (0, 1)
+                ]
+            dy[gap] = abs(extremes[1] - extremes[0])
+        return cls(points=points, x=x, y=y, dx=dx, dy=dy)
+
+    def rows_in_long_steps(self, step: float) -> NDArray[np.int64]:
+        """Return all rows between neighboring examined rows that are more than `step` apart."""
+        row = self.points.row
+        far = np.flatnonzero(np.maximum(self.dx, self.dy) > step * (1 + 1e-9))
+        return concatenated_ranges(row[far] + 1, row[far + 1] - row[far] - 1)
+
+    def insert_between_rows(self, axes: DisplayAxes, step: float) -> ExaminedPoints:
+        """Return the points with more points on curved lines, at most `step` apart."""
+        points = self.points
+        x_count, other_count = axes.axis_counts(points.tp, points.fp)
+        is_curved = np.append((np.diff(points.row) == 1) & (np.diff(x_count) > 0), False)
+        is_curved[:-1] &= points.curve[1:] == points.curve[:-1]
+        if axes.monotone:
+            is_curved[:-1] &= np.diff(other_count) > 0
+
+        def needs_point(start: LinePoints, end: LinePoints) -> NDArray[np.bool_]:
+            (x, y), (next_x, next_y) = _positions(axes, start), _positions(axes, end)
+            is_long: NDArray[np.bool_] = abs(next_y - y) > step
+            return is_long | (abs(next_x - x) > step) if axes.monotone else is_long
+
+        points = insert_points(points, np.flatnonzero(is_curved), needs_point)
+        is_row = points.row != BETWEEN
+        x, y = np.empty(len(is_row)), np.empty(len(is_row))
+        x[is_row], y[is_row] = self.x, self.y
+        x[~is_row], y[~is_row] = _positions(axes, points.select(~is_row))
+        last_row = np.cumsum(is_row) - 1  # the index in `self.points` of the last row
+        is_curved = is_curved[last_row]
+        dy = np.where(is_curved, abs(np.diff(y, append=nan)), self.dy[last_row])
+        dx = self.dx[last_row]
+        if axes.monotone:
+            dx = np.where(is_curved, abs(np.diff(x, append=nan)), dx)
+        return ExaminedPoints(points=points, x=x, y=y, dx=dx, dy=dy)
+
+    def choose_rows(
+        self, axes: DisplayAxes, required: NDArray[np.bool_], max_error: float, *, is_exact: bool
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the rows that remain in simplified curves, and the error bound of each curve.
+
+        `is_exact` states that products of two counts have no rounding errors.
+        """
+        points = self.points
+        curve, (x_count, other_count) = points.curve, axes.axis_counts(points.tp, points.fp)
+        # The larger of the deviations before and after a point.
+        dx, dy = (np.maximum(step, np.append(0, step[:-1])) for step in (self.dx, self.dy))
+
+        def deviation(
+            point: NDArray[np.int64],
+            left: NDArray[np.int64],
+            right: NDArray[np.int64],
+            sizes: NDArray[np.int64],
+        ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+            """Return the distances of points from the straight lines between two other points."""
+            factor = np.ones(len(left))
+            left, right = left.repeat(sizes), right.repeat(sizes)
+            width, height = x_count[right] - x_count[left], other_count[right] - other_count[left]
+            # If only one count changes, the curve is a straight line, and the deviation is 0.
+            flat = (width <= 0) | (height <= 0)
+            x_share, other_share = (
+                np.divide(count[point] - count[left], size, out=np.zeros(len(point)), where=~flat)
+                for count, size in ((x_count, width), (other_count, height))
+            )
+            y = axes.y(x_count[point], other_count[left] + x_share * height, curve[point])
+            result: NDArray[np.float64] = abs(self.y[point] - y) + dy[point]
+            if axes.monotone:
+                x = axes.x(x_count[left] + other_share * width, curve[point])
+                result = np.maximum(result, abs(self.x[point] - x) + dx[point])
+            result[flat] = 0
+            return result, factor
+
+        is_complete = not (dx.any() or dy.any())
+
+        def linear_deviation(
+            point: NDArray[np.int64],
+            left: NDArray[np.int64],
+            right: NDArray[np.int64],
+            sizes: NDArray[np.int64],
+        ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+            """Return the result of `deviation` for axes on which rates are linear."""
+            x, y, line = x_count[left], other_count[left], curve[left]
+            width, height = x_count[right] - x, other_count[right] - y
+            is_flat = (width <= 0) | (height <= 0)
+            width[is_flat] = height[is_flat] = 0
+            # The horizontal and the vertical distance of a point from a line are proportional to
+            # the cross product of two vectors.
+            across, other = x_count[point], other_count[point]
+            across -= x.repeat(sizes)
+            across *= height.repeat(sizes)
+            other -= y.repeat(sizes)
+            other *= width.repeat(sizes)
+            across -= other
+            np.abs(across, out=across)
+            by_x, by_y = (
+                np.divide(1, size * total[line], out=np.zeros(len(left)), where=~is_flat)
+                for size, total in ((height, axes.x_total), (width, axes.pos))
+            )
+            if is_complete and is_exact:
+                # Exact distances that differ are not equal after the multiplication by a factor.
+                return across, np.maximum(by_x, by_y)
+            if is_complete:
+                across *= np.maximum(by_x, by_y).repeat(sizes)
+            else:
+                by_y_distance = across * by_y.repeat(sizes) + dy[point]
+                across *= by_x.repeat(sizes)
+                across += dx[point]
+                np.maximum(across, by_y_distance, out=across)
+            return across, np.ones(len(left))
+
+        if axes.curved:
+            is_row = points.row != BETWEEN
+            is_required = np.zeros(len(is_row), bool)
+            is_required[is_row] = required[points.row[is_row]]
+        else:
+            is_row, is_required = None, required[points.row]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            selected, error = douglas_peucker(
+                points.starts,
+                linear_deviation if axes.monotone and axes.scale == "linear" else deviation,
+                max_error,
+                required=is_required,
+                allowed=is_row,
+            )
+        # Rows between two neighboring examined points were not examined. Their error is at most the
+        # larger of dx and dy.
+        gap = np.flatnonzero(selected[1:] & selected[:-1] & (np.diff(points.row) > 1))
+        np.maximum.at(error, curve[gap], np.maximum(self.dx, self.dy)[gap])
+        return points.row[selected], error
+
+
+def _positions(
+    axes: DisplayAxes, points: LinePoints
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the positions of points on the x axis and on the y axis."""
+    x_count, other_count = axes.axis_counts(points.tp, points.fp)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return axes.x(x_count, points.curve), axes.y(x_count, other_count, points.curve)
+
+
+def _fill_first_y(y: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return y with undefined values replaced by the next value, as in the first row of a curve."""
+    undefined = np.flatnonzero(np.isnan(y[:-1]))
+    y[undefined] = y[undefined + 1]
+    return y
+
+
+AREA_BATCH_ROWS = 1 << 17
+
+
+def area_change(counts: CurveCounts, rows: NDArray[np.int64], kind: Kind) -> NDArray[np.float64]:
+    """Return the area under each simplified curve minus the area under the full curve.
+
+    `rows` are the rows of the simplified curves, including the first and the last row of each
+    curve. The area is `pr_auc` for precision-recall and `auc` for all other kinds. The result is
+    NaN if the area is undefined.
+    """
+    if kind.name == "precision_recall":
+        counts = counts.on_axes(kind)
+    pos, neg = counts.pos.astype(np.float64), counts.neg.astype(np.float64)
+    firsts = counts.starts[:-1]
+    change = np.zeros(len(firsts))
+    if not len(firsts):
+        return change
+    area_change_between = (
+        _precision_area_change if kind.name == "precision_recall" else _roc_area_change
+    )
+    # Intervals between remaining rows are processed in batches with similar numbers of full rows.
+    batch = rows[:-1] // AREA_BATCH_ROWS
+    edges = np.append(run_starts(batch), len(rows) - 1)
+    parts = [slice(a, b + 1) for a, b in pairwise(edges.tolist())]
+    changes = run_parallel(
+        lambda part: area_change_between(counts, rows[part]), parts, arrays_only=True
+    )
+    change_of_interval = np.concatenate([np.zeros(0), *changes])
+    first_rows = np.searchsorted(rows, firsts)
+    change_of_interval[first_rows[1:] - 1] = 0  # from the last row of a curve to the next curve
+    changed = np.flatnonzero(change_of_interval)
+    curve = groups_of_rows(first_rows, changed)
+    np.add.at(change, curve, change_of_interval[changed])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if kind.name == "precision_recall":
+            return np.where(pos > 0, change / pos, np.nan)
+        return np.where((pos > 0) & (neg > 0), change / (2 * pos * neg), np.nan)
+
+
+def _interval_counts(
+    count: NDArray[Any], rows: NDArray[np.int64]
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return the counts after and before each step, and at the end and start of each interval.
+
+    A step is from a row to the next row. An interval is from a row in `rows`, which are the rows of
+    the simplified curves, to the next row in `rows`.
+    """
+    first, last = rows[0], rows[-1]
+    ends = count[rows]
+    return count[first + 1 : last + 1], count[first:last], ends[1:], ends[:-1]
+
+
+def _roc_area_change(counts: CurveCounts, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return twice the change of the ROC area in each interval between two remaining rows.
+
+    The unit of the area is a pair of a positive and a negative: the area of a perfect curve is
+    pos * neg.
+    """
+    (tp, tp0, tp2, tp1), (fp, fp0, fp2, fp1) = (
+        _interval_counts(part, rows) for part in (counts.tp, counts.fp)
+    )
+    height, width, sizes = tp2 - tp1, fp2 - fp1, np.diff(rows)
+    change = np.zeros(len(sizes))
+    intervals = np.ones(len(sizes), bool)
+    if tp.dtype.kind == "i":  # the result is exactly 0 for single steps and flat intervals
+        intervals = (sizes > 1) & (height != 0) & (width != 0)
+        if not intervals.any():
+            return change
+    if not intervals.all():
+        steps = np.repeat(intervals, sizes)
+        tp, tp0, fp, fp0 = (part[steps] for part in (tp, tp0, fp, fp0))
+        height, width, tp1, sizes = (part[intervals] for part in (height, width, tp1, sizes))
+    if tp.dtype.kind == "i" and int(abs(height).max()) * int(abs(width).max()) > MAX_EXACT_PRODUCT:
+        tp, tp0, fp, fp0, height, width, tp1 = (
+            part.astype(np.float64) for part in (tp, tp0, fp, fp0, height, width, tp1)
+        )
+    # tp is reduced by its value at the left end of the interval. These differences are small, so
+    # their sums are exact.
+    heights = tp + tp0 - np.repeat(2 * tp1, sizes)
+    curve = np.add.reduceat((fp - fp0) * heights, np.cumsum(sizes) - sizes)
+    change[intervals] = height * width - curve
+    return change
+
+
+def _precision_area_change(counts: CurveCounts, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the change of the integral of precision over tp in each interval between two rows."""
+    change = np.zeros(len(rows) - 1)
+    has_rows = np.diff(rows) > 1
+    if not has_rows.any():
+        return change
+    (tp, tp0, tp2, tp1), (fp, fp0, fp2, fp1) = (
+        _interval_counts(part, rows) for part in (counts.tp, counts.fp)
+    )
+    inside, steps = np.repeat(has_rows, np.diff(rows)), np.zeros(len(tp))
+    steps[inside] = _precision_steps(*(part[inside] for part in (tp, fp, tp0, fp0)))
+    ends = _precision_steps(*(part[has_rows] for part in (tp2, fp2, tp1, fp1)))
+    change[has_rows] = ends - np.add.reduceat(steps, rows[:-1] - rows[0])[has_rows]
+    return change
+
+
+def _precision_steps(*counts: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the integral of precision over tp for each step; 0 for a step to the next curve.
+
+    The arguments are tp and fp after each step, then tp and fp before each step.
+    """
+    tp, fp, tp0, fp0 = (part.astype(np.float64) for part in counts)
+    back = (tp < tp0) | (fp < fp0)
+    return precision_recall_integral(np.where(back, tp0, tp), np.where(back, fp0, fp), tp0, fp0)

@@ -14,7 +14,7 @@ import polars as pl
 
 from rocframe.errors import BrokenCurveError, ColumnTypeError
 from rocframe.frames import column, key_starts, private_names, select_keys, take_rows
-from rocframe.inputs.probabilities import outside_unit_problem
+from rocframe.inputs.cases import outside_unit_problem
 from rocframe.kernel.codec import round_thresholds
 from rocframe.kernel.groups import groups_of_rows
 from rocframe.kernel.scan import BLOCK_ROWS
@@ -22,8 +22,8 @@ from rocframe.kernel.threads import run_parallel
 from rocframe.kinds import PREVALENCE, has_prevalence
 from rocframe.options import check_group_columns, group_dtypes, parse_fraction, parse_names
 from rocframe.rates import CONFUSION
-from rocframe.schemas.columns import CURVE_COLUMNS, THRESHOLD, score_floats
 from rocframe.schemas.curves import GIVEN_THRESHOLDS
+from rocframe.schemas.table_type import CURVE_COLUMNS, THRESHOLD, score_floats
 from rocframe.text import format_key, format_list
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Select points of a long line, so that the line between them differs by at most a tolerance.
+"""Select points of a long line within a tolerance, on any axes, and count scores in bins.
 
 The points of all lines are concatenated in arrays. Line i has the points `starts[i]` to
 `starts[i + 1] - 1`.
@@ -7,30 +7,43 @@ References
 ----------
 D. H. Douglas, T. K. Peucker (1973), "Algorithms for the reduction of the number of points required
 to represent a digitized line or its caricature", Cartographica 10(2), 112-122.
+
+The counts of a bin are the differences between the counts of the curve at the two edges of the bin.
+
+References
+----------
+J. W. Tukey (1977), "Exploratory Data Analysis", Addison-Wesley.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from decimal import Decimal
+from itertools import pairwise
+from math import ceil, floor, inf, isfinite, log10, nextafter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+import polars as pl
 
-from rocframe.curves.segment import interpolated_values
+from rocframe.curves.locate import CurveAxis, interpolated_values
+from rocframe.kernel.codec import concatenated_ranges
 from rocframe.kernel.groups import group_starts, is_run_start
-from rocframe.kernel.sort import concatenated_ranges
+from rocframe.rates import prevalence_weights
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
+    from rocframe.curves.table import Curves
+    from rocframe.kinds import Kind, Scale
+
     Positions: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64]]
     Deviation: TypeAlias = Callable[
         [NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]],
         tuple[NDArray[np.float64], NDArray[np.float64]],
     ]
-
 
 MIN_SEARCHED_ROWS = 2000  # for curves of fewer rows, using all rows is faster than a search
 
@@ -339,3 +352,400 @@ def insert_points(
         for name in PER_POINT
     }
     return replace(points, **columns)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CurveCounts:
+    """The counts of complete curves, in the order of falling thresholds.
+
+    Curve i has the rows `starts[i]` to `starts[i + 1] - 1`, `pos[i]` positives and `neg[i]`
+    negatives. The rows in the mask `required` must not be removed from a simplified curve.
+    `prevalence` is the prevalence at which rates are computed; None for the prevalence of each
+    curve.
+    """
+
+    tp: NDArray[Any]
+    fp: NDArray[Any]
+    starts: NDArray[np.int64]
+    pos: NDArray[Any]
+    neg: NDArray[Any]
+    required: NDArray[np.bool_] | None = None
+    prevalence: float | None = None
+
+    def on_axes(self, kind: Kind) -> CurveCounts:
+        """Return the counts for the axes of a kind.
+
+        If an axis depends on the prevalence and `prevalence` is set, the counts are multiplied by
+        weights that change the prevalence to this value. If a curve lacks a class, its weights are
+        0.
+        """
+        if self.prevalence is None or not any(
+            kind.axis(name).depends_on_prevalence for name in kind.rates
+        ):
+            return self
+        pos_weight, neg_weight = prevalence_weights(self.pos, self.neg, self.prevalence)
+        sizes = np.diff(self.starts)
+        return replace(
+            self,
+            tp=self.tp * np.repeat(pos_weight, sizes),
+            fp=self.fp * np.repeat(neg_weight, sizes),
+            pos=self.pos * pos_weight,
+            neg=self.neg * neg_weight,
+            prevalence=None,
+        )
+
+    def slice(self, first: int, last: int) -> CurveCounts:
+        """Return the curves `first` to `last - 1`."""
+        a, b = self.starts[first], self.starts[last]
+        return CurveCounts(
+            tp=self.tp[a:b],
+            fp=self.fp[a:b],
+            starts=self.starts[first : last + 1] - a,
+            pos=self.pos[first:last],
+            neg=self.neg[first:last],
+            required=None if self.required is None else self.required[a:b],
+            prevalence=self.prevalence,
+        )
+
+    def select(self, curves: NDArray[np.bool_]) -> tuple[CurveCounts, NDArray[np.int64]]:
+        """Return the curves that the mask `curves` selects, and the positions of their rows."""
+        sizes = np.diff(self.starts)
+        rows = np.flatnonzero(np.repeat(curves, sizes))
+        selected = CurveCounts(
+            tp=self.tp[rows],
+            fp=self.fp[rows],
+            starts=np.append(0, np.cumsum(sizes[curves])),
+            pos=self.pos[curves],
+            neg=self.neg[curves],
+            required=None if self.required is None else self.required[rows],
+            prevalence=self.prevalence,
+        )
+        return selected, rows
+
+
+def scale_values(rates: NDArray[np.float64], scale: Scale) -> NDArray[np.float64]:
+    """Return the rates, their logarithms, logits or normal deviates, depending on the scale."""
+    if scale == "linear":
+        return rates
+    with np.errstate(divide="ignore"):
+        if scale == "log":
+            return np.log(rates)
+        if scale == "logit":
+            return np.log(rates) - np.log1p(-rates)
+        from scipy.special import ndtri
+
+        deviates: NDArray[np.float64] = ndtri(rates)
+        return deviates
+
+
+def axis_positions(
+    rates: NDArray[np.float64],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+    scale: Scale,
+) -> NDArray[np.float64]:
+    """Return the positions of rates on axes, as fractions of the lengths of the axes.
+
+    `low` and `high` are the ends of the axes on the scale, as `scale_values` returns them. On
+    scales other than linear, rates beyond an end of the axis have the position of this end.
+    """
+    values = scale_values(rates, scale)
+    if scale != "linear":
+        values = np.clip(values, low, high)
+    length = np.broadcast_to(high - low, values.shape)
+    positions: NDArray[np.float64] = np.divide(
+        values - low, length, out=np.zeros_like(values), where=length > 0
+    )
+    return positions
+
+
+MIN_WEIGHT_SHARE = 1e-9  # lowest level of a weighted count, as a share of the total weight
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DisplayAxes:
+    """The axes on which curves are displayed; `pos`, `neg`, `low` and `top` have a value per curve.
+
+    Two counts determine a point: `x_count` is the numerator of the rate on the x axis, and
+    `other_count` is the second count that is needed for y. `low` is the start of a logarithmic
+    axis: the lowest rate above 0. For normal deviates, `low` is the smallest distance of a rate
+    from 0 or 1, among the rates that are neither 0 nor 1. `top` is the upper end of the y axis.
+    """
+
+    kind: Kind
+    scale: Scale
+    pos: NDArray[np.float64]
+    neg: NDArray[np.float64]
+    low: NDArray[np.float64]
+    top: NDArray[np.float64]
+
+    @property
+    def monotone(self) -> bool:
+        """Whether y always rises or always falls as the threshold is lowered."""
+        return self.kind.segments == "straight" and self.kind.y != "skill"
+
+    @property
+    def curved(self) -> bool:
+        """Whether the line between two neighboring points can be curved on these axes."""
+        return self.scale == "normal_deviate" or self.kind.y == "precision"
+
+    @property
+    def x_total(self) -> NDArray[np.float64]:
+        """The denominator of the rate on the x axis, for each curve."""
+        match self.kind.x:
+            case "fpr":
+                return self.neg
+            case "recall":
+                return self.pos
+            case _:
+                return self.pos + self.neg
+
+    def axis_counts(self, tp: NDArray[Any], fp: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return `x_count` and `other_count` of points with these numbers of tp and fp."""
+        match self.kind.x:
+            case "fpr":
+                return fp, tp
+            case "recall":
+                return tp, fp
+            case _:
+                return tp + fp, tp
+
+    def x(self, x_count: NDArray[np.float64], line: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the positions of points on the x axis; `line` is the curve of each point."""
+        return self._position(x_count / self.x_total[line], line, scaled=self.scale != "linear")
+
+    def y(
+        self,
+        x_count: NDArray[np.float64],
+        other_count: NDArray[np.float64],
+        line: NDArray[np.int64],
+    ) -> NDArray[np.float64]:
+        """Return the positions of points on the y axis; NaN if precision or lift is undefined.
+
+        An axis of skill extends from the worse constant prediction to perfect predictions.
+        """
+        if self.monotone:
+            scaled = self.scale == "normal_deviate"
+            return self._position(other_count / self.pos[line], line, scaled=scaled)
+        if self.kind.y == "skill":
+            pos, neg = self.pos[line], self.neg[line]
+            errors: NDArray[np.float64] = x_count - 2 * other_count + pos
+            return 1 - errors / np.maximum(pos, neg)
+        total = x_count + other_count if self.kind.y == "precision" else x_count
+        part = x_count if self.kind.y == "precision" else other_count
+        share = np.divide(part, total, out=np.full(len(total), np.nan), where=total > 0)
+        position: NDArray[np.float64] = share / self.top[line]
+        return position
+
+    def _position(
+        self, share: NDArray[np.float64], line: NDArray[np.int64], *, scaled: bool
+    ) -> NDArray[np.float64]:
+        """Return the positions of rates on an axis, which is linear if `scaled` is false."""
+        if not scaled:
+            return share
+        low = scale_values(self.low, self.scale)[line]
+        # The upper end of normal deviates is not computed from 1 - low, which may be rounded to 1.
+        high = np.zeros(1) if self.scale == "log" else -low
+        return axis_positions(share, low, high, self.scale)
+
+    def levels(
+        self, curve: int, tp: NDArray[Any], fp: NDArray[Any], step: float
+    ) -> list[tuple[NDArray[Any], NDArray[np.float64]]]:
+        """Return two counts of one curve, each with its levels, for the function `rows_at_levels`.
+
+        Levels are rising values of a count. While both counts stay between neighboring levels, the
+        curve moves by at most `step` on both axes. For precision and lift, this applies to the y
+        axis only. It does not apply below the lowest level of a weighted count.
+        """
+        pos, neg = self.pos[curve], self.neg[curve]
+        if self.kind.y == "skill":  # each error has the same effect on the skill
+            even = np.arange(step, 1, step)
+            return [(tp, even * max(pos, neg)), (fp, even * max(pos, neg))]
+        if not self.monotone:
+            # The change of precision is at most half the relative change of tp / fp. The change of
+            # lift is at most the sum of the relative changes of tp and tp + fp.
+            ratio = 2 * step if self.kind.y == "precision" else step / 2
+            return [
+                (
+                    counts,
+                    total
+                    * _geometric_shares(
+                        1 / total if counts.dtype.kind == "i" else MIN_WEIGHT_SHARE, ratio
+                    ),
+                )
+                for counts, total in ((tp, pos), (fp, neg))
+                if total > 0
+            ]
+        x_count, other_count = self.axis_counts(tp, fp)
+        even = np.arange(step, 1, step)
+        x_levels = y_levels = even
+        if self.scale == "log":
+            x_levels = self.low[curve] ** (1 - np.append(0, even))
+        if self.scale == "normal_deviate":
+            from scipy.special import ndtr
+
+            low = scale_values(self.low[curve], self.scale)
+            x_levels = y_levels = ndtr(low * (1 - 2 * np.append(0, even)))
+        return [(x_count, x_levels * self.x_total[curve]), (other_count, y_levels * pos)]
+
+
+def _geometric_shares(low: float, ratio: float) -> NDArray[np.float64]:
+    """Return shares from `low` to about 1; each is 1 + ratio times the previous share."""
+    shares: NDArray[np.float64] = np.exp(np.arange(np.log(min(low, 1.0)), ratio, np.log1p(ratio)))
+    return shares
+
+
+def display_axes(kind: Kind, scale: Scale, counts: CurveCounts) -> DisplayAxes:
+    """Return the axes on which curves of this kind are displayed, with their ends."""
+    pos, neg = counts.pos.astype(np.float64), counts.neg.astype(np.float64)
+    ones = np.ones(len(pos))
+    axes = DisplayAxes(kind=kind, scale=scale, pos=pos, neg=neg, low=ones, top=ones)
+    low, top = ones, ones
+    x_count, other_count = axes.axis_counts(counts.tp, counts.fp)
+    firsts, lengths = counts.starts[:-1], np.diff(counts.starts)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if kind.y == "lift" and len(firsts):
+            lift = np.divide(other_count, x_count, out=np.zeros(len(x_count)), where=x_count > 0)
+            top = np.maximum.reduceat(lift, firsts)
+            top = np.where(top > 0, top, 1.0)
+        if scale != "linear" and len(firsts):
+            shares = [x_count / np.repeat(axes.x_total, lengths)]
+            if scale == "normal_deviate":
+                shares.append(other_count / np.repeat(pos, lengths))
+                shares += [1 - share for share in shares]
+            for share in shares:
+                least = np.minimum.reduceat(np.where(share > 0, share, 1.0), firsts)
+                low = np.minimum(low, least)
+            low = np.minimum(low, 0.5) if scale == "normal_deviate" else low
+    return DisplayAxes(kind=kind, scale=scale, pos=pos, neg=neg, low=low, top=top)
+
+
+TARGET_BINS = 20  # approximate number of bins
+NICE_STEPS = (Decimal(1), Decimal(2), Decimal("2.5"), Decimal(5))
+
+BIN_COLUMNS = {
+    "curve": pl.Int64,
+    "bin": pl.Int64,
+    "left": pl.Float64,
+    "right": pl.Float64,
+    "below": pl.Boolean,
+    "above": pl.Boolean,
+}
+
+
+def score_bins(curves: Curves) -> pl.DataFrame:
+    """Return the numbers of positives and negatives in bins of the score of each curve.
+
+    The result has one row per curve and bin. Each curve has its own bins. The column `curve` is the
+    number of the curve, counted from 0. A bin contains the scores with `left <= score < right`. The
+    first bin also contains all lower scores, and the last bin all higher scores, including infinite
+    scores. `below` and `above` are True for bins that contain such scores. A curve without finite
+    scores has one bin, from 0 to 1.
+    """
+    threshold, tp, fp = (curves.columns[name] for name in ("threshold", "tp", "fp"))
+    axis, parts = CurveAxis.from_curves(curves, None), []
+    for curve, (start, end) in enumerate(pairwise(curves.starts)):
+        falling = threshold[start:end]
+        edges = bin_edges(falling, tp[start:end], fp[start:end])
+        # Scores beyond the outer edges are counted in the outer bins. In all rows of a curve, fp
+        # includes the unscored negatives, so differences of fp between rows do not include them.
+        rows = axis.search(np.array([curve]), curves.round_thresholds(edges)[None, :], "last")[0]
+        rows[0], rows[-1] = end - 1, start
+        scored = falling[1:]
+        last = np.arange(len(edges) - 1) == len(edges) - 2
+        first = np.arange(len(edges) - 1) == 0
+        columns = {
+            "curve": np.full(len(edges) - 1, curve),
+            "bin": np.arange(len(edges) - 1),
+            "left": edges[:-1],
+            "right": edges[1:],
+            "below": first & bool(np.any(scored < edges[0])),
+            # A score equal to the last edge is in the last bin, but not above the edge.
+            "above": last & bool(np.any(scored > edges[-1])),
+            "pos": -np.diff(tp[rows]),
+            "neg": -np.diff(fp[rows]),
+        }
+        parts.append(pl.DataFrame(columns))
+    kinds = {
+        name: pl.Float64 if counts.dtype.kind == "f" else pl.Int64
+        for name, counts in (("pos", tp), ("neg", fp))
+    }
+    schema = BIN_COLUMNS | kinds
+    return pl.concat(
+        [pl.DataFrame(schema=schema)]
+        + [part.select(pl.col(name).cast(kind) for name, kind in schema.items()) for part in parts]
+    )
+
+
+def bin_edges(
+    threshold: NDArray[np.float64], tp: NDArray[np.float64], fp: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the edges of about 20 bins; the edges are round numbers.
+
+    If all scores are in [0, 1], the bins extend from 0 to 1. Otherwise, they extend from the lowest
+    to the highest score, without the scores that are outliers of both classes. A score is an
+    outlier of a class if it is more than three interquartile ranges below the lower quartile or
+    above the upper quartile (Tukey's outer fences).
+    """
+    finite = np.isfinite(threshold)
+    scores = threshold[finite]
+    if not len(scores) or (scores[-1] >= 0 and scores[0] <= 1):
+        bins = TARGET_BINS if len(scores) else 1
+        return np.arange(bins + 1) / bins
+    low, high = float(scores[-1]), float(scores[0])
+    before = int(np.argmax(finite)) - 1
+    fences = [_outer_fences(scores, counts[finite] - counts[before]) for counts in (tp, fp)]
+    defined = [fence for fence in fences if fence is not None]
+    if defined:
+        lows, highs = zip(*defined, strict=True)
+        low, high = max(low, min(lows)), min(high, max(highs))
+    return _round_edges(low, high)
+
+
+def _outer_fences(
+    scores: NDArray[np.float64], counts: NDArray[np.float64]
+) -> tuple[float, float] | None:
+    """Return Tukey's lower and upper outer fence of a class; None for a class without rows.
+
+    `scores` are in falling order. `counts` are the numbers of rows of the class at or above each
+    score. If the two quartiles are equal, the result is the lowest and the highest score.
+    """
+    if not counts[-1] > 0:
+        return None
+    upper, lower = (float(scores[np.searchsorted(counts, counts[-1] * q)]) for q in (0.25, 0.75))
+    if upper == lower:
+        return float(scores[-1]), float(scores[0])
+    distance = 3 * (upper - lower)
+    return lower - distance, upper + distance
+
+
+def _round_edges(low: float, high: float) -> NDArray[np.float64]:
+    """Return bin edges that are multiples of a round number and cover `low` to `high`."""
+    width = high / TARGET_BINS - low / TARGET_BINS
+    if not width > 0:
+        width = max(abs(low), 1.0) / 10
+    step = nice_step(width)
+    first, last = (Decimal(repr(end)) / step for end in (low, high))
+    start = floor(first)
+    stop = max(ceil(last), start + 1)
+    # Decimal multiples are exact: 3 * 0.1 is 0.3.
+    multiples = [float(factor * step) for factor in range(start, stop + 1)]
+    even = np.array(multiples) if all(map(isfinite, multiples)) else np.array([low, high])
+    # If the scores differ only in their last digits, two multiples can be the same float.
+    distinct = np.unique(even)
+    if len(distinct) < len(even):
+        distinct = np.unique(np.linspace(low, high, 3))
+    if len(distinct) > 1:
+        return distinct
+    # All scores are equal. The second edge is the next float in the direction of 0.
+    neighbor = nextafter(low, -inf if low > 0 else inf)
+    return np.array(sorted([low, neighbor]))
+
+
+def nice_step(width: float) -> Decimal:
+    """Return the smallest number >= `width` that is 1, 2, 2.5 or 5 times a power of ten."""
+    power = Decimal(10) ** floor(log10(width))
+    return next(
+        (factor * power for factor in NICE_STEPS if factor * power >= Decimal(repr(width))),
+        10 * power,
+    )

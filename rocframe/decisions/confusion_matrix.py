@@ -9,19 +9,18 @@ import polars as pl
 
 from rocframe.curves.curve import trace_curves
 from rocframe.decisions.concavities import doubled_pairs, doubled_wins
-from rocframe.decisions.optimum import CurveRows
+from rocframe.decisions.costs import CurveRows
 from rocframe.errors import ColumnTypeError, MassError, MissingColumnError, OptionValueError
 from rocframe.frames import as_input_frame, build_table, column, lazy_plan
-from rocframe.inference.notes import class_notes
-from rocframe.inputs.cases import RowState
-from rocframe.inputs.node import plan_table
+from rocframe.inference import class_notes
+from rocframe.inputs.cases import RowState, plan_table
 from rocframe.inputs.roles import Roles
-from rocframe.kernel.exact import exact_quotient
+from rocframe.kernel.arrays import exact_quotient
 from rocframe.kernel.groups import groups_of_rows
 from rocframe.kernel.scan import Scan
 from rocframe.options import NOT_GIVEN, check_group_columns, parse_names, public
 from rocframe.rates import CONFUSION, RATES
-from rocframe.schemas.decisions import confusion_matrix_columns
+from rocframe.schemas.curves import confusion_matrix_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,33 +52,24 @@ def confusion_matrix(
     Parameters
     ----------
     predictions : DataFrame, LazyFrame or Arrow table
-        One row per prediction. A table of pandas, pyarrow, DuckDB or another package that exports
-        Arrow streams is converted to a polars DataFrame.
+        One row per prediction.
     label : str or Expr
-        Column or expression with the true class: Boolean values or the numbers 0 and 1. With
-        `positive`, values of any type are allowed except List, Array, Struct and Object.
+        The true class: Boolean or 0/1, or any values with `positive`.
     score : str, Expr, selector, sequence or mapping
         Column or expression with the decision: Boolean, or 1 for a positive and 0 for a negative
         prediction. Other values raise an error. For several models, pass a list of columns, a
         polars selector, or a mapping from model names to columns. The result then has the group
         column `model` (String) after `by`.
     by : str or sequence of str, default None
-        Group columns. Rows with a null in a group column are a separate group.
+        Group columns; null is a group.
     positive : object, default None
-        Value of `label` that is the positive class; all other values are negative. Required for
-        labels that are not Boolean or 0/1.
+        Value of `label` that is the positive class.
     weight : str or Expr, default None
-        Column or expression with the importance of a row, finite and >= 0.
+        Importance of a row, finite and >= 0.
     count : str, Expr or None, optional
-        Column or expression with the number of identical rows that a row represents. The results
-        are the same as if the row were repeated that many times. If the table has a column named
-        `count`, this option is required: pass `count="count"` to use the column, `count=None` to
-        ignore it.
+        Number of equal rows that a row represents. Required if there is a column `count`.
     missing : {"raise", "drop", "worst"}, default "raise"
-        Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
-        `"drop"`: these rows are left out. `"worst"`: only scores may be missing. At every
-        threshold, a positive without a score counts as a false negative, and a negative without a
-        score as a false positive.
+        Missing values: an error, rows left out, or missing scores count as errors.
 
     Returns
     -------
@@ -110,11 +100,7 @@ def confusion_matrix(
     Raises
     ------
     RocframeError
-        If a column does not exist or has an unsuitable type, if a name is reserved or repeated, or
-        if an option is invalid. This error is also raised if the labels do not determine the
-        positive class, if values are missing with `missing="raise"`, if a weight is negative or not
-        finite, or if a decision is not 0 or 1. For a LazyFrame, errors that depend on its columns
-        or values are raised by `collect`.
+        If a column, an option or a value is invalid, or if a decision is not 0 or 1.
 
     See Also
     --------
@@ -244,9 +230,7 @@ def expand_counts(table: FrameT, /, *, by: By = None) -> FrameT:
     Parameters
     ----------
     table : DataFrame, LazyFrame or Arrow table
-        One confusion matrix per row, with the integer columns `tp, fp, fn, tn`. A table of pandas,
-        pyarrow, DuckDB or another package that exports Arrow streams is converted to a polars
-        DataFrame.
+        One confusion matrix per row, with the integer columns `tp, fp, fn, tn`.
     by : str or sequence of str, default None
         Group columns. The result has the same group columns.
 

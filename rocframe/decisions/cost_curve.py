@@ -18,14 +18,13 @@ from rocframe.frames import (
     take_rows,
     through_node,
 )
-from rocframe.inference.notes import class_notes
-from rocframe.kernel.bisection import grouped_bisect
-from rocframe.kernel.exact import exact_product, exact_quotient, scale_by_totals
+from rocframe.inference import class_notes
+from rocframe.kernel.arrays import exact_product, exact_quotient, grouped_bisect, scale_by_totals
+from rocframe.kernel.codec import concatenated_ranges
 from rocframe.kernel.groups import group_starts, groups_of_rows, is_run_start
-from rocframe.kernel.sort import concatenated_ranges
 from rocframe.options import check_group_column, check_supported, grid_values, parse_grid, public
-from rocframe.schemas.columns import THRESHOLD, with_scores
-from rocframe.schemas.decisions import COST_CURVE, COST_CURVE_ACROSS
+from rocframe.schemas.curves import COST_CURVE, COST_CURVE_ACROSS
+from rocframe.schemas.table_type import THRESHOLD, with_scores
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,11 +56,7 @@ def cost_curve(
     Parameters
     ----------
     curves : DataFrame, LazyFrame or Arrow table
-        A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
-        columns right of them. Rows may be in any order. Every curve must have all its rows. To use
-        a part of the data, filter the predictions before `curve`. From a curve table, you can
-        remove a group as a whole, but not some of its rows. A table of pandas, pyarrow, DuckDB or
-        another package that exports Arrow streams is converted to a polars DataFrame.
+        A curve table as returned by `curve`, with all rows of each curve.
     grid : int, sequence of float or "vertices", default 101
         Number of evenly spaced values of `probability_cost` from 0 to 1, or a list of values.
         `"vertices"`: 0, 1, and the values at which the best threshold changes. Between these
@@ -71,7 +66,7 @@ def cost_curve(
         these curves. The last column contains the name of the best curve in each row, or null if no
         curve has a lower cost than both trivial classifiers.
     by : str or sequence of str, default None
-        Group columns. By default, all columns left of `threshold`.
+        Group columns; by default, all columns left of `threshold`.
 
     Returns
     -------

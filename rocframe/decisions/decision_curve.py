@@ -10,9 +10,9 @@ from rocframe.curves.at import point_axis, rows_at
 from rocframe.curves.table import curve_layout, read_curves, score_outside_unit
 from rocframe.errors import OptionValueError, ScoreError
 from rocframe.frames import as_input_frame, build_table, lazy_plan, through_node
-from rocframe.inference.notes import class_notes
+from rocframe.inference import class_notes
 from rocframe.options import parse_fraction, parse_numbers, public
-from rocframe.schemas.decisions import DECISION_CURVE
+from rocframe.schemas.curves import DECISION_CURVE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,11 +46,7 @@ def decision_curve(
     Parameters
     ----------
     curves : DataFrame, LazyFrame or Arrow table
-        A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
-        columns right of them. Rows may be in any order. Every curve must have all its rows. To use
-        a part of the data, filter the predictions before `curve`. From a curve table, you can
-        remove a group as a whole, but not some of its rows. A table of pandas, pyarrow, DuckDB or
-        another package that exports Arrow streams is converted to a polars DataFrame.
+        A curve table as returned by `curve`, with all rows of each curve.
     thresholds : float or sequence of float, default None
         Probability thresholds of at least 0 and below 1. By default, 0, 0.01, …, 0.99.
     prevalence : float, default None
@@ -59,7 +55,7 @@ def decision_curve(
         of the population. The default is the prevalence that was passed to `curve`, or the
         prevalence of each curve if none was passed.
     by : str or sequence of str, default None
-        Group columns. By default, all columns left of `threshold`.
+        Group columns; by default, all columns left of `threshold`.
 
     Returns
     -------

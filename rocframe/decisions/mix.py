@@ -8,8 +8,7 @@ import numpy as np
 import polars as pl
 
 from rocframe.curves.at import parse_point
-from rocframe.curves.locate import round_values
-from rocframe.curves.segment import confusion_counts, interpolated_values, segment_root
+from rocframe.curves.locate import confusion_counts, interpolated_values, round_values, segment_root
 from rocframe.curves.table import curve_layout, read_curves
 from rocframe.decisions.hull import common_hulls
 from rocframe.errors import ColumnTypeError, OptionValueError, RepeatedNameError
@@ -26,15 +25,14 @@ from rocframe.frames import (
     through_node,
 )
 from rocframe.inputs.roles import check_column_type, resolve_column
-from rocframe.kernel.bisection import grouped_bisect
+from rocframe.kernel.arrays import grouped_bisect
 from rocframe.kernel.groups import group_starts
-from rocframe.metric_options import parse_metric
+from rocframe.kinds import parse_metric
 from rocframe.options import check_group_column, parse_integer, public
 from rocframe.rates import NAMES, Settings, as_fpr_or_tpr
-from rocframe.schemas.columns import POINT_NAMES, THRESHOLD, score_floats, with_scores
-from rocframe.schemas.curves import MIX
-from rocframe.schemas.decisions import MIXTURE, mixture_columns
+from rocframe.schemas.curves import MIX, MIXTURE, mixture_columns
 from rocframe.schemas.recognition import table_of
+from rocframe.schemas.table_type import POINT_NAMES, THRESHOLD, score_floats, with_scores
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,11 +68,7 @@ def mix(
     Parameters
     ----------
     curves : DataFrame, LazyFrame or Arrow table
-        A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
-        columns right of them. Rows may be in any order. Every curve must have all its rows. To use
-        a part of the data, filter the predictions before `curve`. From a curve table, you can
-        remove a group as a whole, but not some of its rows. A table of pandas, pyarrow, DuckDB or
-        another package that exports Arrow streams is converted to a polars DataFrame.
+        A curve table as returned by `curve`, with all rows of each curve.
     across : str, default None
         Group column, such as `"model"`. Curves that differ only in this column have one common
         hull. By default, each curve has its own hull.
@@ -90,7 +84,7 @@ def mix(
         Return the point at which this proportion of rows is predicted positive. If the table was
         computed with `prevalence=`, the proportion is computed at that prevalence.
     by : str or sequence of str, default None
-        Group columns. By default, all columns left of `threshold`.
+        Group columns; by default, all columns left of `threshold`.
 
     Returns
     -------
@@ -302,11 +296,9 @@ def draw_decisions(
     Parameters
     ----------
     predictions : DataFrame, LazyFrame or Arrow table
-        One row per prediction. A table of pandas, pyarrow, DuckDB or another package that exports
-        Arrow streams is converted to a polars DataFrame.
+        One row per prediction.
     score : str or Expr
-        Column or expression with the score; higher values indicate the positive class. Any real
-        number is allowed, and scores are never transformed.
+        The score, higher for positives.
     points : DataFrame
         A table of the function `mix`, or of the function `at` with `interpolate=True`, with one row
         per group. The columns to the left of the column `at` are group columns, which the

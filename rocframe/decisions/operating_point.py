@@ -17,23 +17,25 @@ from rocframe.curves.table import (
     read_curves,
     score_outside_unit,
 )
-from rocframe.decisions.class_costs import ClassCosts, check_class_key
-from rocframe.decisions.costs import ErrorCosts, cost_rule
-from rocframe.decisions.optimum import (
+from rocframe.decisions.costs import (
     CLOSEST_TOP_LEFT,
     EQUAL_ERROR,
     YOUDEN,
+    ClassCosts,
     CurveRows,
+    ErrorCosts,
     Rule,
     best_rows,
+    check_class_key,
+    cost_rule,
     linear_gain,
 )
 from rocframe.errors import OptionValueError, UnknownOptionError
 from rocframe.frames import as_input_frame, column, lazy_plan, take_rows, through_node
-from rocframe.inference.notes import class_notes
+from rocframe.inference import class_notes
 from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.kernel.threads import run_parallel, split_groups
-from rocframe.metric_options import expression_name, parse_metric, parse_metrics
+from rocframe.kinds import expression_name, parse_metric, parse_metrics
 from rocframe.options import (
     check_choice,
     check_flag,
@@ -57,14 +59,14 @@ from rocframe.rates import (
     fnr,
     fpr,
 )
-from rocframe.schemas.columns import THRESHOLD
-from rocframe.schemas.decisions import OPTIMA_COLUMNS, RULE_COLUMNS
+from rocframe.schemas.curves import OPTIMA_COLUMNS, RULE_COLUMNS
+from rocframe.schemas.table_type import THRESHOLD
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.curves.table import CurveLayout, Curves
-    from rocframe.decisions.class_costs import ClassShares, PairCosts
+    from rocframe.decisions.costs import ClassShares, PairCosts
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By
 
@@ -93,11 +95,7 @@ def operating_point(
     Parameters
     ----------
     curves : DataFrame, LazyFrame or Arrow table
-        A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
-        columns right of them. Rows may be in any order. Every curve must have all its rows. To use
-        a part of the data, filter the predictions before `curve`. From a curve table, you can
-        remove a group as a whole, but not some of its rows. A table of pandas, pyarrow, DuckDB or
-        another package that exports Arrow streams is converted to a polars DataFrame.
+        A curve table as returned by `curve`, with all rows of each curve.
     rule : str, Expr or sequence of these, default "youden"
         What the threshold optimizes. If several rules are given, the result has a row for each.
 
@@ -141,7 +139,7 @@ def operating_point(
     beta : float, default 1.0
         Weight of recall relative to precision in `"f_beta"`.
     by : str or sequence of str, default None
-        Group columns. By default, all columns left of `threshold`.
+        Group columns; by default, all columns left of `threshold`.
 
     Returns
     -------

@@ -15,10 +15,10 @@ from rocframe.decisions.cost_curve import EnvelopeLines, expand_ranges, normaliz
 from rocframe.decisions.hull import common_hulls, optimal_ranges
 from rocframe.errors import OptionValueError
 from rocframe.frames import as_input_frame, build_table, lazy_plan, through_node
-from rocframe.inference.notes import class_notes
+from rocframe.inference import class_notes
 from rocframe.kernel.groups import group_starts, groups_of_rows
 from rocframe.options import check_group_column, parse_fraction, public, to_floats
-from rocframe.schemas.decisions import LC_INDEX_COLUMNS, SUPERIORITY_COLUMNS
+from rocframe.schemas.curves import LC_INDEX_COLUMNS, SUPERIORITY_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -50,11 +50,7 @@ def relative_superiority(
     Parameters
     ----------
     curves : DataFrame, LazyFrame or Arrow table
-        A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
-        columns right of them. Rows may be in any order. Every curve must have all its rows. To use
-        a part of the data, filter the predictions before `curve`. From a curve table, you can
-        remove a group as a whole, but not some of its rows. A table of pandas, pyarrow, DuckDB or
-        another package that exports Arrow streams is converted to a polars DataFrame.
+        A curve table as returned by `curve`, with all rows of each curve.
     across : str
         Group column whose curves are compared, such as `"model"`.
     prevalence : float, default None
@@ -62,7 +58,7 @@ def relative_superiority(
         default is the prevalence that was passed to `curve`, or the prevalence of all compared
         curves together if none was passed.
     by : str or sequence of str, default None
-        Group columns. By default, all columns left of `threshold`.
+        Group columns; by default, all columns left of `threshold`.
 
     Returns
     -------
@@ -166,11 +162,7 @@ def lc_index(
     Parameters
     ----------
     curves : DataFrame, LazyFrame or Arrow table
-        A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
-        columns right of them. Rows may be in any order. Every curve must have all its rows. To use
-        a part of the data, filter the predictions before `curve`. From a curve table, you can
-        remove a group as a whole, but not some of its rows. A table of pandas, pyarrow, DuckDB or
-        another package that exports Arrow streams is converted to a polars DataFrame.
+        A curve table as returned by `curve`, with all rows of each curve.
     across : str
         Group column whose curves are compared, such as `"model"`.
     cost_ratio : sequence of float
@@ -181,7 +173,7 @@ def lc_index(
         is the prevalence that was passed to `curve`, or the prevalence of all compared curves
         together if none was passed.
     by : str or sequence of str, default None
-        Group columns. By default, all columns left of `threshold`.
+        Group columns; by default, all columns left of `threshold`.
 
     Returns
     -------

@@ -33,17 +33,14 @@ def brier(
     Parameters
     ----------
     label : str or Expr
-        Column or expression with the true class: Boolean values or the numbers 0 and 1. With
-        `positive`, values of any type are allowed except List, Array, Struct and Object.
+        The true class: Boolean or 0/1, or any values with `positive`.
     positive : object, default None
-        Value of `label` that is the positive class; all other values are negative. Required for
-        labels that are not Boolean or 0/1. Without `positive`, labels of other types raise an
-        error, and the result is null if a number is neither 0 nor 1.
+        Value of `label` that is the positive class. Without it, other numbers than 0 and 1 give
+        null.
     weight : str or Expr, default None
-        Column or expression with the importance of a row, finite and >= 0.
+        Importance of a row, finite and >= 0.
     count : str, Expr or None, default None
-        Column or expression with the number of identical rows that a row represents. The results
-        are the same as if the row were repeated that many times.
+        Number of equal rows that a row represents.
 
     Returns
     -------
@@ -91,17 +88,14 @@ def log_loss(
     Parameters
     ----------
     label : str or Expr
-        Column or expression with the true class: Boolean values or the numbers 0 and 1. With
-        `positive`, values of any type are allowed except List, Array, Struct and Object.
+        The true class: Boolean or 0/1, or any values with `positive`.
     positive : object, default None
-        Value of `label` that is the positive class; all other values are negative. Required for
-        labels that are not Boolean or 0/1. Without `positive`, labels of other types raise an
-        error, and the result is null if a number is neither 0 nor 1.
+        Value of `label` that is the positive class. Without it, other numbers than 0 and 1 give
+        null.
     weight : str or Expr, default None
-        Column or expression with the importance of a row, finite and >= 0.
+        Importance of a row, finite and >= 0.
     count : str, Expr or None, default None
-        Column or expression with the number of identical rows that a row represents. The results
-        are the same as if the row were repeated that many times.
+        Number of equal rows that a row represents.
 
     Returns
     -------
@@ -151,17 +145,14 @@ def brier_skill(
     Parameters
     ----------
     label : str or Expr
-        Column or expression with the true class: Boolean values or the numbers 0 and 1. With
-        `positive`, values of any type are allowed except List, Array, Struct and Object.
+        The true class: Boolean or 0/1, or any values with `positive`.
     positive : object, default None
-        Value of `label` that is the positive class; all other values are negative. Required for
-        labels that are not Boolean or 0/1. Without `positive`, labels of other types raise an
-        error, and the result is null if a number is neither 0 nor 1.
+        Value of `label` that is the positive class. Without it, other numbers than 0 and 1 give
+        null.
     weight : str or Expr, default None
-        Column or expression with the importance of a row, finite and >= 0.
+        Importance of a row, finite and >= 0.
     count : str, Expr or None, default None
-        Column or expression with the number of identical rows that a row represents. The results
-        are the same as if the row were repeated that many times.
+        Number of equal rows that a row represents.
 
     Returns
     -------
@@ -213,17 +204,14 @@ def cllr(
     Parameters
     ----------
     label : str or Expr
-        Column or expression with the true class: Boolean values or the numbers 0 and 1. With
-        `positive`, values of any type are allowed except List, Array, Struct and Object.
+        The true class: Boolean or 0/1, or any values with `positive`.
     positive : object, default None
-        Value of `label` that is the positive class; all other values are negative. Required for
-        labels that are not Boolean or 0/1. Without `positive`, labels of other types raise an
-        error, and the result is null if a number is neither 0 nor 1.
+        Value of `label` that is the positive class. Without it, other numbers than 0 and 1 give
+        null.
     weight : str or Expr, default None
-        Column or expression with the importance of a row, finite and >= 0.
+        Importance of a row, finite and >= 0.
     count : str, Expr or None, default None
-        Column or expression with the number of identical rows that a row represents. The results
-        are the same as if the row were repeated that many times.
+        Number of equal rows that a row represents.
 
     Returns
     -------
@@ -273,8 +261,7 @@ def ece(
     Parameters
     ----------
     label : str or Expr
-        Column or expression with the true class: Boolean values or the numbers 0 and 1. With
-        `positive`, values of any type are allowed except List, Array, Struct and Object.
+        The true class: Boolean or 0/1, or any values with `positive`.
     method : {"quantile", "uniform"}, default "quantile"
         Method of binning. `"quantile"`: bins with about the same number of rows. `"uniform"`: bins
         of equal width. Rows with equal scores are in the same bin. The bins are those of
@@ -282,14 +269,12 @@ def ece(
     bins : int, default 10
         Number of bins.
     positive : object, default None
-        Value of `label` that is the positive class; all other values are negative. Required for
-        labels that are not Boolean or 0/1. Without `positive`, labels of other types raise an
-        error, and the result is null if a number is neither 0 nor 1.
+        Value of `label` that is the positive class. Without it, other numbers than 0 and 1 give
+        null.
     weight : str or Expr, default None
-        Column or expression with the importance of a row, finite and >= 0.
+        Importance of a row, finite and >= 0.
     count : str, Expr or None, default None
-        Column or expression with the number of identical rows that a row represents. The results
-        are the same as if the row were repeated that many times.
+        Number of equal rows that a row represents.
 
     Returns
     -------
@@ -349,17 +334,14 @@ def spiegelhalter_z(
     Parameters
     ----------
     label : str or Expr
-        Column or expression with the true class: Boolean values or the numbers 0 and 1. With
-        `positive`, values of any type are allowed except List, Array, Struct and Object.
+        The true class: Boolean or 0/1, or any values with `positive`.
     positive : object, default None
-        Value of `label` that is the positive class; all other values are negative. Required for
-        labels that are not Boolean or 0/1. Without `positive`, labels of other types raise an
-        error, and the result is null if a number is neither 0 nor 1.
+        Value of `label` that is the positive class. Without it, other numbers than 0 and 1 give
+        null.
     weight : str or Expr, default None
-        Column or expression with the importance of a row, finite and >= 0.
+        Importance of a row, finite and >= 0.
     count : str, Expr or None, default None
-        Column or expression with the number of identical rows that a row represents. The results
-        are the same as if the row were repeated that many times.
+        Number of equal rows that a row represents.
 
     Returns
     -------
@@ -410,17 +392,14 @@ def observed_to_expected(
     Parameters
     ----------
     label : str or Expr
-        Column or expression with the true class: Boolean values or the numbers 0 and 1. With
-        `positive`, values of any type are allowed except List, Array, Struct and Object.
+        The true class: Boolean or 0/1, or any values with `positive`.
     positive : object, default None
-        Value of `label` that is the positive class; all other values are negative. Required for
-        labels that are not Boolean or 0/1. Without `positive`, labels of other types raise an
-        error, and the result is null if a number is neither 0 nor 1.
+        Value of `label` that is the positive class. Without it, other numbers than 0 and 1 give
+        null.
     weight : str or Expr, default None
-        Column or expression with the importance of a row, finite and >= 0.
+        Importance of a row, finite and >= 0.
     count : str, Expr or None, default None
-        Column or expression with the number of identical rows that a row represents. The results
-        are the same as if the row were repeated that many times.
+        Number of equal rows that a row represents.
 
     Returns
     -------

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import polars as pl
 
 from rocframe.errors import LabelError, MassError, MissingValuesError, ScoreError
-from rocframe.frames import fill_nulls, number_distinct_rows, select_keys
-from rocframe.inputs.roles import positive_literal
-from rocframe.inputs.score_cells import check_cells
+from rocframe.frames import fill_nulls, lazy_plan, number_distinct_rows, select_keys, through_node
+from rocframe.inputs.roles import bind_roles, check_cells, positive_literal
 from rocframe.options import MAX_INTEGER
+from rocframe.schemas.table_type import MODEL, cast_scores, with_scores
 from rocframe.text import format_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from rocframe.inputs.roles import BoundRoles
-
+    from rocframe.inputs.roles import BoundRoles, Roles
 
 MAX_TOTAL_WEIGHT = 1e150  # the square of this sum of weights is finite in Float64
 MAX_TOTAL_COUNT = 2.0**62  # twice this sum of counts does not exceed Int64
@@ -311,4 +310,163 @@ def _missing(
         where,
         worst=bound.roles.missing == "worst",
         offers_worst=not bound.roles.needs_scores,
+    )
+
+
+def plan_table(
+    predictions: pl.DataFrame | pl.LazyFrame,
+    roles: Roles,
+    compute: Callable[[Cases], pl.DataFrame],
+    *,
+    columns: Mapping[str, pl.DataType],
+    more: Sequence[str] = (),
+    anchor: str,
+    finish: Callable[[pl.DataFrame], pl.DataFrame] | None = None,
+    over: int = 0,
+    keep_over: int = 0,
+    compare_over: bool = False,
+) -> pl.LazyFrame:
+    """Return the query plan that computes a table from predictions.
+
+    `compute` returns the table of one model from its cases: the group columns, then `columns`.
+    Columns of scores are then cast to the float dtype of the scores. The tables of all models are
+    concatenated and sorted by group. `more` are the names of columns that the caller adds to the
+    table later; group columns must not have these names. `anchor` is the
+    name of a column that is never null. `compute` combines groups that differ only in the last
+    `over` group columns. The first `keep_over` of these columns are in the result, the others are
+    not. With `compare_over`, groups that differ only in the last `over` columns must have scores of
+    the same resolution.
+
+    `finish` is applied to the table of all models, and may combine values of several groups.
+    Therefore, with `finish`, polars must not apply filters on group columns before the computation.
+    """
+
+    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
+        bound = bind_roles(plan, schema, roles, (*columns, *more), over=over)
+        return plan_bound_table(
+            plan.select(bound.inputs),
+            bound,
+            compute,
+            columns=columns,
+            anchor=anchor,
+            finish=finish,
+            over=over,
+            keep_over=keep_over,
+            compare_over=compare_over,
+        )
+
+    return lazy_plan("predictions", predictions).pipe_with_schema(resolve)
+
+
+def plan_bound_table(
+    rows: pl.LazyFrame,
+    bound: BoundRoles,
+    compute: Callable[[Cases], pl.DataFrame],
+    *,
+    columns: Mapping[str, pl.DataType],
+    anchor: str,
+    finish: Callable[[pl.DataFrame], pl.DataFrame] | None = None,
+    over: int = 0,
+    keep_over: int = 0,
+    compare_over: bool = False,
+) -> pl.LazyFrame:
+    """Return the query plan of `plan_table` for rows that have the columns of `bound.inputs`."""
+    by, last = bound.by[: len(bound.by) - over], bound.by[len(bound.by) - over :]
+    over_in_result, over_left_out = last[:keep_over], last[keep_over:]
+    keys = {name: dtype for name, dtype in bound.result_keys.items() if name not in over_left_out}
+    schema = keys | with_scores(dict(columns), bound.scores)
+
+    def complete_table(frame: pl.DataFrame) -> pl.DataFrame:
+        compared = over if compare_over else 0
+        table = _compute_table(frame, bound, compute, len(over_left_out), compared)
+        return cast_scores(table if finish is None else finish(table), schema)
+
+    return through_node(
+        rows,
+        complete_table,
+        schema=schema,
+        by=by if finish is None else (),
+        anchor=anchor,
+        compared=over_in_result,
+    )
+
+
+def _compute_table(
+    frame: pl.DataFrame,
+    bound: BoundRoles,
+    compute: Callable[[Cases], pl.DataFrame],
+    n_left_out: int,
+    compared: int,
+) -> pl.DataFrame:
+    """Return the table of all models, sorted by group and model.
+
+    The last `n_left_out` group columns are not in the table. Groups that differ only in the last
+    `compared` group columns must have scores of the same resolution.
+    """
+    names = {str(i): name for i, name in enumerate(bound.by[: len(bound.by) - n_left_out])}
+    if bound.models is None:
+        (cases,) = read_cases(frame, bound, compared=compared)
+        table = compute(cases)
+        return table.rename(names) if names else table
+    models = read_cases(frame, bound, compared=compared)
+    by_model = dict(zip(bound.models, map(compute, models), strict=True))
+    tables = [
+        table.insert_column(len(names), pl.lit(model).alias(MODEL))
+        for model, table in sorted(by_model.items())
+    ]
+    result = pl.concat(tables)
+    if names:
+        # The tables are concatenated in the order of models, which a stable sort preserves.
+        result = result.sort([*names], maintain_order=True)
+    return result.rename(names)
+
+
+CONVERT_SCORES = (
+    "fit_calibration converts scores to probabilities. ROC functions such as curve and auc accept "
+    "any real score."
+)
+
+
+def check_probabilities(
+    cases: Cases, reason: str = "Calibration needs probabilities.", remedy: str = CONVERT_SCORES
+) -> None:
+    """Raise an error if a score is outside [0, 1]; `reason` and `remedy` are the hint."""
+    used = None if cases.state is None else np.flatnonzero(cases.state == RowState.USED)
+
+    def group(row: int) -> str:
+        key = cases.keys.row(row if used is None else int(used[row]))
+        return f"group {format_key(cases.by, key)}"
+
+    score = cases.score if used is None else cases.score[used]
+    check_range(score, cases.score_name, f"{reason} {remedy}", group if cases.by else None)
+
+
+def check_range(
+    score: NDArray[Any], name: str, hint: str, group: Callable[[int], str] | None = None
+) -> None:
+    """Raise an error if a score of the column `name` is outside [0, 1].
+
+    `group` is a function that returns the group of a row as text.
+    """
+    problem = outside_unit_problem(score, group)
+    if problem is not None:
+        raise ScoreError.no_probability(f"score={name!r}", problem, hint)
+
+
+def outside_unit_problem(
+    score: NDArray[Any], group: Callable[[int], str] | None = None
+) -> str | None:
+    """Return how many scores are outside [0, 1], and their range; None if all are in [0, 1].
+
+    `group` is a function that returns the group of a score as text, from the position of the score.
+    """
+    outside = np.flatnonzero((score < 0) | (score > 1))
+    if not len(outside):
+        return None
+    low, high = np.fmin.reduce(score), np.fmax.reduce(score)
+    where = f", the first one in {group(int(outside[0]))}" if group else ""
+    verb = "is" if len(outside) == 1 else "are"
+    return (
+        f"{len(outside):,} of {len(score):,} scores {verb} outside [0, 1]{where}; the scores range "
+        f"from {low:g} to {high:g}"
     )

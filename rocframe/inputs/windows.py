@@ -16,7 +16,7 @@ from rocframe.errors import ColumnTypeError, OptionValueError, RepeatedNameError
 from rocframe.frames import as_input_frame, collect_frame, lazy_plan, private_names
 from rocframe.inputs.roles import resolve_column
 from rocframe.options import check_choice, public
-from rocframe.schemas.columns import WINDOW, WINDOW_COLUMNS, WINDOW_END
+from rocframe.schemas.table_type import WINDOW, WINDOW_COLUMNS, WINDOW_END
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,8 +54,7 @@ def windows(
     Parameters
     ----------
     predictions : DataFrame, LazyFrame or Arrow table
-        One row per prediction. A table of pandas, pyarrow, DuckDB or another package that exports
-        Arrow streams is converted to a polars DataFrame.
+        One row per prediction.
     time : str or Expr
         Column or expression with the time of a row: a Date, a Datetime with or without a time zone,
         or an integer, such as the number of a batch.
@@ -101,8 +100,7 @@ def windows(
     ------
     RocframeError
         If the column does not exist or has an unsuitable type, if the table has a column named
-        `window` or `window_end`, or if an option is invalid. For a LazyFrame, errors that depend on
-        its columns or values are raised by `collect`.
+        `window` or `window_end`, or if an option is invalid.
 
     See Also
     --------

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from rocframe.compression.cells import COUNT, LABEL, WEIGHT
-from rocframe.compression.compress import compress
+from rocframe.compression import COUNT, LABEL, WEIGHT, compress
 from rocframe.errors import (
     ColumnTypeError,
     LogError,
@@ -23,19 +22,16 @@ from rocframe.errors import (
 )
 from rocframe.frames import column
 from rocframe.inputs.cases import scores_as_floats
-from rocframe.inputs.roles import check_positive, positive_literal
-from rocframe.inputs.score_cells import SCORE_WIDTH
+from rocframe.inputs.roles import SCORE_WIDTH, check_positive, positive_literal
 from rocframe.io.files import error_reason, flush_to_disk
-from rocframe.io.logs import unreadable_logs
-from rocframe.io.store import PART_METADATA, Part, Store, StoredLog, new_part_path
+from rocframe.io.logs import PART_METADATA, Part, Store, StoredLog, new_part_path, unreadable_logs
 from rocframe.io.tables import read_part_schema, write
 from rocframe.text import format_count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from rocframe.io.logs import Logs
-    from rocframe.io.store import StoreOptions
+    from rocframe.io.logs import Logs, StoreOptions
 
 
 MAX_FOLDERS = 1000  # a log with more distinct values of the partition column raises an error

@@ -25,7 +25,7 @@ from rocframe.io.files import (
     replacement,
     scan_file,
 )
-from rocframe.io.store import (
+from rocframe.io.logs import (
     MANIFEST,
     PART_METADATA,
     PART_NAME,
@@ -36,9 +36,8 @@ from rocframe.io.store import (
     stored_files,
 )
 from rocframe.kinds import PREVALENCE, has_prevalence
-from rocframe.options import public
+from rocframe.options import check_frame, public
 from rocframe.schemas.recognition import table_of
-from rocframe.table_arguments import check_frame
 from rocframe.text import format_list
 
 if TYPE_CHECKING:
@@ -70,8 +69,7 @@ def write(
     ----------
     table : DataFrame, LazyFrame or Arrow table
         Any table. A LazyFrame is collected before the file is written, so the LazyFrame may read
-        from `path`. A table of pandas, pyarrow, DuckDB or another package that exports Arrow
-        streams is converted to a polars DataFrame.
+        from `path`.
     path : str or Path
         File to write, in an existing folder. The suffix determines the format: `.parquet` or `.pq`
         for Parquet; `.arrow`, `.feather` or `.ipc` for Arrow IPC, which supports fewer dtypes.

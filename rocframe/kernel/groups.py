@@ -11,9 +11,17 @@ import polars as pl
 
 from rocframe.frames import fill_nulls, take_rows
 from rocframe.inputs.cases import RowState
-from rocframe.kernel.codec import Codec, Codes, ReservedCode, encode_rows
-from rocframe.kernel.exact import MAX_WEIGHT, scale_by_groups, scale_by_largest
-from rocframe.kernel.sort import equal_size_groups, large_groups, sort_groups, sort_order
+from rocframe.kernel.arrays import MAX_WEIGHT, scale_by_groups, scale_by_largest
+from rocframe.kernel.codec import (
+    Codec,
+    Codes,
+    ReservedCode,
+    encode_rows,
+    equal_size_groups,
+    large_groups,
+    sort_groups,
+    sort_order,
+)
 from rocframe.kernel.threads import count_workers, run_parallel, split_rows
 
 if TYPE_CHECKING:

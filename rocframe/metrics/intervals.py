@@ -2,60 +2,60 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from functools import partial
 from math import nan
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
+import polars as pl
 
-from rocframe.areas.pairs import count_pairs
-from rocframe.areas.variance import Clusters, class_sizes
+from rocframe.areas.pairs import Clusters, class_sizes, count_pairs
+from rocframe.curves.at import parse_point
+from rocframe.decisions.operating_point import CONSTRAINED
+from rocframe.errors import OptionValueError
 from rocframe.frames import as_input_frame, build_table
-from rocframe.inference.bootstrap import (
+from rocframe.inference import Confidence, class_notes, clopper_pearson, is_perfect, wilson
+from rocframe.inputs.cases import check_probabilities, plan_table
+from rocframe.inputs.roles import Roles
+from rocframe.kernel.groups import scale_weights, weight_units
+from rocframe.kernel.resample import RandomDraws, ReplicateStatistic, resample_groups, stream_keys
+from rocframe.kernel.scan import Scan
+from rocframe.kinds import check_metric_settings, parse_metric, parse_metrics
+from rocframe.metrics.points import (
+    PointSearch,
+    RuleSearch,
+    influence_at,
+    parse_rule,
+    rates_at,
+    stack_points,
+)
+from rocframe.metrics.statistics import CURVE_STATISTICS, PERFECT_LIMITS, PROBABILITY_STATISTICS
+from rocframe.options import NOT_GIVEN, NotGiven, check_choice, check_supported, public
+from rocframe.rates import NAMES, RATES, CountRatio, Rate, Settings, as_fpr_or_tpr
+from rocframe.resampling import (
     Statistic,
     bootstrap_interval,
     sample_acceleration,
     supremum_limits,
 )
-from rocframe.inference.confidence import Confidence, clopper_pearson, is_perfect, wilson
-from rocframe.inference.notes import class_notes
-from rocframe.inputs.node import plan_table
-from rocframe.inputs.probabilities import check_probabilities
-from rocframe.inputs.roles import Roles
-from rocframe.kernel.groups import scale_weights, weight_units
-from rocframe.kernel.resample import RandomDraws, ReplicateStatistic, resample_groups, stream_keys
-from rocframe.kernel.scan import Scan
-from rocframe.metric_options import check_metric_settings
-from rocframe.metrics.interval_options import (
-    IntervalOptions,
-    check_method,
-    check_points,
-    default_method,
-    parse_interval_metrics,
-    parse_points,
-)
-from rocframe.metrics.points import PointSearch, influence_at, rates_at, stack_points
-from rocframe.metrics.rule_points import RuleSearch, parse_rule
-from rocframe.metrics.statistics import PERFECT_LIMITS
-from rocframe.options import NOT_GIVEN, NotGiven, public
-from rocframe.rates import Rate, Settings
-from rocframe.schemas.columns import CURVE_COLUMNS
 from rocframe.schemas.curves import METRIC_INTERVALS
+from rocframe.schemas.statistics import PARTIAL_AUC_NAMES
+from rocframe.schemas.table_type import CURVE_COLUMNS, THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import polars as pl
     from numpy.typing import NDArray
 
-    from rocframe.areas.variance import ClassSizes
+    from rocframe.areas.pairs import ClassSizes
     from rocframe.curves.at import PointValues
+    from rocframe.decisions.operating_point import RuleOptions
     from rocframe.frames import FrameT
     from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
     from rocframe.kernel.resample import GroupReplicates, GroupRows
     from rocframe.metrics.points import CurvePoints
-
 
 MetricIntervalMethod = Literal[
     "bootstrap",
@@ -110,16 +110,11 @@ def intervals(
     Parameters
     ----------
     predictions : DataFrame, LazyFrame or Arrow table
-        One row per prediction. A table of pandas, pyarrow, DuckDB or another package that exports
-        Arrow streams is converted to a polars DataFrame.
+        One row per prediction.
     label : str or Expr
-        Column or expression with the true class: Boolean values or the numbers 0 and 1. With
-        `positive`, values of any type are allowed except List, Array, Struct and Object.
+        The true class: Boolean or 0/1, or any values with `positive`.
     score : str, Expr, selector, sequence or mapping
-        Column or expression with the score; higher values indicate the positive class. Any real
-        number is allowed, and scores are never transformed. For several models, pass a list of
-        columns, a polars selector, or a mapping from model names to columns. The result then has
-        the group column `model` (String) after `by`.
+        The score, higher for positives. Several columns add the group column `model`.
     metrics : str, Expr or sequence of these
         Metrics of three types:
 
@@ -150,7 +145,7 @@ def intervals(
         The rule that chooses the threshold of the point: any rule of `operating_point` except
         `"bayes"`. If several thresholds are equally good, the highest threshold is used.
     by : str or sequence of str, default None
-        Group columns. Rows with a null in a group column are a separate group.
+        Group columns; null is a group.
     ci : str or None, optional
         Method of the interval.
 
@@ -174,26 +169,17 @@ def intervals(
     n_boot : int, default 2000
         Number of bootstrap resamples.
     seed : int, default None
-        Seed of the random draws, an integer >= 0. If None, each call uses a new seed. The draws of
-        a group depend only on the seed and the values of the group columns, not on other groups.
+        Seed of the draws, an integer >= 0; None uses a new seed in each call.
     cluster : str or Expr, default None
-        Column or expression that identifies clusters of dependent rows, such as all rows of one
-        user. Different clusters are assumed to be independent.
+        Clusters of dependent rows, such as users.
     positive : object, default None
-        Value of `label` that is the positive class; all other values are negative. Required for
-        labels that are not Boolean or 0/1.
+        Value of `label` that is the positive class.
     weight : str or Expr, default None
-        Column or expression with the importance of a row, finite and >= 0.
+        Importance of a row, finite and >= 0.
     count : str, Expr or None, optional
-        Column or expression with the number of identical rows that a row represents. The results
-        are the same as if the row were repeated that many times. If the table has a column named
-        `count`, this option is required: pass `count="count"` to use the column, `count=None` to
-        ignore it.
+        Number of equal rows that a row represents. Required if there is a column `count`.
     missing : {"raise", "drop", "worst"}, default "raise"
-        Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
-        `"drop"`: these rows are left out. `"worst"`: only scores may be missing. At every
-        threshold, a positive without a score counts as a false negative, and a negative without a
-        score as a false positive.
+        Missing values: an error, rows left out, or missing scores count as errors.
     prevalence : float, default None
         Prevalence, between 0 and 1. Metrics that depend on the prevalence, such as precision, are
         computed at this prevalence. By default, the prevalence of the data. `n_pos` and `n_neg` do
@@ -263,12 +249,8 @@ def intervals(
     Raises
     ------
     RocframeError
-        If a column does not exist or has an unsuitable type, if a name is reserved or repeated, or
-        if an option is invalid or does not apply to the metrics. This error is also raised if the
-        labels do not determine the positive class, if values are missing with `missing="raise"`, if
-        a weight is negative or not finite, or if a measure of probabilities is requested for scores
-        outside [0, 1]. For a LazyFrame, errors that depend on its columns or values are raised by
-        `collect`.
+        If a column, an option or a value is invalid, or if a measure of probabilities is requested
+        for scores outside [0, 1].
 
     See Also
     --------
@@ -714,3 +696,194 @@ def _table(
         columns[name] = getattr(results, name).T.ravel()
     rows = np.repeat(np.arange(groups), len(lines))
     return build_table(scan.rows.keys, columns, METRIC_INTERVALS.columns(), rows=rows)
+
+
+STATISTICS = CURVE_STATISTICS | PROBABILITY_STATISTICS
+PROPORTIONS = [rate.name for rate in RATES.values() if rate.count_ratio is not None]
+
+
+def parse_interval_metrics(
+    metrics: str | pl.Expr | Sequence[str | pl.Expr], settings: Settings
+) -> dict[str, Statistic | Rate]:
+    """Return the metrics by name: statistics of complete curves, and metrics of single points."""
+    return parse_metrics(metrics, lambda metric: _parse_interval_metric(metric, settings))
+
+
+def _parse_interval_metric(metric: object, settings: Settings) -> tuple[str, Statistic | Rate]:
+    """Return the name of a metric, and the metric as a `Statistic` or, for points, as a `Rate`."""
+    if isinstance(metric, str) and metric in PARTIAL_AUC_NAMES:
+        problem, hint = "partial areas are not supported", "Use rf.auc(…, fpr=(0, 0.1))."
+        raise OptionValueError.compose("metrics", metric, problem, hint)
+    if not isinstance(metric, pl.Expr):
+        check_choice("metrics", metric, (*STATISTICS, THRESHOLD, *NAMES))
+    if isinstance(metric, str) and metric == THRESHOLD:
+        return THRESHOLD, replace(CONSTRAINED[THRESHOLD], column=THRESHOLD)
+    if not isinstance(metric, str) or metric not in STATISTICS:
+        rate = parse_metric("metrics", metric, settings)
+        return rate.column, rate
+    statistic = STATISTICS[metric]
+    if statistic.replicate.depends_on_prevalence and settings.prevalence is not None:
+        problem = f"{metric!r} supports only the prevalence of the data"
+        hint = f"Leave out prevalence=, or the metric {metric!r}."
+        raise OptionValueError.compose("prevalence", settings.prevalence, problem, hint)
+    return metric, statistic
+
+
+def check_points(
+    metrics: Mapping[str, Statistic | Rate], point_arguments: Mapping[str, object]
+) -> None:
+    """Raise an error if a metric requires a point, such as a threshold, but no point is given.
+
+    Also raise an error if a point is given and no metric requires a point. `point_arguments` are
+    the arguments that can determine the points.
+    """
+    at_points = [name for name, metric in metrics.items() if isinstance(metric, Rate)]
+    given = [(name, value) for name, value in point_arguments.items() if value is not None]
+    if at_points and not given:
+        raise OptionValueError.compose(
+            "metrics",
+            at_points[0],
+            "this metric requires an operating point",
+            f"Pass one of {', '.join(point_arguments)}, such as threshold=0.5.",
+        )
+    if given and not at_points:
+        name, value = given[0]
+        hint = f'Use, for example, metrics=["tpr"], or leave out {name}=.'
+        raise OptionValueError.compose(name, value, "no metric in this call uses this option", hint)
+    if given and given[0][0] == THRESHOLD and THRESHOLD in at_points:
+        hint = "Leave out this metric, or pass rule= or a rate instead of threshold=."
+        problem = "threshold= already determines the threshold"
+        raise OptionValueError.compose("metrics", THRESHOLD, problem, hint)
+
+
+def parse_points(point_arguments: dict[str, Any]) -> tuple[str | None, Sequence[float | None]]:
+    """Return the name and the values of the argument that determines the points.
+
+    If no argument is given, the name is None and there are no values.
+    """
+    given = [name for name, value in point_arguments.items() if value is not None]
+    if not given:
+        return None, []
+    return ("rule", [None]) if given == ["rule"] else parse_point(point_arguments)
+
+
+def check_method(
+    ci: str | None,
+    metrics: Mapping[str, Statistic | Rate],
+    at: str | None,
+    columns: Mapping[str, object],
+) -> None:
+    """Raise an error if the interval method `ci` does not support one of the metrics.
+
+    `at` is the argument that determines the points. `columns` are the arguments `weight` and
+    `cluster`.
+    """
+    for name, metric in metrics.items():
+        _check_bootstrap(ci, name, metric)
+    hint = 'Use ci="bootstrap", or pass threshold=.'
+    is_estimated = at not in {None, "threshold"}
+    if ci == "bootstrap_bca" and is_estimated:
+        problem = f"with {at}= the threshold is estimated, so the acceleration constant is unknown"
+        raise OptionValueError.compose("ci", ci, problem, hint)
+    if ci not in {"wilson", "clopper_pearson"}:
+        return
+    if is_estimated:
+        problem = (
+            f"with {at}= the threshold is estimated from the data, and this method requires a "
+            "given threshold"
+        )
+        raise OptionValueError.compose("ci", ci, problem, hint)
+    for metric_name, metric in metrics.items():
+        if isinstance(metric, Statistic) or metric.count_ratio is None:
+            problem = f"{metric_name!r} is not a proportion of rows"
+            hint = (
+                f'Use ci="bootstrap" for {metric_name!r}. '
+                f"Proportions of rows are: {', '.join(PROPORTIONS)}."
+            )
+            if isinstance(metric, Rate) and isinstance(metric.formula, CountRatio):
+                problem = f"{metric_name!r} is not a proportion of rows if prevalence= is set"
+                hint = f'Use ci="bootstrap" for {metric_name!r}, or leave out prevalence=.'
+            raise OptionValueError.compose("ci", ci, problem, hint)
+    for name, column in columns.items():
+        check_supported(name, column, f"ci={ci!r}", hint='Use ci="bootstrap".')
+
+
+def _check_bootstrap(ci: str | None, name: str, metric: Statistic | Rate) -> None:
+    """Raise an error if a metric does not support a bootstrap method."""
+    hint = f'Use ci="bootstrap" for {name!r}.'
+    if ci == "bootstrap_supremum" and (isinstance(metric, Rate) or metric.supremum is None):
+        problem = f"this method supports only 'ks', not {name!r}"
+        raise OptionValueError.compose("ci", ci, problem, hint)
+    if ci == "bootstrap_bca" and isinstance(metric, Statistic) and metric.influence is None:
+        problem = f"the acceleration constant of {name!r} is unknown"
+        hint = f'Use ci="bootstrap_basic" for {name!r}.'
+        raise OptionValueError.compose("ci", ci, problem, hint)
+
+
+def default_method(metric: Statistic | Rate, at: str | None) -> str:
+    """Return the interval method of a metric if `ci` is not given."""
+    if isinstance(metric, Statistic):
+        if metric.influence is None:
+            return "bootstrap_basic"
+        return "bootstrap_bca" if metric.supremum is None else "bootstrap_supremum"
+    return "bootstrap_bca" if at == "threshold" else "bootstrap"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class IntervalOptions:
+    """The checked options of `intervals`.
+
+    `at` is the name of the argument that determines the points, such as "fpr", and `values` are
+    its values. `rule` is the rule that determines the point, or None. `prevalence` is the
+    prevalence of the metrics, or None for that of the data. `methods` has the interval method of
+    each metric.
+    """
+
+    metrics: Mapping[str, Statistic | Rate]
+    at: str | None
+    values: Sequence[float | None]
+    rule: RuleOptions | None
+    prevalence: float | None
+    confidence: Confidence
+    methods: Mapping[str, str | None]
+
+    def search(self, unit: NDArray[np.float64] | None) -> PointSearch | RuleSearch | None:
+        """Return the search for the points of each curve; None if no point is needed."""
+        if self.rule is not None:
+            (rule,), constraints = self.rule.at_prevalence(None)
+            return RuleSearch(rule=rule, constraints=constraints, unit=unit)
+        if self.at is None:
+            return None
+        name, values = as_fpr_or_tpr(self.at, [each for each in self.values if each is not None])
+        rate = None if name == THRESHOLD else NAMES[name].at_prevalence(self.prevalence)
+        return PointSearch(rate=rate, values=values, unit=unit)
+
+    @property
+    def curve_statistics(self) -> dict[str, Statistic]:
+        """The statistics of complete curves."""
+        return {
+            name: metric for name, metric in self.metrics.items() if isinstance(metric, Statistic)
+        }
+
+    @property
+    def of_probabilities(self) -> bool:
+        """Whether a statistic requires scores in [0, 1]."""
+        return any(statistic.of_probabilities for statistic in self.curve_statistics.values())
+
+    @property
+    def rates(self) -> list[Rate]:
+        """The metrics of single points."""
+        return [metric for metric in self.metrics.values() if isinstance(metric, Rate)]
+
+    @property
+    def lines(self) -> list[tuple[str, int | None]]:
+        """The rows of each group in the result, as pairs of a metric and an index in `values`.
+
+        The index is None for a metric of the complete curve.
+        """
+        indices = range(len(self.values))
+        return [
+            (name, index)
+            for name in self.metrics
+            for index in ([None] if name in self.curve_statistics else indices)
+        ]

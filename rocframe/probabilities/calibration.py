@@ -1,8 +1,14 @@
-"""The function `calibration`: its methods, and the event rate as a function of a probability."""
+"""The function `calibration`: its methods, and the event rate as a function of a probability.
+
+References
+----------
+J. Bröcker, L. A. Smith (2007), "Increasing the reliability of reliability diagrams", Weather and
+Forecasting 22(3), 651-661. doi:10.1175/WAF993.1
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 
@@ -10,14 +16,21 @@ import numpy as np
 
 from rocframe.errors import OptionValueError
 from rocframe.frames import as_input_frame, build_table
-from rocframe.inference.confidence import Confidence
-from rocframe.inference.notes import class_notes
-from rocframe.inputs.node import plan_table
-from rocframe.inputs.probabilities import check_probabilities
+from rocframe.inference import Confidence, class_notes, clopper_pearson, wilson
+from rocframe.inputs.cases import check_probabilities, plan_table
 from rocframe.inputs.roles import Roles
+from rocframe.kernel.arrays import grouped_bisect, interpolate_segments
 from rocframe.kernel.groups import group_starts, scale_weights
-from rocframe.kernel.resample import RandomDraws, stream_keys
-from rocframe.kernel.scan import Scan
+from rocframe.kernel.resample import (
+    GroupRows,
+    RandomDraws,
+    ReplicateCounts,
+    ReplicateStatistic,
+    resample_groups,
+    stream_keys,
+)
+from rocframe.kernel.scan import BLOCK_ROWS, Scan
+from rocframe.kernel.threads import run_parallel
 from rocframe.options import (
     NOT_GIVEN,
     NotGiven,
@@ -28,21 +41,20 @@ from rocframe.options import (
     parse_number,
     public,
 )
-from rocframe.probabilities.bins import MAX_BINS, probability_bins
-from rocframe.probabilities.kernel_smoothing import automatic_bandwidth, kernel
-from rocframe.probabilities.limits import (
-    EventRates,
-    bin_rates,
-    confidence_limits,
-    consistency_limits,
-    isotonic_values,
+from rocframe.probabilities.bins import (
+    MAX_BINS,
+    isotonic_rates,
+    positive_count_limits,
+    probability_bins,
+    score_steps,
 )
-from rocframe.probabilities.local_regression import loess
-from rocframe.probabilities.score_points import find_points
-from rocframe.schemas.calibration import calibration_columns
+from rocframe.probabilities.losses import find_points
+from rocframe.probabilities.regression import automatic_bandwidth, kernel, loess
+from rocframe.resampling import batched_replicates, column_limits
+from rocframe.schemas.curves import calibration_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     import polars as pl
     from numpy.typing import NDArray
@@ -51,9 +63,9 @@ if TYPE_CHECKING:
     from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import By, Column, Count, Scores
     from rocframe.kernel.resample import ReplicateScan
-    from rocframe.probabilities.bins import BinMethod
-    from rocframe.probabilities.score_points import Points
-
+    from rocframe.probabilities.bins import BinMethod, Bins
+    from rocframe.probabilities.losses import Points
+    from rocframe.resampling import ColumnLimits
 
 CalibrationInterval: TypeAlias = Literal["wilson", "clopper_pearson", "bootstrap"]
 CalibrationMethod: TypeAlias = Literal["quantile", "uniform", "isotonic", "loess", "kernel"]
@@ -94,17 +106,13 @@ def calibration(
     Parameters
     ----------
     predictions : DataFrame, LazyFrame or Arrow table
-        One row per prediction. A table of pandas, pyarrow, DuckDB or another package that exports
-        Arrow streams is converted to a polars DataFrame.
+        One row per prediction.
     label : str or Expr
-        Column or expression with the true class: Boolean values or the numbers 0 and 1. With
-        `positive`, values of any type are allowed except List, Array, Struct and Object.
+        The true class: Boolean or 0/1, or any values with `positive`.
     score : str, Expr, selector, sequence or mapping
-        Column or expression with the score, a probability of the positive class in [0, 1]. For
-        several models, pass a list of columns, a polars selector, or a mapping from model names to
-        columns. The result then has the group column `model` (String) after `by`.
+        The probability of the positive class; several columns add the group column `model`.
     by : str or sequence of str, default None
-        Group columns. Rows with a null in a group column are a separate group.
+        Group columns; null is a group.
     method : str, default "quantile"
         Method of estimation. Rows with equal scores are in the same bin.
 
@@ -152,24 +160,17 @@ def calibration(
     n_boot : int, default 2000
         Number of bootstrap resamples.
     seed : int, default None
-        Seed of the random draws, an integer >= 0. If None, each call uses a new seed. The draws of
-        a group depend only on the seed and the values of the group columns, not on other groups.
+        Seed of the draws, an integer >= 0; None uses a new seed in each call.
     cluster : str or Expr, default None
-        Column or expression that identifies clusters of dependent rows, such as all rows of one
-        user. Different clusters are assumed to be independent.
+        Clusters of dependent rows, such as users.
     positive : object, default None
-        Value of `label` that is the positive class; all other values are negative. Required for
-        labels that are not Boolean or 0/1.
+        Value of `label` that is the positive class.
     weight : str or Expr, default None
-        Column or expression with the importance of a row, finite and >= 0.
+        Importance of a row, finite and >= 0.
     count : str, Expr or None, optional
-        Column or expression with the number of identical rows that a row represents. The results
-        are the same as if the row were repeated that many times. If the table has a column named
-        `count`, this option is required: pass `count="count"` to use the column, `count=None` to
-        ignore it.
+        Number of equal rows that a row represents. Required if there is a column `count`.
     missing : {"raise", "drop"}, default "raise"
-        Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
-        `"drop"`: the rows are left out.
+        Missing values: an error, or rows left out.
 
     Returns
     -------
@@ -177,52 +178,26 @@ def calibration(
         One row per group and bin or point, sorted by group and rising score: `*by`, (`model`,)
         `bin, score_mean, event_rate, lower, upper, score_min, score_max, n, ci_level, ci_method,
         note, method`. With `consistency`, the columns `consistency_lower, consistency_upper`
-        follow.
+        follow. `bin` and `n` are Int64, `ci_method`, `note` and `method` String, all others
+        Float64.
 
-        - `bin` (Int64) is the number of the bin or point within its group, from 0.
-        - `score_mean` (Float64) is the mean score of the rows, and `event_rate` (Float64) the share
-          of positives; both are weighted if rows have weights.
-        - `lower` and `upper` (Float64) are the limits of the event rate.
-        - `score_min` and `score_max` (Float64) are the lowest and the highest score in the bin.
-        - `n` (Int64) is the number of rows. A row counts `count` times; `weight` has no effect on
-          this number.
-        - `ci_level` (Float64) is `level`, or null if `ci` is None and `consistency` is False.
-        - `ci_method` (String) is the method of the confidence limits.
+        `bin` counts from 0 within the group. `score_mean` and `event_rate` are weighted means, and
+        `n` is a number of rows without weights. For points of a smooth curve, `score_mean` is the
+        score of the point, and `score_min`, `score_max` and `n` are null.
 
-        For points of a smooth curve, `score_mean` is the score of the point, `event_rate` is the
-        estimate, and `score_min`, `score_max` and `n` are null.
-
-        `consistency_lower` and `consistency_upper` (Float64) are quantiles of the event rate,
-        computed on the assumption that each row is positive with a probability equal to its score.
-
-        A bin without rows has `n` = 0, and null scores, event rate and limits. If `empty_bins` is
-        False, a group without data has one row in the result. In this row, `bin` is 0, and the
-        scores, the event rate and the limits are null. With methods that use bins, `n` is also 0 in
-        this row. A kernel estimate and its limits are null at points without rows nearby. Bootstrap
-        limits are null if all resamples have the same event rate. There is one exception: quantile
-        and uniform bins with an event rate of 0 or 1, without weights and clusters, have Wilson's
-        limits instead. Their `ci_method` is `wilson`.
-
-        `note` (String) is null, or the first of these values that applies:
-
-        - `no_rows`: the event rate is null because there are no rows.
-        - `no_positives`, `no_negatives`, `one_positive` or `one_negative`: a class of the group has
-          no row or one row.
-        - `zero_variance`: all resamples have the same event rate.
-        - `redrawn:12`: 12 resamples were not used. A resample with rows of only one class is
-          replaced by a new resample. A resample without rows in the bin, or without rows near the
-          point of a kernel estimate, is not replaced.
-
-        `method` (String) is the argument `method`.
+        Scores, event rate and limits are null in a bin without rows (`n` is 0), in the only row of
+        a group without data, and at points of a kernel estimate without rows nearby. Bootstrap
+        limits are null if all resamples have the same event rate (`note` `zero_variance`), except
+        for quantile and uniform bins with an event rate of 0 or 1 without weights and clusters:
+        they have Wilson's limits, and `ci_method` is `wilson`. The other values of `note` are
+        `no_rows`, `no_positives`, `no_negatives`, `one_positive`, `one_negative`, and `redrawn:12`
+        if 12 resamples were not used: resamples of one class are drawn again, and resamples without
+        rows in the bin or near the point are not.
 
     Raises
     ------
     RocframeError
-        If a column does not exist or has an unsuitable type, if a name is reserved or repeated, or
-        if an option is invalid or does not support the method or weights. This error is also raised
-        if the labels do not determine the positive class, if values are missing with
-        `missing="raise"`, if a weight is negative or not finite, or if a score is outside [0, 1].
-        For a LazyFrame, errors that depend on its columns or values are raised by `collect`.
+        If a column, an option or a value is invalid, or if a score is outside [0, 1].
 
     See Also
     --------
@@ -233,30 +208,22 @@ def calibration(
 
     Notes
     -----
-    All limits are pointwise: each interval contains the event rate of its own bin or point with
-    confidence `level`. The limits of quantile and uniform bins are for the event rate of rows whose
-    scores are between `score_min` and `score_max`. Resamples therefore use the bins of the data,
-    instead of new quantiles.
+    All limits are pointwise. Limits of quantile and uniform bins are for the event rate of rows with
+    scores between `score_min` and `score_max`; resamples use the bins of the data.
 
-    With `method="isotonic"`, the limits are for the value of the isotonic regression at
-    `score_mean`. Each resample has its own isotonic regression. Between two neighboring scores of
-    the resample, the event rate is interpolated linearly. At scores where the true event rate
-    rises, bootstrap limits of an isotonic regression can miss the confidence `level`, even with
-    many rows (Sen, Banerjee and Woodroofe 2010). In simulations with `level=0.95`, the limits
-    contained the true event rate for 92 to 98 % of the rows of the result.
+    Limits of `"isotonic"` are for the isotonic regression at `score_mean`, interpolated linearly in
+    each resample. Where the true event rate rises, they can miss the confidence `level` even with
+    many rows (Sen, Banerjee and Woodroofe 2010): in simulations with `level=0.95`, they contained
+    the true event rate for 92 to 98 % of the rows of the result.
 
-    The limits of a smooth curve describe the random error of the estimate, and not its bias. The
-    bias is large where the true curve bends within the span or the bandwidth. The default bandwidth
-    of `"kernel"` is large if the scores are not calibrated; for a detailed curve, use a smaller
-    one. Resamples use the bandwidth of the data. With `"loess"`, the estimate of a resample is
-    constant below the lowest and above the highest score of the resample.
+    Limits of a smooth curve describe its random error, not its bias, which is large where the true
+    curve bends within the span or the bandwidth. The default bandwidth of `"kernel"` is large if the
+    scores are not calibrated. Resamples use the bandwidth of the data.
 
-    The consistency limits of quantile and uniform bins without weights are exact: if the scores are
-    calibrated, the event rate of a bin is below the lower limit with a probability of at most
-    (1 - `level`) / 2, and above the upper limit with the same maximum probability. If the variance
-    of the number of positives is at least 400, the limits are approximate instead. All other
-    consistency limits are quantiles of `n_boot` draws of the labels, and depend on `seed`. All
-    consistency limits are for independent rows.
+    Consistency limits are for independent rows. In quantile and uniform bins without weights, they
+    are exact: the event rate of calibrated scores is outside each limit with a probability of at
+    most (1 - `level`) / 2; they are approximate if the variance of the number of positives is at
+    least 400. All others are quantiles of `n_boot` draws of the labels, and depend on `seed`.
 
     References
     ----------
@@ -309,20 +276,6 @@ def calibration(
     │ 2   ┆ 0.7        ┆ 0.666667   ┆ 0.6       ┆ 0.8       ┆ 3   │
     │ 3   ┆ 0.9        ┆ 1.0        ┆ 0.9       ┆ 0.9       ┆ 1   │
     └─────┴────────────┴────────────┴───────────┴───────────┴─────┘
-
-    The range of event rates of a calibrated model:
-
-    >>> curve = rf.calibration(predictions, "label", "score", bins=2, consistency=True)
-    >>> curve.select("score_mean", "event_rate", "consistency_lower", "consistency_upper")
-    shape: (2, 4)
-    ┌────────────┬────────────┬───────────────────┬───────────────────┐
-    │ score_mean ┆ event_rate ┆ consistency_lower ┆ consistency_upper │
-    │ ---        ┆ ---        ┆ ---               ┆ ---               │
-    │ f64        ┆ f64        ┆ f64               ┆ f64               │
-    ╞════════════╪════════════╪═══════════════════╪═══════════════════╡
-    │ 0.225      ┆ 0.25       ┆ 0.0               ┆ 0.75              │
-    │ 0.75       ┆ 0.75       ┆ 0.25              ┆ 1.0               │
-    └────────────┴────────────┴───────────────────┴───────────────────┘
     """
     options = _parse_options(
         method,
@@ -580,3 +533,271 @@ def _result_rows(
     number = np.append(rates.index, np.zeros(len(empty), np.int64))
     source = np.append(positions, np.full(len(empty), -1))
     return group[order], number[order], source[order]
+
+
+MAX_DRAWN_NUMBERS = 1 << 21  # largest number of random numbers that a thread keeps in memory
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class EventRates:
+    """The event rates of all groups: of bins or at points, by group and rising score.
+
+    `index` is the number of the bin or point within its group, from 0. `score` is the mean score of
+    the bin, or the score of the point. `bins` are the bins, or None for points.
+    `depends_on_labels` is True if the labels determine the bins or points.
+
+    `of_replicates(sample, own)` returns the event rates of the replicates of a group (rows) for the
+    bins or points `own` of the group (columns).
+    """
+
+    group: NDArray[np.int64]
+    index: NDArray[np.int64]
+    score: NDArray[np.float64]
+    event_rate: NDArray[np.float64]
+    bins: Bins | None
+    depends_on_labels: bool
+    of_replicates: Callable[[ReplicateScan, slice], NDArray[np.float64]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RateLimits:
+    """Confidence limits of each event rate; NaN if undefined.
+
+    `constant` is True if all resamples have the same event rate. `wilson` is True if bootstrap
+    limits are replaced by Wilson's limits. `n_redrawn` is the number of resamples that were drawn
+    again, or were omitted because their event rate is undefined.
+    """
+
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    constant: NDArray[np.bool_]
+    wilson: NDArray[np.bool_]
+    n_redrawn: NDArray[np.int64]
+
+    @classmethod
+    def undefined(cls, size: int) -> RateLimits:
+        """Return limits that are NaN."""
+        return cls(
+            lower=np.full(size, np.nan),
+            upper=np.full(size, np.nan),
+            constant=np.zeros(size, bool),
+            wilson=np.zeros(size, bool),
+            n_redrawn=np.zeros(size, np.int64),
+        )
+
+    @classmethod
+    def from_parts(cls, parts: Sequence[ColumnLimits]) -> RateLimits:
+        """Return the limits of consecutive parts of the bins; undefined replicates are omitted."""
+        limits = cls.undefined(sum(len(part.lower) for part in parts))
+        if not parts:
+            return limits
+        lower, upper, constant, n_undefined = map(np.concatenate, zip(*parts, strict=True))
+        return replace(limits, lower=lower, upper=upper, constant=constant, n_redrawn=n_undefined)
+
+
+def confidence_limits(
+    scan: Scan, rates: EventRates, ci: str | None, level: float, draws: RandomDraws | None
+) -> RateLimits:
+    """Return the confidence limits of each event rate; only `ci="bootstrap"` needs `draws`."""
+    if ci is None:
+        return RateLimits.undefined(len(rates.group))
+    if ci == "bootstrap":
+        assert draws is not None
+        return _bootstrap_rate_limits(scan, rates, level, draws)
+    assert rates.bins is not None
+    lower, upper = _proportion_limits(rates.bins, ci, level)
+    return replace(RateLimits.undefined(len(lower)), lower=lower, upper=upper)
+
+
+def _proportion_limits(
+    bins: Bins, ci: str, level: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return Wilson's limits, or those of Clopper and Pearson, of the event rate of each bin."""
+    pos, total = (values.astype(np.float64) for values in (bins.pos, bins.total))
+    return (wilson if ci == "wilson" else clopper_pearson)(pos, total, level)
+
+
+def _bootstrap_rate_limits(
+    scan: Scan, rates: EventRates, level: float, draws: RandomDraws
+) -> RateLimits:
+    """Return quantiles of each event rate over resamples; Wilson's limits of rates of 0 and 1."""
+    bins, is_weighted = rates.bins, scan.totals.pos.dtype.kind == "f"
+    if bins is None or rates.depends_on_labels or is_weighted or draws.cluster is not None:
+        return _resampled_limits(scan, rates, draws, level)
+    limits = _drawn_proportions(bins, draws, level)
+    lower, upper = _proportion_limits(bins, "wilson", level)
+    is_extreme = (bins.pos == 0) | (bins.neg == 0)
+    return replace(
+        limits,
+        lower=np.where(is_extreme, lower, limits.lower),
+        upper=np.where(is_extreme, upper, limits.upper),
+        constant=limits.constant & ~is_extreme,
+        wilson=is_extreme,
+    )
+
+
+def consistency_limits(
+    scan: Scan, rates: EventRates, level: float, draws: RandomDraws
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return limits of each event rate under the hypothesis that the scores are calibrated.
+
+    The scores are those of the data, and each row is positive with the probability of its score.
+    """
+    is_weighted = scan.totals.pos.dtype.kind == "f"
+    if rates.bins is not None and not (rates.depends_on_labels or is_weighted):
+        return _proportion_consistency(scan, rates.bins, level)
+    starts = group_starts(rates.group, len(draws.keys))
+    lower, upper = np.full((2, len(rates.group)), np.nan)
+    for group in np.unique(rates.group).tolist():
+        own = slice(starts[group], starts[group + 1])
+        population, probability = _unlabeled_rows(scan, group)
+
+        def draw(
+            stream: np.random.Generator,
+            size: int,
+            own: slice = own,
+            population: GroupRows = population,
+            probability: NDArray[np.float64] = probability,
+        ) -> tuple[NDArray[np.float64], int]:
+            rows = population.pos.rows
+            shape = (size, len(rows))
+            if rows.max() == 1:
+                n_pos = (stream.random(shape) < probability).astype(np.int64)
+            else:
+                n_pos = stream.binomial(rows, probability, shape)
+            sample = ReplicateCounts(population=population, pos=n_pos, neg=rows - n_pos)
+            return rates.of_replicates(sample.scan(corners=False), own), 0
+
+        values, _ = batched_replicates(
+            draw,
+            n_boot=draws.n_draws,
+            batch_size=max(1, BLOCK_ROWS // len(probability)),
+            seed=draws.seed,
+            # The bootstrap of the same group uses the key without this number.
+            key=(*draws.keys[group], 1),
+            arrays_only=True,
+        )
+        limits = column_limits(values, level)
+        # If all replicates are equal, this value is both limits.
+        lower[own] = np.where(limits.constant, values[0], limits.lower)
+        upper[own] = np.where(limits.constant, values[0], limits.upper)
+    return lower, upper
+
+
+def _proportion_consistency(
+    scan: Scan, bins: Bins, level: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the consistency limits of bins of rows without weights, without random draws."""
+    steps, n_groups = score_steps(scan), len(scan.totals.pos)
+    first, own = group_starts(steps.group, n_groups), group_starts(bins.group, n_groups)
+    # The bins of each group from the highest score to the lowest, as the steps.
+    falling = (own[:-1] + own[1:] - 1)[bins.group] - np.arange(len(bins.group))
+    highest, group = bins.score_max[falling], bins.group[falling]
+    starts = grouped_bisect(
+        lambda step: steps.probability[step] > highest, first[group], first[group + 1] - 1
+    )
+    lower, upper = np.empty((2, len(falling)))
+    lower[falling], upper[falling] = positive_count_limits(
+        steps.probability, steps.n, np.append(starts, len(steps.n)), level
+    )
+    return lower / bins.n, upper / bins.n
+
+
+def _unlabeled_rows(scan: Scan, group: int) -> tuple[GroupRows, NDArray[np.float64]]:
+    """Return a population in which each class has all rows of the group, and their scores."""
+    population = GroupRows.from_scan(scan, group).without_labels()
+    return population, population.codec.decode(population.codes)[population.pos.step]
+
+
+def _drawn_proportions(bins: Bins, draws: RandomDraws, level: float) -> RateLimits:
+    """Return quantiles of the event rate of each bin over resamples of rows without weights.
+
+    The limits of a bin depend only on its numbers of positives and negatives in each resample, so
+    these numbers are drawn for each bin separately, from their multinomial distribution.
+    """
+    starts = group_starts(bins.group, len(draws.keys))
+    most = max(1, MAX_DRAWN_NUMBERS // draws.n_draws)
+    parts = [
+        (group, batch, slice(first, min(first + most, starts[group + 1])))
+        for group in range(len(draws.keys))
+        for batch, first in enumerate(range(starts[group], starts[group + 1], most))
+    ]
+
+    def part_limits(part: tuple[int, int, slice]) -> ColumnLimits:
+        group, batch, own = part
+        stream = draws.seed.stream(draws.keys[group], batch)
+        n = int(bins.total[starts[group] : starts[group + 1]].sum())
+        pos, neg, shape = bins.pos[own], bins.neg[own], (draws.n_draws, own.stop - own.start)
+        n_pos = stream.binomial(n, pos / n, shape)
+        n_neg = stream.binomial(n - n_pos, neg / np.maximum(n - pos, 1))
+        with np.errstate(invalid="ignore"):
+            return column_limits(n_pos / (n_pos + n_neg), level)
+
+    return RateLimits.from_parts(run_parallel(part_limits, parts, arrays_only=True))
+
+
+def _resampled_limits(
+    scan: Scan, rates: EventRates, draws: RandomDraws, level: float
+) -> RateLimits:
+    """Return quantiles of each event rate over resamples of the rows.
+
+    The limits are NaN in groups with rows of one class only.
+    """
+    starts = group_starts(rates.group, len(draws.keys))
+    width = int(np.diff(starts).max(initial=1))
+    limits = RateLimits.undefined(len(rates.group))
+
+    def replicate_rates(sample: ReplicateScan) -> NDArray[np.float64]:
+        own = slice(*starts[[sample.population.group, sample.population.group + 1]])
+        values = np.full((len(sample.totals.pos), width), np.nan)
+        values[:, : own.stop - own.start] = rates.of_replicates(sample, own)
+        return values
+
+    statistic = ReplicateStatistic(
+        function=replicate_rates, depends_on_prevalence=True, corners=False, width=width
+    )
+    for result in resample_groups(scan, [statistic], draws, arrays_only=True):
+        own = slice(*starts[[result.population.group, result.population.group + 1]])
+        part = column_limits(result.values[0][:, : own.stop - own.start], level)
+        limits.lower[own], limits.upper[own], limits.constant[own], n_undefined = part
+        limits.n_redrawn[own] = n_undefined + result.n_redrawn[0]
+    return limits
+
+
+def bin_rates(sample: ReplicateScan, score_min: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the event rate of each replicate (rows) in each bin (columns); NaN without rows.
+
+    `score_min` are the lowest scores of the bins, in rising order.
+    """
+    size = len(sample.totals.pos)
+    # The scores fall, and a bin has all scores from its lowest score to the next bin.
+    scores = sample.codec.decode(sample.population.codes)
+    ends = np.searchsorted(-scores, -score_min[::-1], "right")
+    pos, neg = (
+        np.diff(counts.reshape(size, -1)[:, ends - 1], prepend=0, axis=1)[:, ::-1]
+        for counts in (sample.block.tp, sample.block.fp)
+    )
+    with np.errstate(invalid="ignore"):
+        rates: NDArray[np.float64] = pos / (pos + neg)
+    return rates
+
+
+def isotonic_values(sample: ReplicateScan, score: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the isotonic regression of each replicate (rows) at given scores (columns).
+
+    Values are interpolated linearly between neighboring scores of the replicate, and are constant
+    below its lowest and above its highest score.
+    """
+    steps = score_steps(sample)
+    rate = isotonic_rates(steps)
+    size, length = len(sample.totals.pos), len(sample.population.codes)
+    # The steps of a replicate are the scores of the data that the replicate contains.
+    in_sample = (sample.block.pos > 0) | (sample.block.neg > 0)
+    n_before = np.append(0, np.cumsum(in_sample))
+    first = np.arange(size)[:, None] * length
+    scores = sample.codec.decode(sample.population.codes)
+    next_below = n_before[first + np.searchsorted(-scores, -score, "right")]
+    first, last = n_before[first], n_before[first + length] - 1
+    above, below = (step.clip(first, last) for step in (next_below - 1, next_below))
+    x = (steps.probability[below], steps.probability[above])
+    return interpolate_segments(x, (rate[below], rate[above]), score)

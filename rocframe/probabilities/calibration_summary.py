@@ -1,41 +1,62 @@
-"""The function `calibration_summary`: measures of the calibration of each group in one row."""
+"""The function `calibration_summary`: measures of the calibration of each group in one row.
+
+Each function returns one value for every group of the scan. A value is NaN if the group has no rows
+or if the measure is undefined; degrees of freedom are 0 then. Sums over rows are sums of row
+weights, and all scores must be probabilities (`check_probabilities`).
+
+References
+----------
+P. C. Austin, E. W. Steyerberg (2019), "The Integrated Calibration Index (ICI) and related metrics
+for quantifying the calibration of logistic regression models", Statistics in Medicine 38(21),
+4051-4065. doi:10.1002/sim.8281
+
+D. W. Hosmer, S. Lemeshow (1980), "Goodness of fit tests for the multiple logistic regression
+model", Communications in Statistics - Theory and Methods 9(10), 1043-1069.
+doi:10.1080/03610928008827941
+
+M. P. Naeini, G. F. Cooper, M. Hauskrecht (2015), "Obtaining well calibrated probabilities using
+Bayesian binning", Proceedings of the AAAI Conference on Artificial Intelligence 29(1).
+doi:10.1609/aaai.v29i1.9602
+
+D. J. Spiegelhalter (1986), "Probabilistic prediction in patient management and clinical trials",
+Statistics in Medicine 5(5), 421-433. doi:10.1002/sim.4780050506
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
+from scipy.special import chdtrc, ndtr
 
+from rocframe.areas.pairs import group_sums
 from rocframe.frames import as_input_frame, build_table
-from rocframe.inference.notes import class_notes
-from rocframe.inputs.cases import RowState
-from rocframe.inputs.node import plan_table
-from rocframe.inputs.probabilities import check_probabilities
+from rocframe.inference import class_notes
+from rocframe.inputs.cases import RowState, check_probabilities, plan_table
 from rocframe.inputs.roles import Roles
-from rocframe.kernel.groups import RowGroups, scale_weights
+from rocframe.kernel.arrays import grouped_bisect
+from rocframe.kernel.groups import RowGroups, cumulative_sums, group_starts, scale_weights
 from rocframe.kernel.scan import Scan
 from rocframe.options import NOT_GIVEN, check_choice, parse_integer, public
 from rocframe.probabilities.bins import MAX_BINS, probability_bins
-from rocframe.probabilities.logistic import logistic_recalibration, unit_slope_intercept
 from rocframe.probabilities.losses import (
+    WEIGHT_SHARE_ROUNDING,
     binned_decomposition,
     brier_skill,
     corp_decomposition,
+    find_points,
     isotonic_losses,
     positives_to_expected,
     probability_losses,
 )
-from rocframe.probabilities.measures import (
-    curve_errors,
-    ece,
-    hosmer_lemeshow,
-    mce,
-    smooth_ece,
-    spiegelhalter,
+from rocframe.probabilities.regression import (
+    loess,
+    logistic_recalibration,
+    smooth_error,
+    unit_slope_intercept,
 )
-from rocframe.probabilities.score_points import find_points
-from rocframe.schemas.calibration import CALIBRATION_SUMMARY
+from rocframe.schemas.curves import CALIBRATION_SUMMARY
 
 if TYPE_CHECKING:
     import polars as pl
@@ -44,7 +65,9 @@ if TYPE_CHECKING:
     from rocframe.frames import FrameT
     from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import By, Column, Count, Scores
-
+    from rocframe.kernel.scan import Block, Scannable
+    from rocframe.probabilities.bins import Bins
+    from rocframe.probabilities.losses import Points
 
 FixedBinMethod: TypeAlias = Literal["quantile", "uniform"]
 
@@ -73,17 +96,13 @@ def calibration_summary(
     Parameters
     ----------
     predictions : DataFrame, LazyFrame or Arrow table
-        One row per prediction. A table of pandas, pyarrow, DuckDB or another package that exports
-        Arrow streams is converted to a polars DataFrame.
+        One row per prediction.
     label : str or Expr
-        Column or expression with the true class: Boolean values or the numbers 0 and 1. With
-        `positive`, values of any type are allowed except List, Array, Struct and Object.
+        The true class: Boolean or 0/1, or any values with `positive`.
     score : str, Expr, selector, sequence or mapping
-        Column or expression with the score, a probability of the positive class in [0, 1]. For
-        several models, pass a list of columns, a polars selector, or a mapping from model names to
-        columns. The result then has the group column `model` (String) after `by`.
+        The probability of the positive class; several columns add the group column `model`.
     by : str or sequence of str, default None
-        Group columns. Rows with a null in a group column are a separate group.
+        Group columns; null is a group.
     method : {"quantile", "uniform"}, default "quantile"
         Type of the bins, as in `calibration`. `ece`, `mce`, the Hosmer-Lemeshow test and the parts
         of the Brier score are computed from bins. `"quantile"`: bins with about the same number of
@@ -95,18 +114,13 @@ def calibration_summary(
         Hosmer-Lemeshow test. Pass 0 for rows that were not used to fit the model. For the training
         rows of a logistic regression, 2 is usual, whatever its number of coefficients.
     positive : object, default None
-        Value of `label` that is the positive class; all other values are negative. Required for
-        labels that are not Boolean or 0/1.
+        Value of `label` that is the positive class.
     weight : str or Expr, default None
-        Column or expression with the importance of a row, finite and >= 0.
+        Importance of a row, finite and >= 0.
     count : str, Expr or None, optional
-        Column or expression with the number of identical rows that a row represents. The results
-        are the same as if the row were repeated that many times. If the table has a column named
-        `count`, this option is required: pass `count="count"` to use the column, `count=None` to
-        ignore it.
+        Number of equal rows that a row represents. Required if there is a column `count`.
     missing : {"raise", "drop"}, default "raise"
-        Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
-        `"drop"`: the rows are left out.
+        Missing values: an error, or rows left out.
 
     Returns
     -------
@@ -119,83 +133,35 @@ def calibration_summary(
         within_bin_variance, within_bin_covariance`. All statistics are Float64, except
         `hosmer_lemeshow_df` (Int64). Means and sums over rows are weighted if rows have weights.
 
-        Losses:
+        The definitions are on the page of this function. In short: `brier` = `miscalibration` -
+        `discrimination` + `uncertainty` by isotonic regression (CORP), and `reliability` -
+        `resolution` + `uncertainty` + `within_bin_variance` - `within_bin_covariance` by bins.
+        `ece` and `mce` are the mean and the largest difference of score and event rate over bins,
+        `smooth_ece` the mean with a kernel, and `ici, e50, e90, e_max` the mean, median, 90th
+        percentile and maximum of the difference to a local regression. `cllr` is in bits.
+        Calibrated scores have `calibration_intercept` 0, `calibration_slope` 1 and
+        `observed_to_expected` 1. `spiegelhalter_z` is then standard normal, and `hosmer_lemeshow`
+        about chi-squared with `hosmer_lemeshow_df` degrees of freedom, the number of bins minus
+        `n_fitted`; bins whose scores are all 0 or all 1 are not counted if their labels agree. With
+        `n_fitted=0`, its p-value is that of a multiple of a chi-squared distribution with the mean
+        and the variance of the statistic. `spiegelhalter_p` is two-sided.
 
-        - `brier` is the mean of (score - outcome)², with the outcome 1 for a positive and 0 for a
-          negative.
-        - `brier_skill` is 1 - `brier` / `uncertainty`.
-        - `log_loss` is the mean of -log(probability of the outcome), with the natural logarithm.
-        - `cllr` is the average of two means of -log2(probability of the outcome): the mean over the
-          positives and the mean over the negatives.
-        - `cllr_min` is the lowest Cllr that is possible if the scores are replaced by an increasing
-          function of the scores.
+        `n_pos`, `n_neg` and `n_missing` (Int64) count rows, without weights. `note` (String) is null
+        or the first of `no_rows, no_positives, no_negatives, separated, one_positive,
+        one_negative, zero_variance, left_out`. `separated` means that a threshold separates the
+        classes, and `left_out:3` that 3 rows with a score of 0 or 1 are left out of the logistic
+        parameters, because their log odds are infinite.
 
-        Parts of the Brier score by isotonic regression: `brier` = `miscalibration` -
-        `discrimination` + `uncertainty`.
-
-        - `miscalibration` is the Brier score minus the Brier score of the isotonic regression of
-          the labels on the score (the CORP method of Dimitriadis, Gneiting and Jordan 2021).
-        - `discrimination` is `uncertainty` minus the Brier score of the isotonic regression.
-        - `uncertainty` is π·(1 - π), where π is the event rate of the group.
-
-        Parts of the Brier score by bins: `brier` = `reliability` - `resolution` + `uncertainty` +
-        `within_bin_variance` - `within_bin_covariance`.
-
-        - `reliability` is the mean over the bins of (mean score - event rate)², and `resolution` is
-          the mean over the bins of (event rate - π)². Bins are weighted by their numbers of rows.
-        - `within_bin_variance` is the variance of the scores within bins.
-        - `within_bin_covariance` is twice the covariance of score and outcome within bins.
-
-        Absolute differences between score and event rate:
-
-        - `ece` is the mean over the bins of the difference between mean score and event rate,
-          weighted by the numbers of rows. `mce` is the largest difference of a bin.
-        - `smooth_ece` is also a mean difference between score and event rate, but a kernel is used
-          instead of bins.
-        - For `ici`, `e50`, `e90` and `e_max`, a local regression estimates the event rate at each
-          score. The four columns are the mean, the median, the 90th percentile and the maximum of
-          the difference between score and estimate over all rows.
-
-        Logistic recalibration: `calibration_intercept` and `calibration_slope` are the parameters a
-        and b of logit(P) = a + b·logit(score), where P is the probability of a positive. They are
-        fitted by maximum likelihood. Calibrated scores have a = 0 and b = 1.
-        `calibration_in_the_large` is the estimate of a with b = 1. `observed_to_expected` is the
-        number of positives divided by the sum of the scores; calibrated scores have 1.
-
-        Tests of calibration: `spiegelhalter_z` has a standard normal distribution for calibrated
-        scores. `hosmer_lemeshow` has about a chi-squared distribution with `hosmer_lemeshow_df`
-        degrees of freedom, the number of bins minus `n_fitted`. Bins whose scores are all 0 or all
-        1 are not counted if their labels agree. If `n_fitted` is 0, `hosmer_lemeshow_p` is that of
-        a multiple of a chi-squared distribution that has the mean and the variance of the statistic
-        for calibrated scores. `spiegelhalter_p` is two-sided.
-
-        `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of positives, of negatives, and of
-        rows with a missing value. A row counts `count` times; `weight` has no effect on these
-        numbers. `note` (String) is null, or the first of these values that applies: `no_rows,
-        no_positives, no_negatives, separated, one_positive, one_negative, zero_variance, left_out`.
-        `zero_variance` means that all scores between 0 and 1 are equal, and `separated` that a
-        threshold separates the classes; the logistic parameters are then null. `left_out:3` means
-        that 3 rows with a score of 0 or 1 are left out of the logistic parameters, because their
-        log odds are infinite.
-
-        All statistics are null if the group has no rows. `brier_skill`, `cllr`, `cllr_min` and the
-        logistic parameters are null if there are no positives or no negatives.
-
-        - `calibration_intercept` and `calibration_slope` are also null if all scores are equal, or
-          if a threshold separates the positives from the negatives.
-        - A group in which each score is 0, 1/2 or 1 is a special case. `spiegelhalter_z` is then
-          infinite if a positive has the score 0 or a negative has the score 1; otherwise, it is
-          null.
-        - `hosmer_lemeshow_p` is null if `hosmer_lemeshow_df` is 0.
+        All statistics are null without rows. `brier_skill`, `cllr`, `cllr_min` and the logistic
+        parameters are null without positives or without negatives, and the logistic parameters also
+        if all scores are equal or the classes are separated. `hosmer_lemeshow_p` is null without
+        degrees of freedom. If all scores are 0, 1/2 or 1, `spiegelhalter_z` is infinite if a
+        positive has the score 0 or a negative the score 1, and null otherwise.
 
     Raises
     ------
     RocframeError
-        If a column does not exist or has an unsuitable type, if a name is reserved or repeated, or
-        if an option is invalid. This error is also raised if the labels do not determine the
-        positive class, if values are missing with `missing="raise"`, if a weight is negative or not
-        finite, or if a score is outside [0, 1]. For a LazyFrame, errors that depend on its columns
-        or values are raised by `collect`.
+        If a column, an option or a value is invalid, or if a score is outside [0, 1].
 
     See Also
     --------
@@ -363,3 +329,185 @@ def _measures_table(cases: Cases, options: SummaryOptions) -> pl.DataFrame:
         "within_bin_covariance": parts.within_bin_covariance,
     }
     return build_table(scan.rows.keys, columns, CALIBRATION_SUMMARY.columns())
+
+
+CONSTANT_STATISTIC = 1e-12  # a variance that is only a rounding error, divided by the squared mean
+
+
+class CurveErrors(NamedTuple):
+    """Summary of |score - c(score)| over the rows of each group, where c is a calibration curve.
+
+    `ici` is the mean, `e50` the median, `e90` the 90th percentile, and `e_max` the maximum.
+    """
+
+    ici: NDArray[np.float64]
+    e50: NDArray[np.float64]
+    e90: NDArray[np.float64]
+    e_max: NDArray[np.float64]
+
+
+class HosmerLemeshow(NamedTuple):
+    """Statistic, degrees of freedom and p-value of the test of each group."""
+
+    statistic: NDArray[np.float64]
+    df: NDArray[np.int64]
+    p_value: NDArray[np.float64]
+
+
+def ece(scan: Scannable, bins: Bins) -> NDArray[np.float64]:
+    """Return the expected calibration error: the mean of |event rate - mean score| over the rows.
+
+    `bins` are the bins of the scan. The event rate and the mean score are those of the bin of the
+    row.
+    """
+    n_groups = len(scan.totals.pos)
+    difference = bins.group_sums(np.abs(bins.pos - bins.score_sum), n_groups)
+    with np.errstate(invalid="ignore"):
+        return difference / bins.group_sums(bins.total, n_groups)
+
+
+def mce(scan: Scannable, bins: Bins) -> NDArray[np.float64]:
+    """Return the maximum calibration error: the largest |event rate - mean score| of a bin."""
+    largest = np.full(len(scan.totals.pos), np.nan)
+    np.fmax.at(largest, bins.group, np.abs(bins.event_rate - bins.score_mean))
+    return largest
+
+
+def smooth_ece(points: Points) -> NDArray[np.float64]:
+    """Return the smooth calibration error; see `smooth_error`."""
+    return points.of_all_groups(smooth_error(points))
+
+
+def curve_errors(points: Points) -> CurveErrors:
+    """Return the summary of the differences between the scores and their local regression.
+
+    The percentile for a share p is the smallest difference e for which the rows with a difference
+    of at most e have at least the share p of the row weight. If they have exactly this share, the
+    percentile is the mean of e and the next larger difference.
+    """
+    owner = points.owner
+    error = np.abs(points.score - loess(points).at(owner, points.score))
+    total = points.group_sums(points.weight)
+    order = np.lexsort((error, owner))
+    error, weight = error[order], points.weight[order]
+    share = cumulative_sums(weight.copy(), points.starts) / total[owner]
+    lasts = points.starts[1:] - 1
+
+    def percentile(p: float) -> NDArray[np.float64]:
+        at = grouped_bisect(
+            lambda i: share[i] < p - WEIGHT_SHARE_ROUNDING, points.starts[:-1], lasts
+        )
+        at = np.minimum(at, lasts)
+        following = np.where(share[at] <= p + WEIGHT_SHARE_ROUNDING, np.minimum(at + 1, lasts), at)
+        middle: NDArray[np.float64] = (error[at] + error[following]) / 2
+        return middle
+
+    mean = points.group_sums(error * weight) / total
+    values = (mean, percentile(0.5), percentile(0.9), error[lasts])
+    return CurveErrors(*map(points.of_all_groups, values))
+
+
+def spiegelhalter(scan: Scan) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return Spiegelhalter's z and its two-sided p-value.
+
+    z is the sum of (label - score)·(1 - 2·score), divided by the square root of its variance if the
+    scores are the probabilities of positives: the sum of (1 - 2·score)²·score·(1 - score). The
+    terms of the first sum are multiplied by the weight of the row, and those of the second sum by
+    its square. z has a normal distribution if the scores are calibrated. It is infinite if the
+    variance is 0 and the first sum is not.
+    """
+
+    def add(block: Block) -> list[NDArray[np.float64]]:
+        pos, neg = block.pos, block.neg
+        score = scan.codec.decode(block.codes)
+        slope, variance = 1 - 2 * score, score * (1 - score)
+        terms = (pos * (1 - score) - neg * score) * slope
+        variances = _squares(block) * slope**2 * variance
+        return [np.add.reduceat(values, block.starts[:-1]) for values in (terms, variances)]
+
+    total, variance = group_sums(scan, scan.map(add, squares=True), 2)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = total / np.sqrt(variance)
+    return z, 2 * ndtr(-np.abs(z))
+
+
+def hosmer_lemeshow(scan: Scan, bins: Bins, *, n_fitted: int = 0) -> HosmerLemeshow:
+    """Return the test of Hosmer and Lemeshow; `bins` are quantile or uniform bins of the scan.
+
+    The statistic is the sum of (O - E)² / (n·m·(1 - m)) over the bins. O is the number of
+    positives, n the number of rows, m the mean score, and E = n·m. With weights, O and E are sums
+    of row weights, and the sum of the squared weights replaces n. A bin in which all scores are 0
+    or all scores are 1 is left out if O = E, and otherwise makes the statistic infinite.
+
+    The degrees of freedom are the number of bins that are not left out, minus `n_fitted`.
+    `n_fitted` is 0 for scores of rows that were not used to fit the model, and 2 for scores of a
+    logistic regression that was fitted to the same rows. In the second case, the statistic has
+    about a chi-squared distribution if the scores are calibrated. If `n_fitted` is 0, the p-value
+    is that of a multiple of a chi-squared distribution that has the mean and the variance of the
+    statistic for calibrated scores. The p-value is NaN without degrees of freedom.
+    """
+    mean = bins.score_mean
+    squares, exact, excess = _bin_moments(scan, bins)
+    variance = squares * mean * (1 - mean)
+    difference = np.where((mean == 0) & (bins.pos == 0) | (mean == 1) & (bins.neg == 0), 0.0, 1.0)
+    difference *= bins.pos - bins.total * mean
+    # The quotient overflows if an outcome contradicts scores that are nearly 0.
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        terms = difference**2 / variance
+        # Of calibrated scores, a squared difference has the mean `exact` and this variance.
+        moments = exact / variance, (2 * exact**2 + excess) / variance**2
+    is_used = ~np.isnan(terms)
+    n_groups = len(scan.totals.pos)
+    statistic = bins.group_sums(np.where(is_used, terms, 0), n_groups)
+    n_bins = bins.group_sums(is_used, n_groups).astype(np.int64)
+    statistic[bins.group_sums(np.ones(len(terms)), n_groups) == 0] = np.nan
+    df = np.maximum(n_bins - n_fitted, 0)
+    if n_fitted:
+        p_value = chdtrc(np.maximum(df, 1), statistic)
+    else:
+        finite = is_used & (variance > 0)
+        total, spread = (bins.group_sums(np.where(finite, each, 0), n_groups) for each in moments)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            p_value = chdtrc(2 * total**2 / spread, 2 * total / spread * statistic)
+        # The statistic of bins of one row with the score 1/2 is constant.
+        p_value[spread <= CONSTANT_STATISTIC * total**2] = 1
+        p_value[np.isinf(statistic)] = 0
+    p_value = np.where(df > 0, p_value, np.nan)
+    return HosmerLemeshow(statistic=statistic, df=df, p_value=p_value)
+
+
+def _squares(block: Block) -> NDArray[Any]:
+    """Return the sum of count times squared weight at each score of a block."""
+    pos, neg = block.pos_squares, block.neg_squares
+    squares: NDArray[Any] = block.pos + block.neg if pos is None or neg is None else pos + neg
+    return squares
+
+
+def _bin_moments(scan: Scan, bins: Bins) -> NDArray[np.float64]:
+    """Return three sums for each bin.
+
+    The first is the sum of count times squared weight. The others are, if the scores are
+    calibrated, the variance and the fourth cumulant of the weighted number of positives. For the
+    fourth cumulant, rows with the same score are assumed to have the same weight.
+    """
+    result = np.zeros((3, len(bins.group)))
+    if not len(bins.group):
+        return result
+    starts = group_starts(bins.group, len(scan.totals.pos))
+
+    def add(block: Block) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        group = np.repeat(block.groups, np.diff(block.starts))
+        score = scan.codec.decode(block.codes)
+        first, last = starts[group], starts[group + 1] - 1
+        position = grouped_bisect(lambda i: bins.score_max[i] < score, first, last)
+        # A score above the last bin has the weight 0.
+        squares, weight = _squares(block), block.pos + block.neg
+        binomial = score * (1 - score)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            fourth = np.where(weight > 0, squares * (squares / weight) ** 2, 0)
+        values = squares, squares * binomial, fourth * binomial * (1 - 6 * binomial)
+        return np.minimum(position, len(bins.group) - 1), np.array(values, np.float64)
+
+    for position, values in scan.map(add, squares=True):
+        result += [np.bincount(position, each, len(bins.group)) for each in values]
+    return result

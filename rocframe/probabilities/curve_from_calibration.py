@@ -27,12 +27,11 @@ from rocframe.frames import (
     through_node,
 )
 from rocframe.kernel.groups import cumulative_sums, group_starts, is_run_start
-from rocframe.kinds import KindName, kind_named
-from rocframe.metric_options import check_metric_settings, parse_metrics
+from rocframe.kinds import KindName, check_metric_settings, kind_named, parse_metrics
 from rocframe.options import check_group_columns, check_text, group_dtypes, parse_names, public
 from rocframe.rates import Settings
-from rocframe.schemas.columns import CURVE_COLUMNS, THRESHOLD
 from rocframe.schemas.curves import curve_columns
+from rocframe.schemas.table_type import CURVE_COLUMNS, THRESHOLD
 from rocframe.text import format_count
 
 if TYPE_CHECKING:
@@ -80,9 +79,7 @@ def curve_from_calibration(
     table : DataFrame, LazyFrame or Arrow table
         A table of bins as returned by `calibration`, with the columns `bin, event_rate, score_min,
         n`. Other columns are not read. Rows may be in any order. With `density`, pass a table of
-        grid points with the columns `bin, event_rate, score_mean` and the column of the density. A
-        table of pandas, pyarrow, DuckDB or another package that exports Arrow streams is converted
-        to a polars DataFrame.
+        grid points with the columns `bin, event_rate, score_mean` and the column of the density.
     kind : str, default "roc"
         Which two rates are the axes: `"roc"` (fpr, tpr), `"precision_recall"` or `"pr"` (recall,
         precision), `"det"` (fpr, fnr), `"gain"` (alert_rate, tpr), `"lift"` (alert_rate, lift),
@@ -128,8 +125,7 @@ def curve_from_calibration(
         invalid. This error is also raised if a bin with rows has no event rate or no score, if `n`
         is null or negative, if an event rate is outside [0, 1], or if two bins of a group have the
         same `score_min`. If `n` is an integer column, n·event_rate must be an integer. If `n` is
-        null because the table has points of a smooth curve, pass `density`. For a LazyFrame, errors
-        that depend on its columns or values are raised by `collect`.
+        null because the table has points of a smooth curve, pass `density`.
 
     See Also
     --------

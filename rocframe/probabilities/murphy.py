@@ -21,12 +21,12 @@ from rocframe.curves.table import check_ends, curve_layout, read_curves, score_o
 from rocframe.decisions.decision_curve import class_totals
 from rocframe.errors import ScoreError
 from rocframe.frames import as_input_frame, build_table, lazy_plan, through_node
-from rocframe.inference.notes import class_notes
-from rocframe.kernel.bisection import grouped_bisect
+from rocframe.inference import class_notes
+from rocframe.kernel.arrays import grouped_bisect
 from rocframe.kernel.groups import group_starts, groups_of_rows, is_run_start
 from rocframe.options import grid_values, parse_fraction, parse_grid, public
-from rocframe.schemas.calibration import murphy_columns
-from rocframe.schemas.columns import THRESHOLD
+from rocframe.schemas.curves import murphy_columns
+from rocframe.schemas.table_type import THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,11 +58,7 @@ def murphy_curve(
     Parameters
     ----------
     curves : DataFrame, LazyFrame or Arrow table
-        A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
-        columns right of them. Rows may be in any order. Every curve must have all its rows. To use
-        a part of the data, filter the predictions before `curve`. From a curve table, you can
-        remove a group as a whole, but not some of its rows. A table of pandas, pyarrow, DuckDB or
-        another package that exports Arrow streams is converted to a polars DataFrame.
+        A curve table as returned by `curve`, with all rows of each curve.
     grid : int, sequence of float or "vertices", default 101
         Number of evenly spaced thresholds from 0 to 1, or a list of thresholds in [0, 1].
         `"vertices"`: 0, 1, and all thresholds at which a column of the result jumps or changes its
@@ -73,7 +69,7 @@ def murphy_curve(
         is the prevalence that was passed to `curve`, or the prevalence of each curve if none was
         passed.
     by : str or sequence of str, default None
-        Group columns. By default, all columns left of `threshold`.
+        Group columns; by default, all columns left of `threshold`.
 
     Returns
     -------

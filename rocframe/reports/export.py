@@ -1,31 +1,29 @@
-"""Save charts as files, and convert charts to HTML fragments."""
+"""Write charts as files and HTML, with the libraries for a page without a network, and colors."""
 
 from __future__ import annotations
 
 import json
 import os
+from base64 import b64encode
+from contextlib import suppress
+from functools import cache, partial
+from hashlib import sha256
 from html import escape
 from math import isfinite
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from rocframe.errors import OptionValueError, StorageError
+from rocframe.charts.style import DARK, LIGHT, Palette
+from rocframe.errors import MissingExtraError, OptionValueError, StorageError
 from rocframe.io.files import check_target, local_path, replacement
 from rocframe.options import check_supported, check_text, parse_number, public
-from rocframe.reports.colors import PAGE_STYLE, dark_colors, with_page_colors
-from rocframe.reports.offline_script import (
-    bundle_script,
-    chart_bundle,
-    content_policy,
-    load_vl_convert,
-)
 from rocframe.text import format_list
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from types import ModuleType
-
 
 # The options of each format, by suffix.
 CHART_FORMATS: dict[str, tuple[str, ...]] = {
@@ -302,3 +300,201 @@ def _json_value(value: Any) -> Any:
     if isinstance(value, str) and not value.isascii():
         check_text("chart", value)
     return None if isinstance(value, float) and not isfinite(value) else value
+
+
+# With the option `ast`, Vega interprets expressions. Without `ast`, Vega compiles expressions with
+# `Function`, which a content security policy forbids unless the policy contains 'unsafe-eval'.
+EMBED = "window.rocframe={embed:(box,spec,options)=>vegaEmbed(box,spec,{...options,ast:true})};"
+DRAW_SCRIPT = Path(__file__).with_name("offline_script.js")
+DRAWING_SCRIPT = Path(__file__).with_name("drawing.js")
+
+
+@public
+def chart_bundle() -> str:
+    """Return the HTML of the script that draws the charts of a page.
+
+    One copy of the script, anywhere in the page, draws all fragments that
+    `chart_fragment(chart, bundle=False)` returned. The script has about 900 kB and needs no
+    network.
+
+    Returns
+    -------
+    str
+        A `<script>` element, which defines the global name `rocframe`. A page may contain several
+        copies. `rocframe.draw()` draws fragments that other scripts add to the page later. The
+        script does not use `eval`, so the content security policy of a page need not contain
+        `'unsafe-eval'`.
+
+    Raises
+    ------
+    MissingExtraError
+        If vl-convert is not installed.
+
+    See Also
+    --------
+    chart_fragment : A chart as an HTML fragment.
+
+    Examples
+    --------
+    >>> import rocframe as rf
+    >>> rf.chart_bundle()[:8]
+    '<script>'
+    """
+    return f"<script>{bundle_script()}</script>"
+
+
+def bundle_script() -> str:
+    """Return the JavaScript that draws the charts of a page, without `<script>` tags."""
+    return f"{embed_script()}\n{DRAW_SCRIPT.read_text(encoding='utf-8').strip()}"
+
+
+def content_policy(*scripts: str) -> str:
+    """Return the content security policy of a page in which only the given inline scripts run.
+
+    Vega's tooltips and graphics have inline styles, and saved images are `data:` or `blob:` URLs.
+    """
+    hashes = (b64encode(sha256(script.encode()).digest()).decode() for script in scripts)
+    sources = " ".join(f"'sha256-{one}'" for one in hashes)
+    return (
+        "default-src 'none'; base-uri 'none'; form-action 'none'; img-src data: blob:; "
+        f"style-src 'unsafe-inline'; script-src {sources}"
+    )
+
+
+@cache
+def embed_script() -> str:
+    """Return the script that defines `rocframe.embed`; a second copy in a page has no effect."""
+    library = load_vl_convert("chart_bundle")
+    # The script is cached, because creating it takes two seconds. It depends only on EMBED and on
+    # the release of vl-convert.
+    name = f"embed-{library.__version__}-{_sha256(EMBED)[:8]}.js"
+    code = cached_text(name, partial(library.javascript_bundle, EMBED))
+    # In an HTML page, these two texts would end the script element or start a comment.
+    code = code.replace("</script", r"<\/script").replace("<!--", r"<\!--")
+    drawing = DRAWING_SCRIPT.read_text(encoding="utf-8").strip()
+    return f"if(!window.rocframe)(()=>{{{code}}})();\n{drawing}"
+
+
+def load_vl_convert(feature: str) -> ModuleType:
+    """Import vl-convert, which contains Vega, or raise an error that says how to install it."""
+    try:
+        import vl_convert
+    except ModuleNotFoundError as error:
+        raise MissingExtraError.compose(feature, "vl-convert", "report") from error
+    module: ModuleType = vl_convert
+    return module
+
+
+def cached_text(name: str, create: Callable[[], str]) -> str:
+    """Return the text in the file `name` of the cache folder.
+
+    If there is no such file, or if it is damaged, the text is created and the file is written. The
+    first line of the file is the checksum of the text.
+    """
+    folder = cache_folder()
+    if folder is None:
+        return create()
+    path = folder / name
+    with suppress(OSError, UnicodeDecodeError):
+        checksum, _, text = path.read_bytes().decode().partition("\n")
+        if checksum == _sha256(text):
+            return text
+    text = create()
+    with suppress(OSError, StorageError):
+        folder.mkdir(parents=True, exist_ok=True)
+        with replacement(path) as new:
+            new.write_bytes(f"{_sha256(text)}\n{text}".encode())
+    return text
+
+
+def cache_folder() -> Path | None:
+    """Return the cache folder of this user, or None if the user has no home folder."""
+    parent = os.environ.get("LOCALAPPDATA" if os.name == "nt" else "XDG_CACHE_HOME", "")
+    if Path(parent).is_absolute():
+        return Path(parent, "rocframe")
+    try:
+        return Path.home() / ".cache" / "rocframe"
+    except RuntimeError:
+        return None
+
+
+def _sha256(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
+
+
+CSS_VARIABLES = {"background": "paper", "foreground": "ink", "muted": "quiet", "grid": "line"}
+
+
+def _css_variable(name: str, color: str) -> str:
+    # The color after the comma is used where the variable is not defined: in images that the reader
+    # saves from the page.
+    return f"var(--{name}, {color})"
+
+
+PAGE_STYLE = Palette(
+    **{part: _css_variable(name, getattr(LIGHT, part)) for part, name in CSS_VARIABLES.items()},
+    colors=tuple(_css_variable(f"color-{i}", color) for i, color in enumerate(LIGHT.colors)),
+)
+
+# Colors in the specification of a chart, and the CSS variables that replace them.
+REPLACEMENTS = {
+    **{getattr(LIGHT, part): getattr(PAGE_STYLE, part) for part in CSS_VARIABLES},
+    **dict(zip(LIGHT.colors, PAGE_STYLE.colors, strict=True)),
+}
+
+# Parts of a specification that contain names and values of the user. They are not changed, because
+# a name can be equal to the text of a color.
+DATA_KEYS = {"data", "datasets", "domain", "sort", "description"}
+TITLE_TEXT_KEYS = {"text", "subtitle"}
+
+
+def style_sheets() -> dict[str, str]:
+    """Return CSS with the definitions of the color variables, by mode: "light" and "dark"."""
+    return {"light": _definitions(LIGHT), "dark": _definitions(DARK)}
+
+
+def dark_colors() -> dict[str, str]:
+    """Return the colors of the dark mode, by the name of their variable."""
+    return _variables(DARK)
+
+
+def _definitions(style: Palette) -> str:
+    return " ".join(f"--{name}: {color};" for name, color in _variables(style).items())
+
+
+def _variables(style: Palette) -> dict[str, str]:
+    colors = {name: getattr(style, part) for part, name in CSS_VARIABLES.items()}
+    return colors | {f"color-{i}": color for i, color in enumerate(style.colors)}
+
+
+def with_page_colors(spec: Mapping[str, Any], values: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the specification of a chart with CSS variables instead of colors.
+
+    `values` are the colored values of all charts of the page. Each value gets the same color in
+    every chart. The legend of a chart lists only the values of this chart.
+    """
+    shared = list(values) if len(values) <= len(LIGHT.colors) else []
+    return {key: _recolored(key, part, shared) for key, part in spec.items()}
+
+
+def _recolored(key: str, value: Any, shared: list[str]) -> Any:
+    if key in DATA_KEYS or (key == "title" and not isinstance(value, dict)):
+        return value
+    if isinstance(value, str):
+        return REPLACEMENTS.get(value, value)
+    if isinstance(value, list):
+        return [_recolored("", part, shared) for part in value]
+    if not isinstance(value, dict):
+        return value
+    unchanged = TITLE_TEXT_KEYS if key == "title" else set()
+    result = {
+        name: part if name in unchanged else _recolored(name, part, shared)
+        for name, part in value.items()
+    }
+    scale = result.get("scale")
+    domain = scale.get("domain") if isinstance(scale, dict) else None
+    if result.get("type") == "nominal" and domain and set(domain) <= set(shared):
+        result["scale"] = {"domain": shared, "range": list(PAGE_STYLE.colors[: len(shared)])}
+        if isinstance(result.get("legend"), dict):
+            result["legend"] = {**result["legend"], "values": domain}
+    return result

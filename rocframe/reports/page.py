@@ -11,8 +11,13 @@ import altair as alt
 import polars as pl
 
 from rocframe.kinds import kind_named
-from rocframe.reports.colors import PAGE_STYLE, style_sheets
-from rocframe.reports.export import json_for_html
+from rocframe.reports.export import (
+    PAGE_STYLE,
+    content_policy,
+    embed_script,
+    json_for_html,
+    style_sheets,
+)
 from rocframe.reports.figures import (
     GroupedCurves,
     calibration_caption,
@@ -23,19 +28,23 @@ from rocframe.reports.figures import (
     select_curves,
     time_figure,
 )
-from rocframe.reports.model_ranks import model_ranking, verdict
-from rocframe.reports.offline_script import content_policy, embed_script
-from rocframe.reports.recommendations import costs_text, exact_text, recommendations
-from rocframe.reports.report_tables import group_columns
-from rocframe.reports.text_tables import (
+from rocframe.reports.recommendations import (
+    costs_text,
+    exact_text,
+    model_ranking,
+    recommendations,
+    verdict,
+)
+from rocframe.reports.tables import (
     DECIMALS,
     NO_VALUE,
     NOTE_TEXTS,
     UNDEFINED_AUC,
     comparison_text,
+    group_columns,
     metrics_text,
 )
-from rocframe.schemas.columns import MODEL
+from rocframe.schemas.table_type import MODEL
 from rocframe.text import (
     format_count,
     format_interval,
@@ -50,10 +59,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from rocframe.reports.figures import CurveSelection
-    from rocframe.reports.model_ranks import ModelRanking
-    from rocframe.reports.recommendations import Recommendations
+    from rocframe.reports.recommendations import ModelRanking, Recommendations
     from rocframe.reports.report import ReportOptions
-    from rocframe.reports.report_tables import ReportTables
+    from rocframe.reports.tables import ReportTables
 
 
 PAGE_TEMPLATE = Path(__file__).with_name("page.html")

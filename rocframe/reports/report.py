@@ -15,8 +15,7 @@ from rocframe.comparisons.pairing import Unmatched
 from rocframe.decisions.operating_point import RuleOptions
 from rocframe.errors import MissingColumnError, OptionValueError, StorageError
 from rocframe.frames import column, lazy_plan
-from rocframe.inputs.roles import column_expression, parse_scores
-from rocframe.inputs.score_cells import SCORE_WIDTH
+from rocframe.inputs.roles import SCORE_WIDTH, column_expression, parse_scores
 from rocframe.io.files import check_target, collect_query, local_path, write_text
 from rocframe.io.tables import check_nesting
 from rocframe.kinds import kind_named
@@ -29,17 +28,17 @@ from rocframe.options import (
     parse_names,
     public,
 )
-from rocframe.reports.offline_script import load_vl_convert
+from rocframe.reports.export import load_vl_convert
 from rocframe.reports.page import report_page
 from rocframe.reports.progress import Progress
-from rocframe.reports.report_tables import CLASS, areas_and_curves, report_tables
-from rocframe.schemas.columns import MODEL
+from rocframe.reports.tables import CLASS, areas_and_curves, report_tables
+from rocframe.schemas.table_type import MODEL
 from rocframe.text import format_list
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from rocframe.inference.confidence import AUCIntervalMethod
+    from rocframe.inference import AUCIntervalMethod
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
     from rocframe.kinds import KindName
 
@@ -88,20 +87,16 @@ def report(
     Parameters
     ----------
     predictions : DataFrame, LazyFrame or Arrow table
-        One row per prediction. A table of pandas, pyarrow, DuckDB or another package that exports
-        Arrow streams is converted to a polars DataFrame.
+        One row per prediction.
     label : str or Expr
-        Column or expression with the true class: Boolean values or the numbers 0 and 1. With
-        `positive`, values of any type are allowed except List, Array, Struct and Object.
+        The true class: Boolean or 0/1, or any values with `positive`.
     score : str, Expr, selector, sequence or mapping
-        Column or expression with the score; higher values indicate the positive class. Any real
-        number is allowed, and scores are never transformed. For several models, pass a list of
-        columns, a polars selector, or a mapping from model names to columns.
+        The score, higher for positives.
     path : str or Path
         File to write, with the suffix `.html`, in an existing folder. If writing fails, an old file
         is unchanged.
     by : str or sequence of str, default None
-        Group columns. Rows with a null in a group column are a separate group.
+        Group columns; null is a group.
     over : str, sequence of one str, or None, optional
         Group column over which the curves are averaged. Each mean is drawn in front of its curves.
         By default `"fold"`, if `by` contains this name; None for no averages. In tables with a
@@ -119,11 +114,7 @@ def report(
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     unmatched : {"raise", "drop"}, default "raise"
-        Handling of instances that only one of two compared models has. `"raise"`: an error.
-        `"drop"`: their rows are left out and counted in the column `note` of the comparison on the
-        page. If `missing="drop"` leaves out the row of one model, the row of the other model for
-        the same instance is left out too, and counted in `note`. This is not an error, even with
-        `unmatched="raise"`.
+        Instances that lack a model: an error, or left out and counted in `note`.
     costs : mapping of str to float, default None
         Costs of one `tp`, `fp`, `fn` and `tn`, such as `{"fp": 1, "fn": 5}`. Costs that are not
         given are 0. With costs, the page has a table of the threshold of lowest expected cost of
@@ -137,8 +128,7 @@ def report(
         threshold is that of the highest recall. Without `costs` and `subject_to`, the page
         recommends no threshold.
     seed : int, default None
-        Seed of the random draws, an integer >= 0. If None, each call uses a new seed. The draws of
-        a group depend only on the seed and the values of the group columns, not on other groups.
+        Seed of the draws, an integer >= 0; None uses a new seed in each call.
     title : str, default "Evaluation"
         Title of the page.
     about : mapping of str to JSON value, default None
@@ -148,20 +138,13 @@ def report(
         If True, show the current step on stderr: with a progress bar in a terminal, and as a line
         of text elsewhere.
     positive : object, default None
-        Value of `label` that is the positive class; all other values are negative. Required for
-        labels that are not Boolean or 0/1.
+        Value of `label` that is the positive class.
     weight : str or Expr, default None
-        Column or expression with the importance of a row, finite and >= 0.
+        Importance of a row, finite and >= 0.
     count : str, Expr or None, optional
-        Column or expression with the number of identical rows that a row represents. The results
-        are the same as if the row were repeated that many times. If the table has a column named
-        `count`, this option is required: pass `count="count"` to use the column, `count=None` to
-        ignore it.
+        Number of equal rows that a row represents. Required if there is a column `count`.
     missing : {"raise", "drop", "worst"}, default "raise"
-        Handling of rows whose label, score, weight or count is null or NaN. `"raise"`: an error.
-        `"drop"`: these rows are left out. `"worst"`: only scores may be missing. At every
-        threshold, a positive without a score counts as a false negative, and a negative without a
-        score as a false positive.
+        Missing values: an error, rows left out, or missing scores count as errors.
 
     Returns
     -------
@@ -178,10 +161,7 @@ def report(
     PairingError
         If `id` does not pair the rows of the models.
     RocframeError
-        If a column does not exist or has an unsuitable type, if a name is reserved or repeated, or
-        if an option is invalid. This error is also raised if the labels do not determine the
-        positive class, if values are missing with `missing="raise"`, or if a weight is negative or
-        not finite.
+        If a column, an option or a value is invalid.
 
     See Also
     --------

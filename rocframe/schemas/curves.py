@@ -1,32 +1,37 @@
-"""Columns and charts of tables of curves, their points and bands, and of smooth curves."""
+"""Columns and charts of tables of curves, of decisions such as hulls, and of calibration."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from rocframe.rates import CONFUSION
-from rocframe.schemas.columns import (
+from rocframe.schemas.table_type import (
+    CHANNELS,
     CURVE_COLUMNS,
+    DOMAINS,
+    HALF_TIES,
+    HIDDEN_PARTS,
+    INTERVAL_CHART,
     INTERVAL_INFO,
     POINT_NAMES,
     ROW_COUNTS,
-    THRESHOLD,
-)
-from rocframe.schemas.table_type import (
-    CHANNELS,
-    DOMAINS,
-    HIDDEN_PARTS,
     ROW_TIES,
+    SIDE,
+    THRESHOLD,
     UNITS,
+    DotStyle,
     Schema,
     TableType,
     floats,
     has_columns,
+    integers,
     strings,
 )
 
 if TYPE_CHECKING:
-    import polars as pl
+    from collections.abc import Iterable
 
 # The last columns of the results of `simplify`, and of `curve` with `max_error`.
 SIMPLIFICATION = floats("error", "area_change")
@@ -112,4 +117,349 @@ SMOOTH_CURVES = TableType(
     ties=ROW_TIES,
     drawing="rocframe.charts.smooth_chart:smooth_chart",
     chart_options=(*CHANNELS, *DOMAINS),
+)
+
+
+COST_RATES = floats(
+    *("probability_cost", "expected_cost", "threshold", "fpr", "fnr", "trivial_cost", "min_dcf")
+)
+
+COST_CURVE = COST_RATES | strings("note")
+COST_CURVE_ACROSS = COST_RATES | floats("second_cost", "cost_difference") | strings("note")
+
+COST_CURVES = TableType(
+    name="cost_curve",
+    functions=("cost_curve",),
+    columns=lambda: COST_CURVE,
+    recognize=has_columns(*COST_CURVE, adjacent=3),
+    ties=ROW_TIES,
+    drawing="rocframe.charts.decision_chart:cost_curve_chart",
+    chart_options=(*CHANNELS, *DOMAINS, "lines"),
+)
+
+SUPERIORITY_COLUMNS = (
+    floats("probability_cost_low", "probability_cost_high")
+    | floats("relative_cost_low", "relative_cost_high", "cost_ratio_low", "cost_ratio_high")
+    | floats("largest_difference")
+    | integers("n_best")
+    | strings("note")
+)
+
+RELATIVE_SUPERIORITY = TableType(
+    name="relative_superiority",
+    functions=("relative_superiority",),
+    columns=lambda: SUPERIORITY_COLUMNS,
+    recognize=has_columns(*SUPERIORITY_COLUMNS, adjacent=6),
+    ties=ROW_TIES,
+    drawing="rocframe.charts.decision_chart:superiority_chart",
+    chart_options=("color", "facet"),
+)
+
+LC_INDEX_COLUMNS = (
+    floats("lc_index", "best_share", "tied_share")
+    | floats("cost_ratio_low", "cost_ratio_mode", "cost_ratio_high", "prevalence")
+    | strings("note")
+)
+
+LC_INDEX = TableType(
+    name="lc_index",
+    functions=("lc_index",),
+    columns=lambda: LC_INDEX_COLUMNS,
+    recognize=has_columns(*LC_INDEX_COLUMNS, adjacent=3),
+    ties=ROW_TIES,
+    drawing=INTERVAL_CHART,
+    dots=DotStyle(title="LC index", axis="LC index", marks=("lc_index",)),
+)
+
+DECISION_CURVE = floats(
+    *("probability_threshold", "net_benefit", "treat_all", "treat_none"),
+    *("standardized_net_benefit", "interventions_avoided"),
+) | strings("note")
+
+DECISION_CURVES = TableType(
+    name="decision_curve",
+    functions=("decision_curve",),
+    columns=lambda: DECISION_CURVE,
+    recognize=has_columns(*DECISION_CURVE, adjacent=3),
+    ties=ROW_TIES,
+    drawing="rocframe.charts.decision_chart:decision_curve_chart",
+    chart_options=(*CHANNELS, *DOMAINS),
+)
+
+CONCAVITY = floats(
+    *("area", "threshold_above", "threshold_below", "score_max"),
+    *("fpr_above", "tpr_above", "fpr_below", "tpr_below"),
+)
+
+
+def concavity_columns(count: pl.DataType) -> Schema:
+    """Return the columns of `concavities`; `count` is the dtype of the counts."""
+    return CONCAVITY | dict.fromkeys(("n_pos", "n_neg"), count) | floats("auc")
+
+
+CONCAVITIES = TableType(
+    name="concavities",
+    functions=("concavities",),
+    columns=concavity_columns,
+    recognize=has_columns(*CONCAVITY, adjacent=4, kind="roc"),
+    ties=ROW_TIES,
+    chart_hint="Draw the curves with their convex hulls: curves.roc.chart() + "
+    "curves.roc.hull().roc.chart().",
+)
+
+GAINS = floats("gain_realised", "gain_chosen", "optimism", "auc_repaired", "auc")
+
+REPAIRED_AUC = TableType(
+    name="repaired_auc",
+    functions=("repaired_auc",),
+    columns=lambda: GAINS | integers("n_concavities") | strings("note"),
+    recognize=has_columns(*GAINS, "n_concavities"),
+    ties=HALF_TIES,
+    drawing=INTERVAL_CHART,
+    dots=DotStyle(
+        title="AUC after and before the repair", axis="AUC", marks=("auc_repaired", "auc")
+    ),
+)
+
+# Columns of `operating_point`, on the left and on the right of the columns of a curve.
+RULE_COLUMNS = strings("rule") | floats("value")
+OPTIMA_COLUMNS = integers("n_optima") | strings("note")
+
+BEST_POINTS = TableType(
+    name="operating_point",
+    functions=("operating_point",),
+    columns=lambda count: RULE_COLUMNS | curve_columns(count) | OPTIMA_COLUMNS,
+    recognize=has_columns(*RULE_COLUMNS, *CURVE_COLUMNS, *OPTIMA_COLUMNS),
+    ties=ROW_TIES,
+    drawing=OPERATING_POINTS.drawing,
+    chart_options=OPERATING_POINTS.chart_options,
+)
+
+HULL_COLUMNS = floats(
+    *("slope_low", "slope_high", "cost_ratio_low", "cost_ratio_high"),
+    *("prevalence_low", "prevalence_high"),
+) | strings("note")
+
+CONVEX_HULL = TableType(
+    name="hull",
+    functions=("hull",),
+    columns=lambda count: curve_columns(count) | HULL_COLUMNS,
+    recognize=has_columns(*CURVE_COLUMNS, *HULL_COLUMNS),
+    ties=ROW_TIES,
+    drawing=OPERATING_POINTS.drawing,
+    chart_options=OPERATING_POINTS.chart_options,
+)
+
+COST_LINE_COLUMNS = floats("slope", "intercept", "expected_cost")
+
+EQUAL_COST_LINES = TableType(
+    name="iso_lines",
+    functions=("iso_lines",),
+    columns=lambda count, kind: (
+        COST_LINE_COLUMNS | curve_columns(count) | floats(*kind.rates) | OPTIMA_COLUMNS
+    ),
+    recognize=has_columns(*COST_LINE_COLUMNS, *CURVE_COLUMNS, *OPTIMA_COLUMNS, adjacent=4),
+    ties=ROW_TIES,
+    drawing=OPERATING_POINTS.drawing,
+    chart_options=(*CHANNELS, "scale", *DOMAINS, *HIDDEN_PARTS),
+)
+
+TIE_NAMES = ("auc_change", "tied_pos", "tied_neg")
+
+
+def tie_columns(count: pl.DataType) -> Schema:
+    """Return the columns of `ties`; `count` is the dtype of the counts."""
+    change, *counts = TIE_NAMES
+    return floats(THRESHOLD, change) | dict.fromkeys(counts, count)
+
+
+TIES = TableType(
+    name="ties",
+    functions=("ties",),
+    columns=tie_columns,
+    recognize=has_columns(THRESHOLD, *TIE_NAMES, adjacent=4),
+    ties=ROW_TIES,
+    chart_hint="Draw the curves with the range of other orders: curves.roc.chart(ties=True).",
+)
+
+
+def mixture_columns(across: tuple[str, pl.DataType] | None = None) -> Schema:
+    """Return the columns of `mix`; `across` is the name and the dtype of the model column."""
+    models = {}
+    if across is not None:
+        models = dict.fromkeys((f"{across[0]}_above", f"{across[0]}_below"), across[1])
+    return (
+        floats("fpr", "tpr")
+        | strings("at")
+        | floats("at_value", *CONFUSION)
+        | models
+        | floats(*MIX)
+        | strings("note")
+    )
+
+
+MIXTURE = TableType(
+    name="mix",
+    functions=("mix",),
+    columns=mixture_columns,
+    recognize=has_columns(*mixture_columns(), adjacent=8, kind="roc"),
+    ties=ROW_TIES,
+    drawing=OPERATING_POINTS.drawing,
+    chart_options=OPERATING_POINTS.chart_options,
+)
+
+
+def transfer_columns(count: pl.DataType, constrained: Iterable[str] = ()) -> Schema:
+    """Return the columns of `transfer`; `constrained` are the names of metrics in constraints."""
+    columns = (
+        strings("rule")
+        | floats("value_realised", "value_chosen", "optimism")
+        | curve_columns(count)
+    )
+    constraints = floats(*(name for name in constrained if name not in columns))
+    met = {"is_met": pl.Boolean()} if constrained else {}
+    return columns | constraints | met | strings("note")
+
+
+TRANSFER = TableType(
+    name="transfer",
+    functions=("transfer",),
+    columns=transfer_columns,
+    recognize=has_columns("rule", "value_realised", "value_chosen", "optimism", *CURVE_COLUMNS),
+    ties=ROW_TIES,
+    drawing="rocframe.charts.transfer_chart:transfer_chart",
+)
+
+
+def confusion_matrix_columns(count: pl.DataType) -> Schema:
+    """Return the columns of `confusion_matrix`; `count` is the dtype of the counts."""
+    return (
+        floats("fpr", "tpr", "auc")
+        | {"below_chance": pl.Boolean()}
+        | dict.fromkeys(CONFUSION, count)
+        | floats("negated_fpr", "negated_tpr")
+        | ROW_COUNTS
+        | strings("note")
+    )
+
+
+CONFUSION_MATRICES = TableType(
+    name="confusion_matrix",
+    functions=("confusion_matrix",),
+    columns=confusion_matrix_columns,
+    recognize=has_columns(*confusion_matrix_columns(pl.Int64()), adjacent=4, kind="roc"),
+    ties=ROW_TIES,
+    drawing=OPERATING_POINTS.drawing,
+    chart_options=OPERATING_POINTS.chart_options,
+)
+
+
+H_MEASURE = TableType(
+    name="h_measure",
+    functions=("h_measure",),
+    columns=lambda: (
+        floats("h_measure", "expected_loss", "trivial_loss", "prior_a", "prior_b")
+        | ROW_COUNTS
+        | strings("note")
+    ),
+    recognize=has_columns("h_measure", "expected_loss", "trivial_loss", "prior_a", "prior_b"),
+    ties=ROW_TIES,
+    drawing=INTERVAL_CHART,
+    dots=DotStyle(title="H measure", axis="H measure", marks=("h_measure",), chance=0.0),
+)
+
+
+def calibration_columns(*, consistency: bool = False) -> Schema:
+    """Return the columns of a table of `calibration`, with or without limits of consistency."""
+    return (
+        integers("bin")
+        | floats("score_mean", "event_rate", "lower", "upper", "score_min", "score_max")
+        | integers("n")
+        | floats("ci_level")
+        | strings("ci_method", "note", "method")
+        | (floats("consistency_lower", "consistency_upper") if consistency else {})
+    )
+
+
+CALIBRATION = TableType(
+    name="calibration",
+    functions=("calibration",),
+    columns=calibration_columns,
+    recognize=has_columns(*calibration_columns(), adjacent=8),
+    ties=ROW_TIES,
+    drawing="rocframe.charts.calibration_chart:calibration_chart",
+    chart_options=(*CHANNELS, "scale", *DOMAINS, *HIDDEN_PARTS, "scores"),
+)
+
+FIT_COLUMNS = (
+    floats("score", "probability")
+    | strings("method")
+    | integers("n_folds")
+    | ROW_COUNTS
+    | floats("intercept", "slope", "slope_complement")
+    | strings("note")
+)
+
+FIT = TableType(
+    name="fit_calibration",
+    functions=("fit_calibration",),
+    columns=lambda: FIT_COLUMNS,
+    recognize=has_columns(*FIT_COLUMNS, adjacent=6),
+    ties=ROW_TIES,
+    chart_hint=(
+        "Apply the fit with apply_calibration, and draw the calibration curve of the new scores: "
+        '.roc.calibration(label, "calibrated_score").roc.chart().'
+    ),
+)
+
+CALIBRATION_SUMMARY_COLUMNS = (
+    floats("brier", "brier_skill", "log_loss", "miscalibration", "discrimination")
+    | floats("uncertainty", "ece", "mce", "calibration_intercept", "calibration_slope")
+    | floats("spiegelhalter_z", "spiegelhalter_p", "hosmer_lemeshow")
+    | integers("hosmer_lemeshow_df")
+    | floats("hosmer_lemeshow_p", "ici", "e50", "e90", "e_max", "cllr", "cllr_min")
+    | ROW_COUNTS
+    | strings("note")
+    | floats("calibration_in_the_large", "observed_to_expected", "smooth_ece")
+    | floats("reliability", "resolution")
+    | floats("within_bin_variance", "within_bin_covariance")
+)
+
+CALIBRATION_SUMMARY = TableType(
+    name="calibration_summary",
+    functions=("calibration_summary",),
+    columns=lambda: CALIBRATION_SUMMARY_COLUMNS,
+    recognize=has_columns(*CALIBRATION_SUMMARY_COLUMNS, adjacent=6),
+    ties=ROW_TIES,
+    drawing=INTERVAL_CHART,
+    dots=DotStyle(
+        title="Calibration",
+        axis="Value",
+        marks=("brier", "miscalibration", "ece", "ici"),
+        in_panels=True,
+    ),
+)
+
+
+def murphy_columns(*, sides: bool = False) -> Schema:
+    """Return the columns of a table of `murphy_curve`.
+
+    With `sides`, the table has the column `side`, for the two sides of a jump.
+    """
+    return (
+        floats("probability_threshold", "elementary_score")
+        | floats("miscalibration", "discrimination", "uncertainty")
+        | (strings(SIDE) if sides else {})
+        | strings("note")
+    )
+
+
+MURPHY_CURVES = TableType(
+    name="murphy_curve",
+    functions=("murphy_curve",),
+    columns=murphy_columns,
+    recognize=has_columns(*murphy_columns(), adjacent=5),
+    ties=ROW_TIES,
+    drawing="rocframe.charts.decision_chart:murphy_chart",
+    chart_options=(*CHANNELS, *DOMAINS, "y"),
 )

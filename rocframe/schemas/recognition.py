@@ -7,52 +7,62 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rocframe.schemas.areas import (
+from rocframe.schemas.curves import (
+    BAND,
+    BEST_POINTS,
+    CALIBRATION,
+    CALIBRATION_SUMMARY,
+    CONCAVITIES,
+    CONFUSION_MATRICES,
+    CONVEX_HULL,
+    COST_CURVES,
+    CURVE,
+    DECISION_CURVES,
+    EQUAL_COST_LINES,
+    FIT,
+    H_MEASURE,
+    LC_INDEX,
+    METRIC_INTERVALS,
+    MIXTURE,
+    MURPHY_CURVES,
+    OPERATING_POINTS,
+    RELATIVE_SUPERIORITY,
+    REPAIRED_AUC,
+    SMOOTH_CURVES,
+    TIES,
+    TRANSFER,
+)
+from rocframe.schemas.statistics import (
     AREA,
     AUC,
+    AUC_COVARIANCE,
     AUC_TEST,
     AVERAGE_AREA,
     AVERAGE_AUC,
-    LIFT_AREA,
-    PARTIAL_AREA,
-    PARTIAL_AUC,
-    PLAN,
-    PRECISION_RECALL_AREA,
-    SUMMARY,
-    TIE_BOUNDS,
-)
-from rocframe.schemas.averages import CURVE_AVERAGE, FOLD_AUC, METRIC_AVERAGE, POOLING_GAP
-from rocframe.schemas.calibration import CALIBRATION, CALIBRATION_SUMMARY, FIT, MURPHY_CURVES
-from rocframe.schemas.classes import MULTICLASS_AUC, MULTICLASS_LOSSES, VOLUME
-from rocframe.schemas.comparisons import (
-    AUC_COVARIANCE,
     CHAINS,
     COMBINATIONS,
     COMPARISON,
     CONTRAST,
     COST_INTERVALS,
+    CURVE_AVERAGE,
     DECISION_INTERVALS,
     DRIFT,
     DRIFT_TEST,
+    FOLD_AUC,
     GATE,
     HULL_SHARES,
-)
-from rocframe.schemas.curves import BAND, CURVE, METRIC_INTERVALS, OPERATING_POINTS, SMOOTH_CURVES
-from rocframe.schemas.decisions import (
-    BEST_POINTS,
-    CONCAVITIES,
-    CONFUSION_MATRICES,
-    CONVEX_HULL,
-    COST_CURVES,
-    DECISION_CURVES,
-    EQUAL_COST_LINES,
-    H_MEASURE,
-    LC_INDEX,
-    MIXTURE,
-    RELATIVE_SUPERIORITY,
-    REPAIRED_AUC,
-    TIES,
-    TRANSFER,
+    LIFT_AREA,
+    METRIC_AVERAGE,
+    MULTICLASS_AUC,
+    MULTICLASS_LOSSES,
+    PARTIAL_AREA,
+    PARTIAL_AUC,
+    PLAN,
+    POOLING_GAP,
+    PRECISION_RECALL_AREA,
+    SUMMARY,
+    TIE_BOUNDS,
+    VOLUME,
 )
 from rocframe.schemas.table_type import Table, TableType, kind_name
 

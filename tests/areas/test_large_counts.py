@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
-from rocframe.kernel.exact import MAX_INT64, exact_product, exact_quotient, exact_sums
+from rocframe.kernel.arrays import MAX_INT64, exact_product, exact_quotient, exact_sums
 from tests import oracles
 
 AREAS = ["auc", "auc_pessimistic", "auc_optimistic"]

@@ -474,7 +474,7 @@ def test_weighted_curves_end_at_one():
 
 
 def test_blocks_of_a_large_group_do_not_change_the_result(monkeypatch):
-    from rocframe.averages import curve_groups as grids
+    from rocframe.averages import means as grids
 
     rng = np.random.default_rng(1)
     table = pl.DataFrame(
@@ -743,7 +743,7 @@ def test_a_curve_at_given_thresholds_has_no_values_at_others():
     ids=["vertical", "horizontal", "thresholds", "some thresholds"],
 )
 def test_groups_with_different_values_equal_each_group_alone(monkeypatch, options):
-    from rocframe.averages import curve_groups as grids
+    from rocframe.averages import means as grids
 
     rng = np.random.default_rng(8)
     table = pl.DataFrame(

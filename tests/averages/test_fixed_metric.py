@@ -307,7 +307,7 @@ def test_blocks_of_a_large_group_do_not_change_the_result(monkeypatch):
         {"fixed": "threshold", "metrics": "f1", "grid": 7},
     ]
     expected_results = [many.roc.average(**options) for options in calls]
-    monkeypatch.setattr("rocframe.averages.curve_groups.MAX_CELLS", 4)
+    monkeypatch.setattr("rocframe.averages.means.MAX_CELLS", 4)
     for options, expected in zip(calls, expected_results, strict=True):
         assert_frame_equal(many.roc.average(**options), expected)
 

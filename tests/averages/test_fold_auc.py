@@ -337,7 +337,7 @@ def test_the_metadata_of_tables_of_folds_has_their_type(tmp_path):
 
 
 def test_blocks_of_large_groups_do_not_change_the_result(monkeypatch):
-    from rocframe.averages import pooling_gap as gap
+    from rocframe.averages import fold_auc as gap
 
     rng = np.random.default_rng(4)
     table = pl.DataFrame(
@@ -354,7 +354,7 @@ def test_blocks_of_large_groups_do_not_change_the_result(monkeypatch):
 
 @pytest.mark.parametrize("scores", [3, 10**6], ids=["few scores", "distinct scores"])
 def test_pairs_of_many_folds_are_counted_once_each(monkeypatch, scores):
-    from rocframe.averages import pooling_gap as gap
+    from rocframe.averages import fold_auc as gap
 
     monkeypatch.setattr(gap, "BLOCK_ROWS", 50)
     rng = np.random.default_rng(2)

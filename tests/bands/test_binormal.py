@@ -14,8 +14,8 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import chi2
 
 import rocframe as rf
-from rocframe.bands import binormal as ratings_module
-from rocframe.bands.binormal import Binormal, Ratings, fit_binormal, line_limits
+from rocframe.bands import smooth as ratings_module
+from rocframe.bands.smooth import Binormal, Ratings, fit_binormal, line_limits
 from tests.bands.binormal_samples import held, samples
 from tests.strategies import examples
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy.special import ndtr
 
 import rocframe as rf
-from rocframe.bands.resampled import DistanceScale, RotatedCurves
+from rocframe.bands.band import DistanceScale, RotatedCurves
 from tests.bands import band_oracle
 from tests.bands.binormal_samples import held, samples
 from tests.strategies import ranked, tables
@@ -180,7 +180,7 @@ def test_long_curves_are_computed_in_blocks_with_the_same_result(monkeypatch):
     frame, _ = samples(30, 2, a=1.0, b=1.0)
     options = {"by": "sample", "method": "bootstrap", "grid": "curve", "n_boot": 50, "seed": 3}
     whole = rf.band(frame, "label", "score", **options)
-    monkeypatch.setattr("rocframe.bands.resampled.MAX_VALUES", 200)
+    monkeypatch.setattr("rocframe.bands.band.MAX_VALUES", 200)
     assert rf.band(frame, "label", "score", **options).equals(whole)
 
 

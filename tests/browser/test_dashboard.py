@@ -10,8 +10,7 @@ import pytest
 
 import rocframe as rf
 from rocframe.charts.style import DARK, LIGHT
-from rocframe.reports.export import json_for_html
-from rocframe.reports.offline_script import embed_script
+from rocframe.reports.export import embed_script, json_for_html
 
 sync_api = pytest.importorskip("playwright.sync_api")
 pytest.importorskip("vl_convert")

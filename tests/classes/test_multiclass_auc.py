@@ -15,7 +15,7 @@ from polars.testing import assert_frame_equal
 
 import rocframe as rf
 from rocframe.classes import multiclass_auc as measured
-from rocframe.classes.class_areas import influences, row_acceleration
+from rocframe.classes.multiclass_auc import influences, row_acceleration
 from tests.strategies import shuffled
 
 ABC = ["a", "b", "c"]

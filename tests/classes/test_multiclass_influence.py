@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from rocframe.classes.class_areas import influences, row_acceleration
 from rocframe.classes.inputs import MulticlassRows
+from rocframe.classes.multiclass_auc import influences, row_acceleration
 from tests.classes.test_multiclass_auc import ABC, AVERAGES, by_counting
 
 # Weight, class, and the scores of a, b and c.

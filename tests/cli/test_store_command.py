@@ -16,7 +16,7 @@ from polars.testing import assert_frame_equal
 
 import rocframe as rf
 import rocframe.io.files
-import rocframe.io.store
+import rocframe.io.logs
 from bench import kills
 from rocframe.cli import main as cli
 from rocframe.cli import tasks
@@ -140,7 +140,7 @@ def test_a_second_run_reads_no_log_and_changes_no_part(capsys, monkeypatch):
     def fail(*_):
         raise AssertionError
 
-    monkeypatch.setattr("rocframe.cli.stored_predictions.open_logs", fail)
+    monkeypatch.setattr("rocframe.cli.tasks.open_logs", fail)
     monkeypatch.setattr("rocframe.io.store_update.file_digest", fail)
     assert evaluate(capsys, *CREATE)[0][1:] == ["3 unchanged"]
     assert files() == before
@@ -563,7 +563,7 @@ def test_a_store_that_cannot_be_changed_can_be_evaluated(capsys, monkeypatch):
     def fail(*_):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("rocframe.io.store.exclusive_lock", fail)
+    monkeypatch.setattr("rocframe.io.logs.exclusive_lock", fail)
     assert error_of(capsys, *CREATE) == (
         "store: the store cannot be changed: Permission denied.\n"
         "Make the folder writable. To read the store only, name no log files in the command."
@@ -599,7 +599,8 @@ def killed_in(function, call):
     """Run an update in a process that is killed in the given call of a function."""
     script = f"""
 import os, signal
-from rocframe.io import store, store_update
+from rocframe.io import store_update
+from rocframe.io import logs as store
 calls, original = [], {function}
 def kill(*args, **kwargs):
     calls.append(args)
@@ -698,7 +699,7 @@ def test_a_store_of_another_format_is_named(capsys):
     content = json.loads(manifest.read_text())
     del content["checksum"]
     content["version"] = 2
-    content["checksum"] = rocframe.io.store._content_digest(content)
+    content["checksum"] = rocframe.io.logs._content_digest(content)
     manifest.write_text(json.dumps(content))
     assert error_of(capsys, *STORE) == (
         "store/_rocframe_store.json: the store has the format 2 of another version.\n"

@@ -121,6 +121,14 @@ def test_delong_1988_a_single_difference_is_its_square(marker):
         assert found["p_value"] == near(published["p_value"], 1e-11)
 
 
+def test_a_class_in_one_cluster_has_a_note_and_no_warning():
+    scores = {"a": [0, 1, 1, 0, 1, 1], "b": [0] * 6, "c": [0, 0, 0, 0, 1, 0]}
+    table = pl.DataFrame({"label": [1, 1, 0, 0, 0, 1], **scores, "user": ["u"] * 6})
+    found = row(rf.contrast(table, "label", ["a", "b", "c"], cluster="user", tpr=(0.5, 1)))
+    assert found["statistic"] is None
+    assert found["note"] == "one_positive"
+
+
 @pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
 @pytest.mark.parametrize("options", MASSES.values(), ids=MASSES)
 def test_statistics_are_those_of_the_formula(part, options):

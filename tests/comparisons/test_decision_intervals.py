@@ -12,7 +12,7 @@ from polars.testing import assert_frame_equal
 from scipy.stats import binomtest
 
 import rocframe as rf
-from rocframe.inference.confidence import paired_difference
+from rocframe.inference import paired_difference
 from tests.charts.specifications import records
 
 VOTES = rf.datasets.vote().filter(pl.col("model").is_in(["naive_bayes", "decision_tree"]))

@@ -6,7 +6,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
-from rocframe.comparisons.mover import AreaDifference
+from rocframe.comparisons.delong import AreaDifference
 from tests.comparisons.tables import METHODS
 
 

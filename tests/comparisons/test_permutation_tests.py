@@ -13,7 +13,7 @@ from hypothesis import given
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
-from rocframe.comparisons import permutation_test
+from rocframe.comparisons import comparison_tests as permutation_test
 from tests.comparisons.auc_oracle import logs
 from tests.strategies import examples
 

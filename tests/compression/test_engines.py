@@ -13,7 +13,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
-from rocframe.compression import cells
+from rocframe import compression as cells
 from tests.engine_cases import CALLS, N, check_engine, engine_predictions
 
 duckdb = pytest.importorskip("duckdb")

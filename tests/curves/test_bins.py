@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
-from rocframe.curves.bins import bin_edges, nice_step, score_bins
 from rocframe.curves.table import curve_layout, read_curves
+from rocframe.curves.thinning import bin_edges, nice_step, score_bins
 
 INF = float("inf")
 

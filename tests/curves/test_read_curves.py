@@ -10,7 +10,7 @@ from polars.testing import assert_frame_equal
 import rocframe as rf
 from rocframe.curves import table as curve_table
 from rocframe.curves.table import curve_layout, read_curves
-from rocframe.schemas.columns import CURVE_COLUMNS
+from rocframe.schemas.table_type import CURVE_COLUMNS
 
 RNG = np.random.default_rng(7)
 LOG = pl.DataFrame(

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import false_discovery_control
 
 from rocframe.errors import UnknownOptionError
-from rocframe.inference.p_values import adjust_p_values, check_adjust
+from rocframe.inference import adjust_p_values, check_adjust
 
 
 def test_holm_multiplies_by_the_number_of_remaining_tests_and_is_monotone():

@@ -15,9 +15,11 @@ from polars.testing import assert_frame_equal
 from scipy.stats import bootstrap
 
 import rocframe as rf
+from rocframe.areas.area import RateRange
 from rocframe.areas.pairs import AUC_STATISTIC
-from rocframe.areas.partial import RateRange
-from rocframe.inference.bootstrap import (
+from rocframe.kernel import threads
+from rocframe.kernel.resample import GroupRows
+from rocframe.resampling import (
     BootstrapInterval,
     bootstrap_interval,
     bootstrap_limits,
@@ -25,8 +27,6 @@ from rocframe.inference.bootstrap import (
     replicate_quantile,
     sample_acceleration,
 )
-from rocframe.kernel import threads
-from rocframe.kernel.resample import GroupRows
 from tests import oracles
 from tests.kernel.scans import cases_of, scan_of
 from tests.strategies import COUNTS, repeated, shuffled, tables

@@ -17,10 +17,10 @@ from rocframe.comparisons.compare import ComparisonMethod
 from rocframe.comparisons.contrast import ContrastMethod
 from rocframe.comparisons.decision_intervals import DecisionInterval
 from rocframe.comparisons.gate import GateMethod
-from rocframe.inference.confidence import METHOD_TEXTS, AUCIntervalMethod, method_text
+from rocframe.inference import METHOD_TEXTS, AUCIntervalMethod, method_text
 from rocframe.metrics.intervals import MetricIntervalMethod
 from rocframe.probabilities.calibration import CalibrationInterval
-from rocframe.significance.auc_test import AucTestMethod
+from rocframe.significance import AucTestMethod
 
 METHODS = (
     AUCIntervalMethod,

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import norm
 
 import rocframe as rf
-from rocframe.inference.p_values import check_alternative, is_as_extreme, normal_p_value
+from rocframe.inference import check_alternative, is_as_extreme, normal_p_value
 
 Z = np.array([-40.0, -1.5, 0.0, 0.3, 8.0])
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from rocframe.inference.confidence import clopper_pearson, wilson
+from rocframe.inference import clopper_pearson, wilson
 
 METHODS = {"wilson": wilson, "exact": clopper_pearson}
 

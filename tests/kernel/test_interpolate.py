@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rocframe.kernel.interpolate import interpolate_in_groups, interpolate_segments
+from rocframe.kernel.arrays import interpolate_in_groups, interpolate_segments
 
 
 def test_values_are_those_of_numpy_in_each_group():

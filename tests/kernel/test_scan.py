@@ -14,7 +14,8 @@ from polars.testing import assert_frame_equal
 
 import rocframe as rf
 from rocframe.curves import curve as fixed
-from rocframe.kernel import codec, sort, threads
+from rocframe.kernel import codec, threads
+from rocframe.kernel import codec as sort
 from rocframe.kernel import scan as walk
 from rocframe.kernel.threads import count_workers, run_parallel, split_rows
 from tests import oracles

@@ -59,7 +59,8 @@ import polars as pl
 
 import rocframe as rf
 from rocframe.curves import table
-from rocframe.decisions import operating_point, other_folds
+from rocframe.decisions import operating_point
+from rocframe.decisions import transfer as other_folds
 
 # Each computation is divided into several tasks.
 table.BLOCK_ROWS = operating_point.BLOCK_ROWS = other_folds.BLOCK_ROWS = 20

@@ -15,14 +15,14 @@ from polars.testing import assert_frame_equal
 from scipy.stats import bootstrap, norm
 
 import rocframe as rf
-from rocframe import metric_options
-from rocframe.inference.bootstrap import sample_acceleration
+from rocframe import kinds as metric_options
 from rocframe.kernel import threads
 from rocframe.kernel.resample import GroupRows
-from rocframe.metrics.interval_options import PROPORTIONS, parse_interval_metrics
+from rocframe.metrics.intervals import PROPORTIONS, parse_interval_metrics
 from rocframe.metrics.points import PointSearch, influence_at
 from rocframe.metrics.statistics import CURVE_STATISTICS
 from rocframe.rates import Settings
+from rocframe.resampling import sample_acceleration
 from tests import oracles
 from tests.kernel.scans import scan_of
 from tests.strategies import COUNTS, repeated, shuffled, tables

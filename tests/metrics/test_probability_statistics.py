@@ -9,9 +9,9 @@ from polars.testing import assert_frame_equal
 from scipy.special import expit
 
 import rocframe as rf
-from rocframe import metric_options
+from rocframe import kinds as metric_options
 from rocframe.kernel.resample import GroupRows, ReplicateCounts
-from rocframe.metrics.probability_statistics import PROBABILITY_STATISTICS
+from rocframe.metrics.statistics import PROBABILITY_STATISTICS
 from tests.kernel.scans import scan_of
 
 WITH_INFLUENCE = [name for name, record in PROBABILITY_STATISTICS.items() if record.influence]

@@ -11,8 +11,7 @@ from sklearn.isotonic import IsotonicRegression
 
 import rocframe as rf
 from rocframe.errors import ScoreError
-from rocframe.inputs.cases import Cases
-from rocframe.inputs.probabilities import check_probabilities
+from rocframe.inputs.cases import Cases, check_probabilities
 from rocframe.kernel import scan as scan_module
 from rocframe.kernel.scan import Scan
 from rocframe.probabilities.bins import Bins, probability_bins

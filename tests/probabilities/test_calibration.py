@@ -13,7 +13,7 @@ from sklearn.calibration import calibration_curve
 from sklearn.isotonic import IsotonicRegression
 
 import rocframe as rf
-from rocframe.probabilities.poisson_binomial import positive_count_limits
+from rocframe.probabilities.bins import positive_count_limits
 
 COLUMNS = {
     "bin": pl.Int64,

@@ -14,14 +14,14 @@ from sklearn.linear_model import LogisticRegression
 from rocframe.inputs.cases import Cases
 from rocframe.kernel import scan as scan_module
 from rocframe.kernel.scan import Scan
-from rocframe.probabilities import logistic
-from rocframe.probabilities.logistic import (
+from rocframe.probabilities import regression as logistic
+from rocframe.probabilities.losses import log_odds
+from rocframe.probabilities.regression import (
     LogisticRows,
     fit_logistic,
     logistic_recalibration,
     unit_slope_intercept,
 )
-from rocframe.probabilities.losses import log_odds
 
 SCORES = [0.0, 0.02, 0.1, 0.3, 0.5, 0.7, 0.75, 0.9, 1.0]
 ROWS = st.lists(

@@ -14,10 +14,10 @@ from scipy import stats
 from rocframe.inputs.cases import Cases
 from rocframe.kernel import scan as scan_module
 from rocframe.kernel.scan import Scan
-from rocframe.probabilities import measures
+from rocframe.probabilities import calibration_summary as measures
 from rocframe.probabilities.bins import probability_bins
-from rocframe.probabilities.local_regression import loess
-from rocframe.probabilities.score_points import find_points
+from rocframe.probabilities.losses import find_points
+from rocframe.probabilities.regression import loess
 
 REFERENCE = json.loads(
     (Path(__file__).parents[1] / "reference" / "loess.json").read_text(encoding="utf-8")

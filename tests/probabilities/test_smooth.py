@@ -15,7 +15,9 @@ from scipy.stats import norm
 import rocframe as rf
 from rocframe.inputs.cases import Cases
 from rocframe.kernel.scan import Scan
-from rocframe.probabilities import kernel_smoothing, local_regression, score_points
+from rocframe.probabilities import losses as score_points
+from rocframe.probabilities import regression as kernel_smoothing
+from rocframe.probabilities import regression as local_regression
 
 REFERENCE = json.loads(
     (Path(__file__).parents[1] / "reference" / "loess.json").read_text(encoding="utf-8")

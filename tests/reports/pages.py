@@ -10,7 +10,7 @@ import polars as pl
 
 from rocframe.reports.page import report_page
 from rocframe.reports.report import ReportOptions
-from rocframe.reports.report_tables import areas_and_curves, report_tables
+from rocframe.reports.tables import areas_and_curves, report_tables
 
 ABOUT = {
     "label": "label",

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import rocframe as rf
-from rocframe.reports.colors import with_page_colors
+from rocframe.reports.export import with_page_colors
 from rocframe.reports.figures import (
     EMPTY_DASHBOARD,
     GroupedCurves,

@@ -161,7 +161,7 @@ def test_the_bundle_is_one_script_that_defines_one_name():
 
 
 def test_without_the_extra_only_the_bundle_raises_an_error(monkeypatch):
-    from rocframe.reports import offline_script
+    from rocframe.reports import export as offline_script
 
     offline_script.embed_script.cache_clear()
     monkeypatch.setitem(sys.modules, "vl_convert", None)

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from rocframe.reports.offline_script import cached_text
+from rocframe.reports.export import cached_text
 
 
 def test_cached_text_is_computed_once_and_again_after_its_file_changed(monkeypatch, tmp_path):

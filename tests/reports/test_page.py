@@ -18,7 +18,7 @@ pytest.importorskip("vl_convert")
 
 from rocframe.reports.page import report_page
 from rocframe.reports.report import ReportOptions
-from rocframe.reports.text_tables import note_in_words
+from rocframe.reports.tables import note_in_words
 from tests.charts.specifications import layers_of
 from tests.reports.pages import Reader, evaluate, log, plain, write
 

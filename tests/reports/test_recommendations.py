@@ -8,7 +8,7 @@ import pytest
 import rocframe as rf
 from rocframe.reports.recommendations import costs_text, recommendations
 from rocframe.reports.report import ReportOptions
-from rocframe.reports.report_tables import areas_and_curves, report_tables
+from rocframe.reports.tables import areas_and_curves, report_tables
 
 LOG = pl.DataFrame(
     {

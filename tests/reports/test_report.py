@@ -11,7 +11,7 @@ import rocframe as rf
 pytest.importorskip("vl_convert")
 
 from rocframe.reports.report import ReportOptions
-from rocframe.reports.report_tables import areas_and_curves, report_tables
+from rocframe.reports.tables import areas_and_curves, report_tables
 from tests.reports.pages import Reader
 
 LOG = pl.DataFrame(

@@ -17,7 +17,7 @@ from rocframe.reports.figures import (
     time_figure,
 )
 from rocframe.reports.report import ReportOptions
-from rocframe.reports.report_tables import areas_and_curves, report_tables
+from rocframe.reports.tables import areas_and_curves, report_tables
 
 
 def areas(**keys):

@@ -6,7 +6,7 @@ import pytest
 
 import rocframe as rf
 from rocframe.reports.report import ReportOptions
-from rocframe.reports.report_tables import areas_and_curves, report_tables
+from rocframe.reports.tables import areas_and_curves, report_tables
 
 DIGITS = {digit: f"p{digit}" for digit in range(10)}
 

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import chisquare
 
 from rocframe.kernel.resample import Seed
-from rocframe.significance.permutation import SubsetSampler, sample_subsets
+from rocframe.significance import SubsetSampler, sample_subsets
 
 every_strategy = pytest.mark.parametrize("strategy", ["scores", "draws", "rows"])
 

@@ -28,12 +28,12 @@ from rocframe.options import (
     NOT_GIVEN,
     NotGiven,
     check_choice,
+    check_frame,
     parse_fraction,
     parse_number,
     public,
 )
 from rocframe.rates import COSTS_HINT, Settings
-from rocframe.table_arguments import check_frame
 from rocframe.text import format_count
 
 if TYPE_CHECKING:
@@ -83,13 +83,9 @@ def dashboard(
     Parameters
     ----------
     curves : DataFrame, LazyFrame or Arrow table
-        A curve table as returned by `curve`: group columns, `threshold`, `tp, fp, fn, tn`, and any
-        columns right of them. Rows may be in any order. Every curve must have all its rows. To use
-        a part of the data, filter the predictions before `curve`. From a curve table, you can
-        remove a group as a whole, but not some of its rows. A table of pandas, pyarrow, DuckDB or
-        another package that exports Arrow streams is converted to a polars DataFrame.
+        A curve table as returned by `curve`, with all rows of each curve.
     by : str or sequence of str, default None
-        Group columns. By default, all columns left of `threshold`.
+        Group columns; by default, all columns left of `threshold`.
     color : str or None, optional
         Group column that determines the colors: each of its values has a color. A legend of these
         values selects a curve. None: all curves have the same color. The default is `model`. If
@@ -134,10 +130,8 @@ def dashboard(
     OptionValueError
         If a number is outside its range, or the table has more than 12 curves.
     RocframeError
-        If the table is not a curve table, or if a curve lacks its first or its last rows. A curve
-        lacks its first rows if it has no row with threshold `inf`. It lacks its last rows if its
-        row with the lowest threshold has true negatives. Other missing rows raise no error, and the
-        numbers are then wrong.
+        If the table is not a curve table, or if a curve lacks its first or its last rows. Other
+        missing rows raise no error, and the numbers are then wrong.
 
     Examples
     --------

@@ -17,20 +17,21 @@ from rocframe.charts.curve_data import LAYER
 from rocframe.charts.groups import GROUP_INDEX, area_captions, areas_of, read_groups
 from rocframe.charts.labels import json_numbers, shorten
 from rocframe.charts.match_rows import match_rows
-from rocframe.curves.bins import nice_step, score_bins
 from rocframe.curves.convex_hull import hull_vertices
 from rocframe.curves.table import check_ends, curve_layout
 from rocframe.curves.thinning import (
     evenly_spaced_points,
     limit_corners,
+    nice_step,
     rows_at_levels,
+    score_bins,
     segment_distance,
 )
 from rocframe.decisions.costs import lowest_cost
 from rocframe.errors import OptionValueError
-from rocframe.inference.confidence import wilson
+from rocframe.inference import wilson
 from rocframe.kinds import KINDS
-from rocframe.schemas.calibration import CALIBRATION
+from rocframe.schemas.curves import CALIBRATION
 from rocframe.schemas.recognition import table_of
 from rocframe.text import format_values
 

@@ -1,0 +1,414 @@
+"""The functions `multiclass_losses` and `class_metrics`: metrics of many classes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from rocframe.classes.inputs import compute_class_table, read_class_scores
+from rocframe.curves.table import check_new_columns, curve_layout, read_curves
+from rocframe.decisions.costs import ClassCosts, check_class_key
+from rocframe.errors import LabelError, OptionValueError, ScoreError
+from rocframe.frames import as_input_frame, column, lazy_plan, private_names, through_node
+from rocframe.inference import first_notes
+from rocframe.inputs.cases import outside_unit_problem
+from rocframe.inputs.roles import Roles
+from rocframe.kernel.arrays import exact_quotient, exact_sums
+from rocframe.kernel.groups import run_starts
+from rocframe.kinds import check_metric_settings, parse_rates
+from rocframe.options import NOT_GIVEN, public
+from rocframe.probabilities.losses import log_losses
+from rocframe.rates import Settings
+from rocframe.schemas.statistics import MULTICLASS_LOSSES
+from rocframe.schemas.table_type import THRESHOLD, floats
+from rocframe.text import format_count, format_list, join_first
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from rocframe.classes.inputs import Classes, ClassScores, MulticlassGroups, MulticlassRows
+    from rocframe.curves.table import CurveLayout
+    from rocframe.decisions.costs import ClassShares, PairCosts
+    from rocframe.frames import FrameT
+    from rocframe.inputs.roles import By, Column, Count, Missing
+
+# The probabilities of a row may differ from a sum of 1 by this much. Probabilities that a neural
+# network computes in Float32 differ by less.
+MAX_SUM_ERROR = 1e-4
+# Losses are summed as integers, in units of 2**-56. The sums then do not depend on the order of the
+# rows, and the largest loss, 36.05, does not exceed Int64.
+LOSS_BITS = 56
+
+
+@public
+def multiclass_losses(
+    predictions: FrameT,
+    /,
+    label: Column,
+    scores: ClassScores,
+    *,
+    by: By = None,
+    classes: Classes = None,
+    weight: Column | None = None,
+    count: Count = NOT_GIVEN,
+    missing: Missing = "raise",
+) -> FrameT:
+    """Compute the Brier score, the logarithmic loss and the accuracy over all classes.
+
+    For each row, (probability - outcome)² is summed over the classes. The Brier score is the mean
+    of these sums over the rows. The outcome is 1 for the true class of the row and 0 for all other
+    classes. The logarithmic loss is the mean of -log(probability of the true class), with the
+    natural logarithm. For both losses, lower values are better.
+
+    Parameters
+    ----------
+    predictions : DataFrame, LazyFrame or Arrow table
+        One row per prediction.
+    label : str or Expr
+        The true class: Boolean, numbers, String, Categorical or Enum.
+    scores : mapping, sequence of str, selector or str
+        Probability of each class, in [0, 1]. The probabilities of a row must sum to 1, with a
+        tolerance of 1e-4. Pass a mapping from classes to columns or expressions. If the columns are
+        named like the classes, pass a list of columns or a selector. If the probabilities are lists
+        or arrays in one column, pass this column, and set `classes`.
+    by : str or sequence of str, default None
+        Group columns; null is a group.
+    classes : sequence, default None
+        For one column of lists: the classes, in the order of the elements of a list.
+    weight : str or Expr, default None
+        Importance of a row, finite and >= 0.
+    count : str, Expr or None, optional
+        Number of equal rows that a row represents. Required if there is a column `count`.
+    missing : {"raise", "drop"}, default "raise"
+        Missing values: an error, or rows left out and counted in `n_missing`.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        `*by, brier, log_loss, accuracy, n_classes, n, n_missing, note`; one row per group, sorted
+        by group.
+
+        - `brier` (Float64) is in [0, 2].
+        - `log_loss` (Float64) is in [0, 36.05], because probabilities are clipped to [ε, 1 - ε]
+          with ε = 2⁻⁵².
+        - `accuracy` (Float64) is the share of rows whose true class has the highest probability. If
+          several classes have the highest probability, the first of these classes in the order of
+          `scores` or `classes` is used.
+        - `n_classes` (Int64) counts the classes in `scores`.
+        - `n` (Int64) counts the rows that are used, and `n_missing` (Int64) the rows that are left
+          out.
+        - `note` (String) is `no_rows` for a group without rows, and otherwise null.
+
+        The two losses and the accuracy are null for a group without rows.
+
+    Raises
+    ------
+    RocframeError
+        If a column, an option or a value is invalid. This error is also raised if the class of a
+        label has no score, if values are missing with `missing="raise"`, if a weight is negative or
+        not finite, if a score is outside [0, 1], or if the scores of a row do not sum to 1.
+
+    See Also
+    --------
+    summary : Brier score and logarithmic loss of one score.
+    top_label : Return a table of the predicted classes, for example for `calibration`.
+    multiclass_auc : Averages of AUCs, for any real scores.
+
+    Notes
+    -----
+    For two classes, the column `brier` is twice the Brier score that the function `summary`
+    computes for one of the two scores. In general, `brier` is the sum of the Brier scores of the
+    tables that `one_vs_rest` returns for each class. `log_loss` of two classes is equal to the
+    logarithmic loss of one score.
+
+    References
+    ----------
+    G. W. Brier (1950), "Verification of forecasts expressed in terms of probability", Monthly
+    Weather Review 78(1), 1-3. doi:10.1175/1520-0493(1950)078<0001:VOFEIT>2.0.CO;2
+
+    I. J. Good (1952), "Rational decisions", Journal of the Royal Statistical Society B 14(1),
+    107-114. doi:10.1111/j.2517-6161.1952.tb00104.x
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> predictions = pl.DataFrame(
+    ...     {
+    ...         "truth": ["cat", "dog", "emu"],
+    ...         "cat": [0.7, 0.2, 0.2],
+    ...         "dog": [0.2, 0.3, 0.5],
+    ...         "emu": [0.1, 0.5, 0.3],
+    ...     }
+    ... )
+    >>> losses = rf.multiclass_losses(predictions, "truth", ["cat", "dog", "emu"])
+    >>> losses.select("brier", "log_loss", "accuracy", "n_classes", "n")
+    shape: (1, 5)
+    ┌──────────┬──────────┬──────────┬───────────┬─────┐
+    │ brier    ┆ log_loss ┆ accuracy ┆ n_classes ┆ n   │
+    │ ---      ┆ ---      ┆ ---      ┆ ---       ┆ --- │
+    │ f64      ┆ f64      ┆ f64      ┆ i64       ┆ i64 │
+    ╞══════════╪══════════╪══════════╪═══════════╪═════╡
+    │ 0.566667 ┆ 0.92154  ┆ 0.333333 ┆ 3         ┆ 3   │
+    └──────────┴──────────┴──────────┴───────────┴─────┘
+    """
+    roles = Roles(
+        label=label,
+        score=scores,
+        by=by,
+        weight=weight,
+        count=count,
+        missing=missing,
+        needs_scores=True,
+    )
+    return compute_class_table(
+        predictions,
+        roles,
+        lambda plan, schema, used: read_class_scores(plan, schema, scores, classes, used),
+        _loss_columns,
+        columns=MULTICLASS_LOSSES.columns(),
+        anchor="n",
+        unknown_label=LabelError.without_score,
+    )
+
+
+def _loss_columns(grouped: MulticlassGroups) -> dict[str, Any]:
+    """Return the columns of the result, which has one row per group."""
+    rows, names = grouped.rows, grouped.names
+    _check_class_probabilities(rows, names)
+    size = len(rows.code)
+    total, squares, truth = np.zeros(size), np.zeros(size), np.zeros(size)
+    highest, predicted = np.full(size, -np.inf), np.zeros(size, np.int32)
+    for i, score in enumerate(rows.scores):
+        probability = score.astype(np.float64)
+        is_truth = rows.code == i
+        total += probability
+        squares += (probability - is_truth) ** 2
+        truth[is_truth] = probability[is_truth]
+        predicted[probability > highest] = i
+        np.maximum(highest, probability, out=highest)
+    _check_sums(rows, total, names)
+
+    n_groups = grouped.keys.height
+    order = np.argsort(grouped.group, kind="stable")
+    group, weight = grouped.group[order], rows.row_weight[order]
+    starts = run_starts(group)
+    n = np.zeros(n_groups, np.int64)
+    np.add.at(n, grouped.group, rows.count)
+
+    def group_mean(values: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the mean of each group; NaN for a group without rows."""
+        result = np.full(n_groups, np.nan)
+        if size:
+            sums, weights = (
+                exact_sums(weight, part, starts) for part in (values[order], np.ones_like(values))
+            )
+            result[group[starts]] = exact_quotient(sums, weights)
+        return result
+
+    def mean_loss(losses: NDArray[np.float64]) -> NDArray[np.float64]:
+        return group_mean(np.rint(losses * 2.0**LOSS_BITS).astype(np.int64)) * 2.0**-LOSS_BITS
+
+    return {
+        "brier": mean_loss(squares),
+        "log_loss": mean_loss(log_losses(truth)[0]),
+        "accuracy": group_mean((predicted == rows.code).astype(np.int64)),
+        "n_classes": len(names),
+        "n": n,
+        "n_missing": grouped.n_missing,
+        "note": first_notes({"no_rows": n == 0}).tolist(),
+    }
+
+
+def _check_class_probabilities(rows: MulticlassRows, names: Sequence[str]) -> None:
+    """Raise an error if a score is outside [0, 1]."""
+    for name, score in zip(names, rows.scores, strict=True):
+        problem = outside_unit_problem(score)
+        if problem is not None:
+            raise ScoreError.no_probability(
+                f"scores={name!r}",
+                problem,
+                "Brier score and logarithmic loss need probabilities: convert the scores first, "
+                "for example with the softmax function. multiclass_auc accepts any real score.",
+            )
+
+
+def _check_sums(rows: MulticlassRows, total: NDArray[np.float64], names: Sequence[str]) -> None:
+    """Raise an error if the scores of a row do not sum to 1; `total` are the sums."""
+    difference = np.abs(total - 1)
+    n_wrong = int(np.count_nonzero(difference > MAX_SUM_ERROR))
+    if not n_wrong:
+        return
+    worst = int(difference.argmax())
+    values = [f"{float(score[worst]):.6g}" for score in rows.scores]
+    sources = list(dict.fromkeys(names))
+    if len(sources) > 1:
+        values = [f"{name!r} {value}" for name, value in zip(names, values, strict=True)]
+    raise ScoreError.no_probability(
+        f"scores={sources[0]!r}" if len(sources) == 1 else f"scores=[{format_list(sources)}]",
+        f"the scores do not sum to 1 in {n_wrong:,} of {format_count(len(total), 'row')}",
+        f"The largest difference is in a row with the sum {total[worst]:.6g}: "
+        f"{join_first(values)}.\nPass the probabilities of all classes. If probabilities are "
+        "rounded, divide each by the sum of its row.",
+    )
+
+
+@public
+def class_metrics(
+    curves: FrameT,
+    /,
+    metrics: str | pl.Expr | Sequence[str | pl.Expr],
+    *,
+    prior: ClassShares,
+    costs: PairCosts | None = None,
+    beta: float = 1.0,
+    by: By = None,
+) -> FrameT:
+    """Add metrics to the curves of several classes, at given shares and costs of the classes.
+
+    The table must have the group column `class`; each curve is the curve of one class against all
+    others. The counts of the curves do not change.
+
+    Parameters
+    ----------
+    curves : DataFrame, LazyFrame or Arrow table
+        A curve table as returned by `curve`, with all rows of each curve.
+    metrics : str, Expr or sequence of these
+        Metrics to add: names of metrics of `curve`, and named expressions over `threshold`,
+        the four counts, and rates. In expressions, rates are those at `prior`, but the counts are
+        not adjusted to `prior`.
+    prior : mapping
+        Share of each class: a mapping from classes to numbers that sum to 1.
+    costs : mapping or square matrix, default None
+        For `"expected_cost"`: costs of pairs of classes. In `{("a", "b"): 5}`, 5 is the cost of
+        predicting b if the class is a. Errors that are not in the mapping cost 1. A matrix has a
+        row for each true class and a column for each predicted class, in the order of `prior`.
+        Alternatively, pass a mapping with the keys `tp`, `fp`, `fn` and `tn`: these four costs are
+        used for the curve of every class.
+    beta : float, default 1.0
+        Weight of recall relative to precision in `"f_beta"`.
+    by : str or sequence of str, default None
+        Group columns; by default, all columns left of `threshold`.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        The curve table, sorted by group and falling threshold, with a column (Float64) for each
+        metric on the right. The prevalence of a curve is the share of its class in `prior`. Metrics
+        that depend on the prevalence, such as precision, are computed at this prevalence. Undefined
+        values are null.
+
+    Raises
+    ------
+    RocframeError
+        If the table is not a curve table, if it has no group column `class`, or if it already has a
+        column with the name of a metric. This error is also raised if a curve lacks some of its
+        rows. It is also raised if a metric is unknown, if shares do not sum to 1 or lack a class,
+        or if costs are negative, of the wrong shape or of an unknown class.
+
+    See Also
+    --------
+    one_vs_rest : Binary predictions of each class against all others.
+    operating_point : The best threshold of each class, with the same `prior` and `costs`.
+    average : Means over the classes; `prior` is an option of `method="weighted"`.
+
+    Notes
+    -----
+    C(i, j) is the cost of predicting class j for a row of class i. For the curve of class k with
+    the share π_k:
+
+    - A false negative has the cost c_fn, the mean of the costs C(k, i) over the other classes i.
+    - A false positive has the cost c_fp, the mean of the costs C(i, k) over the other classes i.
+    - The expected cost per row is π_k·FNR·c_fn + (1 - π_k)·FPR·c_fp.
+
+    In both means, the weight of another class i is its share π_i.
+
+    References
+    ----------
+    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
+    861-874, section 9. doi:10.1016/j.patrec.2005.10.010
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> predictions = pl.DataFrame(
+    ...     {
+    ...         "truth": ["cat", "dog", "cow", "cat"],
+    ...         "cat": [0.7, 0.2, 0.5, 0.4],
+    ...         "dog": [0.2, 0.5, 0.1, 0.5],
+    ...         "cow": [0.1, 0.3, 0.4, 0.1],
+    ...     }
+    ... )
+    >>> rest = rf.one_vs_rest(predictions, "truth", ["cat", "dog", "cow"])
+    >>> curves = rf.curve(rest, "label", "score", by="class")
+    >>> costly = curves.roc.class_metrics(
+    ...     ["precision", "expected_cost"],
+    ...     prior={"cat": 0.5, "dog": 0.3, "cow": 0.2},
+    ...     costs={("cat", "dog"): 5},
+    ... )
+    >>> costly.filter(pl.col("class") == "cat").drop("class", "fn", "tn", "fpr", "tpr")
+    shape: (5, 5)
+    ┌───────────┬─────┬─────┬───────────┬───────────────┐
+    │ threshold ┆ tp  ┆ fp  ┆ precision ┆ expected_cost │
+    │ ---       ┆ --- ┆ --- ┆ ---       ┆ ---           │
+    │ f64       ┆ i64 ┆ i64 ┆ f64       ┆ f64           │
+    ╞═══════════╪═════╪═════╪═══════════╪═══════════════╡
+    │ inf       ┆ 0   ┆ 0   ┆ null      ┆ 1.7           │
+    │ 0.7       ┆ 1   ┆ 0   ┆ 1.0       ┆ 0.85          │
+    │ 0.5       ┆ 1   ┆ 1   ┆ 0.5       ┆ 1.1           │
+    │ 0.4       ┆ 2   ┆ 1   ┆ 0.666667  ┆ 0.25          │
+    │ 0.2       ┆ 2   ┆ 2   ┆ 0.5       ┆ 0.5           │
+    └───────────┴─────┴─────┴───────────┴───────────────┘
+    """
+    classes = ClassCosts.parse(prior, costs)
+    if classes is None:
+        problem = "expected a mapping from classes to their shares"
+        hint = "Use, for example, prior={'a': 0.9, 'b': 0.1}."
+        raise OptionValueError.compose("prior", prior, problem, hint)
+    by_class = {
+        name: parse_rates(metrics, Settings(beta=beta, **classes.settings_of(name)))
+        for name in classes.prior
+    }
+    names, some_costs = next((list(by_class[name]), classes.costs_of(name)) for name in by_class)
+    check_metric_settings(names, beta=beta, costs=some_costs)
+    new = floats(*names)
+
+    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
+        table = curve_layout(schema, by, tuple(new))
+        check_new_columns(table, new, "class_metrics")
+        check_class_key(table.by)
+
+        def compute(frame: pl.DataFrame) -> pl.DataFrame:
+            rows = _curve_rows(frame, table)
+            index = private_names(["row"], rows.columns)["row"]
+            parts = [
+                part.with_columns(
+                    metric.expr().fill_nan(None) for metric in by_class[name].values()
+                )
+                for name, part in classes.split(rows.with_row_index(index))
+            ]
+            if not parts:
+                return rows.with_columns(pl.lit(None, pl.Float64).alias(name) for name in new)
+            return pl.concat(parts).sort(index).drop(index)
+
+        return through_node(
+            plan.select(table.all_columns),
+            compute,
+            schema={**table.keys, **table.row, **new},
+            by=table.by,
+            anchor=THRESHOLD,
+        )
+
+    return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))
+
+
+def _curve_rows(frame: pl.DataFrame, table: CurveLayout) -> pl.DataFrame:
+    """Return the rows of a curve table, sorted, after a check that the curves are complete."""
+    rows = read_curves(frame, table).table
+    return rows.select(
+        *(column(name) for name in table.by),
+        *(column(table.private(name)).alias(name) for name in table.row),
+    )

@@ -1,0 +1,651 @@
+"""The functions `one_vs_rest`, `one_vs_one` and `top_label`: many classes as two classes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, get_args
+
+import polars as pl
+
+from rocframe.classes.inputs import check_single_label, nan_as_null, read_layout, score_difference
+from rocframe.errors import OptionValueError
+from rocframe.frames import as_input_frame, column, lazy_plan, private_names
+from rocframe.options import check_choice, parse_integer, public
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rocframe.classes.inputs import Classes, ClassLabels, ClassScores, KeepColumns, Layout
+    from rocframe.frames import FrameT
+    from rocframe.inputs.roles import Column
+
+ONE_VS_REST_COLUMNS = ("class", "label", "score")
+
+
+@public
+def one_vs_rest(
+    predictions: FrameT,
+    /,
+    label: ClassLabels,
+    scores: ClassScores,
+    *,
+    classes: Classes = None,
+    id: str | Sequence[str] | None = None,  # noqa: A002 - name of the public option
+    keep: KeepColumns = None,
+    margin: bool | int = False,
+) -> FrameT:
+    """Reshape a table with many classes into binary predictions of each class against all others.
+
+    Each row becomes one row per class, with the score of the class and a label, which is true if
+    the row belongs to the class. Pass the result to any function on predictions with `by=[…,
+    "class"]`.
+
+    Parameters
+    ----------
+    predictions : DataFrame, LazyFrame or Arrow table
+        One row per prediction.
+    label : str, Expr or mapping
+        The true class: Boolean, numbers, String, Categorical or Enum. If a row can belong to
+        several classes, pass a mapping from each class to a column that is Boolean or 0/1.
+    scores : mapping, sequence of str, selector or str
+        Score of each class; higher values indicate that class. Pass a mapping from classes to
+        columns or expressions. If the columns are named like the classes, pass a list of columns or
+        a selector. If the scores are lists or arrays in one column, pass this column, and set
+        `classes`. If the table is long, with one row per instance and class, pass the column of
+        scores, and set `classes` and `id`. Scores need not sum to 1.
+    classes : sequence or str, default None
+        For one column of lists: the classes, in the order of the elements of a list. For a long
+        table: the name of the column with the class.
+    id : str or sequence of str, default None
+        Columns that identify instances. The result also has these columns. None: the rows are
+        numbered in a new column `id`.
+    keep : str, sequence of str or selector, default None
+        Columns to keep in the result, such as groups, weights and counts. None: all columns that
+        are neither labels nor scores.
+    margin : bool or int, default False
+        True: from the score of each class, subtract the highest score of the other classes. Only
+        the class with the highest original score has a difference >= 0. A whole number k: subtract
+        the k-th highest score of the other classes. Only the k classes with the highest original
+        scores have a difference >= 0.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        The kept columns, the columns of `id`, then `class, label, score`; one row per input row and
+        class. All rows of the first class in `scores` come first, then all rows of the second
+        class, and so on. For a long table, the rows are in the order of the table. Row numbers in
+        `id` are UInt32. `class` has the type of the input labels. `class` can be null only for a
+        long table whose column of classes has nulls. `label` (Boolean) is true if the input row
+        belongs to `class`. It is null if the true class of the row is missing, or if `class` is
+        null. If the argument `label` is a mapping, each class has its own label column. The output
+        column `label` then contains the value of the input row in the label column of `class`.
+        `score` has the common type of the scores; a margin is a float. Missing scores are null or
+        NaN, as in the table; a margin is null if any score of the row is missing.
+
+    Raises
+    ------
+    RocframeError
+        If a column, an option or a value is invalid. This error is also raised if classes and
+        labels have types that cannot be compared, if the class of a label has no score, if a list
+        is null or does not have one score per class, or if a score changes when it is converted to
+        a float. In a long table, all rows of an instance must have the same label, and no class may
+        occur twice in an instance.
+
+    See Also
+    --------
+    one_vs_one : Each class against each other class.
+
+    Notes
+    -----
+    A class to which no input row belongs becomes a group without positives. A LazyFrame needs
+    memory for the input table, but not for the longer result, because classes are streamed one by
+    one. To use less memory in the next function, filter the result by `class`.
+
+    References
+    ----------
+    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
+    861-874, section 9. doi:10.1016/j.patrec.2005.10.010
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> predictions = pl.DataFrame({"truth": ["cat", "dog"], "cat": [0.7, 0.2], "dog": [0.3, 0.8]})
+    >>> rf.one_vs_rest(predictions, "truth", ["cat", "dog"])
+    shape: (4, 4)
+    ┌─────┬───────┬───────┬───────┐
+    │ id  ┆ class ┆ label ┆ score │
+    │ --- ┆ ---   ┆ ---   ┆ ---   │
+    │ u32 ┆ str   ┆ bool  ┆ f64   │
+    ╞═════╪═══════╪═══════╪═══════╡
+    │ 0   ┆ cat   ┆ true  ┆ 0.7   │
+    │ 1   ┆ cat   ┆ false ┆ 0.2   │
+    │ 0   ┆ dog   ┆ false ┆ 0.3   │
+    │ 1   ┆ dog   ┆ true  ┆ 0.8   │
+    └─────┴───────┴───────┴───────┘
+    """
+    _parse_margin(margin, None)
+
+    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
+        layout = read_layout(
+            plan,
+            schema,
+            label,
+            scores,
+            classes=classes,
+            id=id,
+            keep=keep,
+            table=ONE_VS_REST_COLUMNS,
+        )
+        return (_rows_from_wide if layout.row_class is None else _rows_from_long)(layout, margin)
+
+    return as_input_frame(
+        predictions, lazy_plan("predictions", predictions).pipe_with_schema(resolve)
+    )
+
+
+def _parse_margin(margin: bool | int, n_classes: int | None) -> int:
+    """Return k if the k-th highest score of the other classes is subtracted; 0 for no margin."""
+    rank = int(margin) if isinstance(margin, bool) else parse_integer("margin", margin, example=3)
+    if rank and n_classes == 1:
+        problem = "there is only one class, so there is no other score to subtract"
+        raise OptionValueError.compose("margin", margin, problem, "Leave out margin=.")
+    if n_classes is not None and rank >= n_classes:
+        raise OptionValueError.compose(
+            "margin",
+            margin,
+            f"expected at most {n_classes - 1}, because there are {n_classes} classes",
+            "Use a smaller number, or margin=True for the highest score of the other classes.",
+        )
+    return rank
+
+
+def _rows_from_wide(layout: Layout, margin: bool | int) -> pl.LazyFrame:
+    """Return the rows of each class, for a table with a score column per class."""
+    plan, scores = layout.plan, layout.scores
+    rank = _parse_margin(margin, len(scores))
+    if rank:
+        scores = layout.float_scores()
+        # polars sorts arrays about twelve times as fast as lists.
+        ranked = pl.concat_arr(*scores).arr.sort(descending=True)
+        complete = ~pl.any_horizontal(score.is_null() for score in scores)
+        names = private_names(["at rank", "next"], plan.collect_schema().names()).values()
+        plan = plan.with_columns(
+            pl.when(complete).then(ranked.arr.get(index)).alias(name)
+            for index, name in enumerate(names, rank - 1)
+        ).cache()
+        at_rank, following = map(column, names)
+        scores = tuple(_margin(score, at_rank, following) for score in scores)
+    parts = [
+        plan.select(
+            *layout.kept_columns,
+            layout.class_literal(i).alias("class"),
+            layout.is_of_class(i).alias("label"),
+            score.alias("score"),
+        )
+        for i, score in enumerate(scores)
+    ]
+    return pl.concat(parts, how="vertical_relaxed")
+
+
+def _rows_from_long(layout: Layout, margin: bool | int) -> pl.LazyFrame:
+    """Return the rows of each class, for a table with a row per instance and class."""
+    assert layout.row_class is not None
+    plan, (score,) = layout.plan.filter(layout.unique_rows()), layout.scores
+    rank = _parse_margin(margin, None)
+    if rank:
+        (score,) = layout.float_scores()
+        ranked = score.sort(descending=True)
+        complete = (~score.is_null().any()).over(*layout.ids)
+        at_rank, following = (
+            pl.when(complete).then(ranked.get(index, null_on_oob=True).over(*layout.ids))
+            for index in (rank - 1, rank)
+        )
+        score = _margin(score, at_rank, following)
+    return plan.select(
+        *layout.kept_columns,
+        layout.row_class.alias("class"),
+        (layout.labels[0] == layout.row_class).alias("label"),
+        score.alias("score"),
+    )
+
+
+def _margin(score: pl.Expr, at_rank: pl.Expr, following: pl.Expr) -> pl.Expr:
+    """Return a score minus the score at rank k among the other classes.
+
+    `at_rank` and `following` are the scores at ranks k and k + 1 among all classes. If the class
+    itself is among the first k, the score at rank k among the other classes is `following`.
+    """
+    return score_difference(score, pl.when(score >= at_rank).then(following).otherwise(at_rank))
+
+
+Relative = Literal["difference", "ratio"]
+ONE_VS_ONE_COLUMNS = ("class_a", "class_b", "label", "score")
+
+
+@public
+def one_vs_one(
+    predictions: FrameT,
+    /,
+    label: ClassLabels,
+    scores: ClassScores,
+    *,
+    classes: Classes = None,
+    id: str | Sequence[str] | None = None,  # noqa: A002 - name of the public option
+    keep: KeepColumns = None,
+    relative: Relative | None = None,
+    max_pairs: int | None = 10_000,
+) -> FrameT:
+    """Reshape a table with many classes into binary predictions of each ordered pair of classes.
+
+    An ordered pair contains the rows of its two classes: rows of `class_a` are positive, rows of
+    `class_b` are negative, and the score is the score of `class_a`. Pass the result to any function
+    on predictions with `by=[…, "class_a", "class_b"]`.
+
+    Parameters
+    ----------
+    predictions : DataFrame, LazyFrame or Arrow table
+        One row per prediction.
+    label : str or Expr
+        The true class: Boolean, numbers, String, Categorical or Enum.
+    scores : mapping, sequence of str, selector or str
+        Score of each class; higher values indicate that class. Pass a mapping from classes to
+        columns or expressions. If the columns are named like the classes, pass a list of columns or
+        a selector. If the scores are lists or arrays in one column, pass this column, and set
+        `classes`. If the table is long, with one row per instance and class, pass the column of
+        scores, and set `classes` and `id`. Scores need not sum to 1.
+    classes : sequence or str, default None
+        For one column of lists: the classes, in the order of the elements of a list. For a long
+        table: the name of the column with the class.
+    id : str or sequence of str, default None
+        Columns that identify instances. The result also has these columns. None: the rows are
+        numbered in a new column `id`.
+    keep : str, sequence of str or selector, default None
+        Columns to keep in the result, such as groups, weights and counts. None: all columns that
+        are neither labels nor scores.
+    relative : {"difference", "ratio"}, default None
+        `"difference"`: the score of `class_a` minus the score of `class_b`. `"ratio"`: the score of
+        `class_a` divided by the score of `class_b`, which requires scores >= 0. With a difference
+        or a ratio, the AUC of a pair does not depend on the order of its classes. None: the score
+        of `class_a`.
+    max_pairs : int or None, default 10000
+        Largest allowed number of ordered pairs; None for no limit. For c classes, there are
+        c·(c - 1) ordered pairs, and a row with a label becomes 2·(c - 1) rows.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        The kept columns, the columns of `id`, then `class_a, class_b, label, score`. Each instance
+        with a label has one row for each pair that contains its true class. Row numbers in `id` are
+        UInt32. The columns `class_a` and `class_b` have the type of the input labels, and are never
+        null. `label` (Boolean) is true if the row is of `class_a` and false if the row is of
+        `class_b`. A row without a label is in every pair, with a null label. `score` has the common
+        type of the scores; a difference or a ratio is a float. Missing scores are null or NaN, as
+        in the table. A difference or a ratio is null if the row has no label, or if one of its two
+        scores is missing. A ratio is also null if both scores are 0 or both are infinite.
+
+    Raises
+    ------
+    RocframeError
+        If a column is missing or has an unsupported dtype, if a name is reserved or repeated, if an
+        option is invalid, or if there are more pairs than `max_pairs`. This error is also raised if
+        classes and labels have types that cannot be compared, if the class of a label has no score,
+        if a list is null or does not have one score per class, or if a score changes when it is
+        converted to a float. In a long table, all rows of an instance must have the same label, and
+        no class may occur twice in an instance.
+
+    See Also
+    --------
+    one_vs_rest : Each class against all others.
+
+    Notes
+    -----
+    Hand and Till's M is the mean of the AUCs of all ordered pairs.
+
+    References
+    ----------
+    D. J. Hand, R. J. Till (2001), "A simple generalisation of the area under the ROC curve for
+    multiple class classification problems", Machine Learning 45, 171-186.
+    doi:10.1023/A:1010920819831
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> predictions = pl.DataFrame({"truth": ["cat", "dog"], "cat": [0.7, 0.2], "dog": [0.3, 0.8]})
+    >>> rf.one_vs_one(predictions, "truth", ["cat", "dog"])
+    shape: (4, 5)
+    ┌─────┬─────────┬─────────┬───────┬───────┐
+    │ id  ┆ class_a ┆ class_b ┆ label ┆ score │
+    │ --- ┆ ---     ┆ ---     ┆ ---   ┆ ---   │
+    │ u32 ┆ str     ┆ str     ┆ bool  ┆ f64   │
+    ╞═════╪═════════╪═════════╪═══════╪═══════╡
+    │ 1   ┆ dog     ┆ cat     ┆ true  ┆ 0.8   │
+    │ 1   ┆ cat     ┆ dog     ┆ false ┆ 0.2   │
+    │ 0   ┆ cat     ┆ dog     ┆ true  ┆ 0.7   │
+    │ 0   ┆ dog     ┆ cat     ┆ false ┆ 0.3   │
+    └─────┴─────────┴─────────┴───────┴───────┘
+    """
+    check_choice("relative", relative, (*get_args(Relative), None))
+    limit = None if max_pairs is None else parse_integer("max_pairs", max_pairs)
+
+    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
+        check_single_label(label)
+        layout = read_layout(
+            plan, schema, label, scores, classes=classes, id=id, keep=keep, table=ONE_VS_ONE_COLUMNS
+        )
+        if layout.row_class is None:
+            _check_pairs(len(layout.scores), limit, "row")
+            parts = _pairs_from_wide(layout, relative)
+        else:
+            parts = _pairs_from_long(layout, relative, limit)
+        return pl.concat(parts, how="vertical_relaxed")
+
+    return as_input_frame(
+        predictions, lazy_plan("predictions", predictions).pipe_with_schema(resolve)
+    )
+
+
+def _check_pairs(n_classes: int, limit: int | None, unit: str) -> None:
+    pairs = n_classes * (n_classes - 1)
+    if limit is not None and pairs > limit:
+        raise OptionValueError.compose(
+            "max_pairs",
+            limit,
+            f"{n_classes} classes have {pairs} ordered pairs, and each {unit} would become "
+            f"{2 * (n_classes - 1)} rows, one for each pair that contains its class",
+            "Pass max_pairs=None to proceed, or use fewer classes.",
+        )
+
+
+def _pairs_from_wide(layout: Layout, relative: Relative | None) -> list[pl.LazyFrame]:
+    """Return the rows of each pair of classes, for a table with a score column per class."""
+    scores = layout.scores if relative is None else layout.float_scores()
+    name = private_names(["own"], layout.plan.collect_schema().names())["own"]
+    true_score = pl.coalesce(
+        pl.when(layout.is_of_class(i)).then(score) for i, score in enumerate(scores)
+    )
+    plan = layout.plan.with_columns(true_score.alias(name)).cache()
+    unlabeled = plan.filter(layout.labels[0].is_null())
+    parts = []
+    for i, score in enumerate(scores):
+        class_i = layout.class_literal(i)
+        parts += _labeled(layout, plan, class_i, (column(name), score), relative)
+        others = pl.lit(layout.classes.filter(pl.arange(len(scores), eager=True) != i).implode())
+        parts.append(
+            _unlabeled(layout, unlabeled, (class_i, others), score, relative).explode("class_b")
+        )
+    return parts
+
+
+def _pairs_from_long(
+    layout: Layout, relative: Relative | None, limit: int | None
+) -> list[pl.LazyFrame]:
+    """Return the rows of each pair of classes, for a table with a row per instance and class."""
+    assert layout.row_class is not None
+    row_class, ids = layout.row_class, layout.ids
+    (score,) = layout.scores if relative is None else layout.float_scores()
+    names = private_names(["own", "other"], layout.plan.collect_schema().names())
+
+    def within_limit(classes: pl.Series) -> pl.Series:
+        _check_pairs(classes.drop_nulls().n_unique(), limit, "instance")
+        return pl.Series([True]).new_from_index(0, len(classes))
+
+    checked = row_class.map_batches(within_limit, return_dtype=pl.Boolean)
+    plan = layout.plan.filter(checked, layout.unique_rows())
+    true_score = score.filter(row_class == layout.labels[0]).first().over(*ids)
+    with_own = plan.with_columns(true_score.alias(names["own"]))
+    parts = _labeled(layout, with_own, row_class, (column(names["own"]), score), relative)
+    unlabeled = plan.filter(layout.labels[0].is_null())
+    other = column(names["other"])
+    pairs = unlabeled.join(
+        unlabeled.select(*ids, row_class.alias(names["other"])), on=list(ids), nulls_equal=True
+    ).filter(row_class != other)
+    return [*parts, _unlabeled(layout, pairs, (row_class, other), score, relative)]
+
+
+def _labeled(
+    layout: Layout,
+    plan: pl.LazyFrame,
+    other: pl.Expr,
+    scores: tuple[pl.Expr, pl.Expr],
+    relative: Relative | None,
+) -> list[pl.LazyFrame]:
+    """Return two plans: rows as positives of their true class, and as negatives of `other`.
+
+    `scores` are the scores of the true class of the row and of the other class.
+    """
+    truth, (true_score, other_score) = layout.labels[0], scores
+    rows = plan.filter(truth != other)
+    return [
+        rows.select(
+            *layout.kept_columns,
+            class_a.alias("class_a"),
+            class_b.alias("class_b"),
+            pl.lit(label).alias("label"),
+            _relative_score(score_a, score_b, relative).alias("score"),
+        )
+        for class_a, class_b, label, score_a, score_b in (
+            (truth, other, True, true_score, other_score),
+            (other, truth, False, other_score, true_score),
+        )
+    ]
+
+
+def _unlabeled(
+    layout: Layout,
+    plan: pl.LazyFrame,
+    pair: tuple[pl.Expr, pl.Expr],
+    score: pl.Expr,
+    relative: Relative | None,
+) -> pl.LazyFrame:
+    """Return rows without a known class as rows of a pair of classes, with a null label."""
+    return plan.select(
+        *layout.kept_columns,
+        pair[0].alias("class_a"),
+        pair[1].alias("class_b"),
+        pl.lit(None, pl.Boolean).alias("label"),
+        (score if relative is None else pl.when(pl.lit(False)).then(score)).alias("score"),
+    )
+
+
+def _relative_score(score_a: pl.Expr, score_b: pl.Expr, relative: Relative | None) -> pl.Expr:
+    if relative is None:
+        return score_a
+    if relative == "difference":
+        return score_difference(score_a, score_b)
+    ratio = score_a / score_b
+    return pl.when(~ratio.is_nan()).then(ratio)
+
+
+TOP_LABEL_COLUMNS = ("predicted", "label", "score")
+
+
+@public
+def top_label(
+    predictions: FrameT,
+    /,
+    label: Column,
+    scores: ClassScores,
+    *,
+    classes: Classes = None,
+    id: str | Sequence[str] | None = None,  # noqa: A002 - name of the public option
+    keep: KeepColumns = None,
+) -> FrameT:
+    """Reshape a table with many classes: the new label is whether the prediction is correct.
+
+    The predicted class of a row is the class with the highest score. Each row gets the score of its
+    predicted class and a label, which is true if the predicted class is the true class. Pass the
+    result to `calibration`. Without `by`, `calibration` then returns the confidence calibration
+    (Guo et al. 2017). With `by="predicted"`, `calibration` returns the top-label calibration (Gupta
+    and Ramdas 2022).
+
+    Parameters
+    ----------
+    predictions : DataFrame, LazyFrame or Arrow table
+        One row per prediction.
+    label : str or Expr
+        The true class: Boolean, numbers, String, Categorical or Enum.
+    scores : mapping, sequence of str, selector or str
+        Score of each class; higher values indicate that class. Pass a mapping from classes to
+        columns or expressions. If the columns are named like the classes, pass a list of columns or
+        a selector. If the scores are lists or arrays in one column, pass this column, and set
+        `classes`. If the table is long, with one row per instance and class, pass the column of
+        scores, and set `classes` and `id`. Scores need not sum to 1.
+    classes : sequence or str, default None
+        For one column of lists: the classes, in the order of the elements of a list. For a long
+        table: the name of the column with the class.
+    id : str or sequence of str, default None
+        Columns that identify instances. The result also has these columns. None: the rows are
+        numbered in a new column `id`.
+    keep : str, sequence of str or selector, default None
+        Columns to keep in the result, such as groups, weights and counts. None: all columns that
+        are neither labels nor scores.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        The kept columns, the columns of `id`, then `predicted, label, score`; one row per input row
+        and in the same order. For a long table, one row per instance: the row of the predicted
+        class. Row numbers in `id` are UInt32. `predicted` has the type of the input labels. If
+        several classes have the highest score, `predicted` is the first of these classes in the
+        order of `scores` or `classes`. For a long table, it is the first of these classes in sorted
+        order. `label` (Boolean) is null if the true class is missing. `score` has the common type
+        of the scores. All three columns are null if any score of the row is missing.
+
+    Raises
+    ------
+    RocframeError
+        If a column, an option or a value is invalid. This error is also raised if classes and
+        labels have types that cannot be compared, if the class of a label has no score, if a list
+        is null or does not have one score per class, or if a score changes when it is converted to
+        a float. In a long table, all rows of an instance must have the same label, and no class may
+        occur twice in an instance.
+
+    See Also
+    --------
+    calibration : Event rates of bins of the scores, which must be probabilities.
+    multiclass_losses : Brier score, logarithmic loss and accuracy of all classes.
+    one_vs_rest : Binary predictions of each class, for class-wise calibration.
+
+    References
+    ----------
+    C. Guo, G. Pleiss, Y. Sun, K. Q. Weinberger (2017), "On calibration of modern neural networks",
+    Proceedings of Machine Learning Research 70, 1321-1330. doi:10.48550/arXiv.1706.04599
+
+    C. Gupta, A. Ramdas (2022), "Top-label calibration and multiclass-to-binary reductions",
+    International Conference on Learning Representations. doi:10.48550/arXiv.2107.08353
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> predictions = pl.DataFrame(
+    ...     {
+    ...         "truth": ["cat", "dog", "cat", "emu"],
+    ...         "cat": [0.7, 0.2, 0.3, 0.1],
+    ...         "dog": [0.2, 0.5, 0.6, 0.1],
+    ...         "emu": [0.1, 0.3, 0.1, 0.8],
+    ...     }
+    ... )
+    >>> top = rf.top_label(predictions, "truth", ["cat", "dog", "emu"])
+    >>> top
+    shape: (4, 4)
+    ┌─────┬───────────┬───────┬───────┐
+    │ id  ┆ predicted ┆ label ┆ score │
+    │ --- ┆ ---       ┆ ---   ┆ ---   │
+    │ u32 ┆ str       ┆ bool  ┆ f64   │
+    ╞═════╪═══════════╪═══════╪═══════╡
+    │ 0   ┆ cat       ┆ true  ┆ 0.7   │
+    │ 1   ┆ dog       ┆ true  ┆ 0.5   │
+    │ 2   ┆ dog       ┆ false ┆ 0.6   │
+    │ 3   ┆ emu       ┆ true  ┆ 0.8   │
+    └─────┴───────────┴───────┴───────┘
+
+    The event rate of a bin is the accuracy of its rows:
+
+    >>> confidence = rf.calibration(top, "label", "score", bins=2)
+    >>> confidence.select("score_mean", "event_rate", "n")
+    shape: (2, 3)
+    ┌────────────┬────────────┬─────┐
+    │ score_mean ┆ event_rate ┆ n   │
+    │ ---        ┆ ---        ┆ --- │
+    │ f64        ┆ f64        ┆ i64 │
+    ╞════════════╪════════════╪═════╡
+    │ 0.55       ┆ 0.5        ┆ 2   │
+    │ 0.75       ┆ 1.0        ┆ 2   │
+    └────────────┴────────────┴─────┘
+    >>> by_class = rf.calibration(top, "label", "score", by="predicted", bins=1)
+    >>> by_class.select("predicted", "score_mean", "event_rate", "n")
+    shape: (3, 4)
+    ┌───────────┬────────────┬────────────┬─────┐
+    │ predicted ┆ score_mean ┆ event_rate ┆ n   │
+    │ ---       ┆ ---        ┆ ---        ┆ --- │
+    │ str       ┆ f64        ┆ f64        ┆ i64 │
+    ╞═══════════╪════════════╪════════════╪═════╡
+    │ cat       ┆ 0.7        ┆ 1.0        ┆ 1   │
+    │ dog       ┆ 0.55       ┆ 0.5        ┆ 2   │
+    │ emu       ┆ 0.8        ┆ 1.0        ┆ 1   │
+    └───────────┴────────────┴────────────┴─────┘
+    """
+
+    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
+        check_single_label(label)
+        layout = read_layout(
+            plan, schema, label, scores, classes=classes, id=id, keep=keep, table=TOP_LABEL_COLUMNS
+        )
+        return (_top_of_wide if layout.row_class is None else _top_of_long)(layout)
+
+    return as_input_frame(
+        predictions, lazy_plan("predictions", predictions).pipe_with_schema(resolve)
+    )
+
+
+def _top_of_wide(layout: Layout) -> pl.LazyFrame:
+    """Return the predicted classes, for a table with a score column per class."""
+    names = private_names(["complete", "score"], layout.plan.collect_schema().names())
+    complete, highest = map(column, names.values())
+    scores = _with_null_for_nan(layout)
+    plan = layout.plan.with_columns(
+        (~pl.any_horizontal(score.is_null() for score in scores)).alias(names["complete"]),
+        pl.max_horizontal(scores).alias(names["score"]),
+    )
+    # A column of positions for each class needs less memory than a column of classes.
+    positions = pl.Series(range(len(scores)), dtype=pl.UInt32)
+    position = pl.coalesce(
+        pl.when(score == highest).then(pl.lit(i, pl.UInt32)) for i, score in enumerate(scores)
+    )
+    predicted = position.replace_strict(
+        positions, layout.classes, default=None, return_dtype=layout.classes.dtype
+    )
+    return _top_rows(layout, plan, predicted, highest, complete)
+
+
+def _top_of_long(layout: Layout) -> pl.LazyFrame:
+    """Return the predicted classes, for a table with a row per instance and class."""
+    assert layout.row_class is not None
+    plan, row_class = layout.plan, layout.row_class
+    (score,) = _with_null_for_nan(layout)
+    top = row_class.sort_by(score, row_class, descending=[True, False]).first()
+    name = private_names(["complete"], plan.collect_schema().names())["complete"]
+    plan = (
+        plan.filter(layout.unique_rows())
+        .with_columns((~score.is_null().any()).over(*layout.ids).alias(name))
+        .filter(row_class.eq_missing(top.over(*layout.ids)))
+    )
+    return _top_rows(layout, plan, row_class, score, column(name))
+
+
+def _top_rows(
+    layout: Layout, plan: pl.LazyFrame, predicted: pl.Expr, score: pl.Expr, complete: pl.Expr
+) -> pl.LazyFrame:
+    """Return the columns of the result; they are null if a row is not complete."""
+    plan = plan.select(
+        *layout.kept_columns,
+        pl.when(complete).then(predicted).alias("predicted"),
+        pl.when(complete).then(layout.labels[0]).alias("label"),
+        pl.when(complete).then(score).alias("score"),
+    )
+    return plan.with_columns(column("label") == column("predicted"))
+
+
+def _with_null_for_nan(layout: Layout) -> list[pl.Expr]:
+    """Return the scores, with null instead of NaN."""
+    dtypes = layout.plan.select(layout.scores).collect_schema().dtypes()
+    return [nan_as_null(*score) for score in zip(layout.scores, dtypes, strict=True)]

@@ -1,1 +1,0 @@
-"""Compressed predictions: rows with equal label and score become one row with a count."""

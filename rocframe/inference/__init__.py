@@ -1,1 +1,0 @@
-"""Confidence intervals, bootstrap and p-values."""

@@ -1,0 +1,180 @@
+"""Exact sums, interpolation and bisection of many groups at once."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rocframe.options import MAX_INTEGER
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+MAX_INT64 = 2**63 - 1
+MAX_WEIGHT = 2.0**32  # larger weights are scaled
+
+
+def exact_sums(
+    weight: NDArray[Any], value: NDArray[Any], starts: NDArray[np.int64], *, power: int = 1
+) -> NDArray[Any]:
+    """Return the sums of `weight * value ** power` over segments of the arrays.
+
+    `starts` are the first positions of the segments. Sums of integers are exact. If they may exceed
+    Int64, they are Python integers.
+    """
+    if weight.dtype.kind == "f":
+        return np.add.reduceat(weight * value**power, starts)
+    total, largest = int(weight.sum()), int(value.max())
+    if total * largest**power <= MAX_INT64:
+        return np.add.reduceat(weight * value**power, starts)
+    # Each value is divided into parts of `bits` bits, which are its digits in base 2**bits. With so
+    # few bits, sums of products of digits do not exceed Int64.
+    bits = max(1, (62 - total.bit_length()) // power)
+    if total << (bits * power) > MAX_INT64:
+        return np.add.reduceat(weight.astype(object) * value.astype(object) ** power, starts)
+    digits = [
+        (value >> shift) & ((1 << bits) - 1) for shift in range(0, largest.bit_length(), bits)
+    ]
+    if power == 1:
+        products = [(digit, i) for i, digit in enumerate(digits)]
+    else:
+        products = [(a * b, i + j) for i, a in enumerate(digits) for j, b in enumerate(digits)]
+    result = np.zeros(len(starts), object)
+    for product, i in products:
+        result += np.add.reduceat(weight * product, starts).astype(object) * (1 << (bits * i))
+    return result
+
+
+def exact_quotient(numerator: NDArray[Any], denominator: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the quotients of two arrays; NaN if the denominator is 0.
+
+    Quotients of integers are correctly rounded.
+    """
+    result = np.full(len(denominator), np.nan)
+    defined = np.array(denominator > 0, bool)
+    if denominator.dtype.kind == "f":
+        np.divide(numerator, denominator, out=result, where=defined)
+        return result
+    as_floats = defined & np.array(
+        (denominator < MAX_INTEGER) & (abs(numerator) < MAX_INTEGER), bool
+    )
+    result[as_floats] = numerator[as_floats].astype(np.float64) / denominator[as_floats].astype(
+        np.float64
+    )
+    for i in np.flatnonzero(defined & ~as_floats):
+        result[i] = int(numerator[i]) / int(denominator[i])
+    return result
+
+
+def exact_product(*factors: NDArray[Any]) -> NDArray[Any]:
+    """Return the product of arrays, as Python integers if integers may exceed Int64."""
+    if not any(factor.dtype.kind == "f" for factor in factors):
+        bound = math.prod(int(abs(factor).max()) if len(factor) else 0 for factor in factors)
+        if bound > MAX_INT64:
+            factors = tuple(factor.astype(object) for factor in factors)
+    result = factors[0]
+    for factor in factors[1:]:
+        result = result * factor
+    return result
+
+
+def scale_by_totals(total: NDArray[Any], *counts: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+    """Multiply sums of weights by the power of two for which `total` is at least 1/2 and below 1.
+
+    The products of such sums do not underflow or overflow, and their ratios do not change. Integers
+    are returned unchanged.
+    """
+    if not any(count.dtype.kind == "f" for count in counts):
+        return counts
+    power = -np.frexp(total)[1]
+    return tuple(np.ldexp(count, power) for count in counts)
+
+
+def scale_by_groups(weight: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[Any]:
+    """Multiply the weights of each group by a power of two; see `scale_by_largest`.
+
+    Group i has the weights `starts[i]` to `starts[i + 1] - 1`. Ratios of the weights of a group do
+    not change. Products of its sums do not underflow or overflow, whatever the weights of other
+    groups are.
+    """
+    sizes = np.diff(starts)
+    filled = sizes > 0
+    largest = np.maximum.reduceat(weight, starts[:-1][filled])
+    return scale_by_largest(np.repeat(largest, sizes[filled]), weight)
+
+
+def scale_by_largest(largest: NDArray[Any], weight: NDArray[Any]) -> NDArray[Any]:
+    """Multiply weights by a power of two, so that the largest is below `MAX_WEIGHT`.
+
+    If it is at least 1 and below this limit, the weights do not change, so that numbers of rows
+    remain whole numbers. Otherwise, the result is below 1.
+    """
+    unscaled = (largest >= 1) & (largest < MAX_WEIGHT)
+    return scale_by_totals(np.where(unscaled, 0.5, largest), weight)[0]
+
+
+def interpolate_in_groups(
+    x: NDArray[np.float64],
+    y: NDArray[np.float64],
+    first: NDArray[np.int64],
+    last: NDArray[np.int64],
+    at: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return y at the values `at` of x, each interpolated between the points of one group.
+
+    The points of the group of a value are those from `first` to `last`, including both, with rising
+    x. Below the lowest x of the group, the result is the y of the first point. Above the highest x,
+    it is the y of the last point.
+    """
+    after = grouped_bisect(lambda i: x[i] <= at, first, last)
+    low, high = np.clip(after - 1, first, last), np.clip(after, first, last)
+    return interpolate_segments((x[low], x[high]), (y[low], y[high]), at)
+
+
+def interpolate_segments(
+    x: tuple[NDArray[np.float64], NDArray[np.float64]],
+    y: tuple[NDArray[np.float64], NDArray[np.float64]],
+    at: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return y at the values `at` of x, each on the segment between two points.
+
+    `x` and `y` have the coordinates of the points with the lower x and of those with the higher x.
+    Outside the segment, the result is the y of the nearest point. If both points have the same x,
+    it is the y of the first point. Between an infinite and a finite x, it is the y of the point
+    with the finite x. Between two infinite x, it is the mean of both y. At the finite x of one
+    point, it is the y of this point, even if the y of the other point is NaN.
+    """
+    (x0, x1), (y0, y1) = x, y
+    # Halves of finite numbers do not overflow.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = ((at / 2 - x0 / 2) / (x1 / 2 - x0 / 2)).clip(0, 1)
+    share = np.where(np.isinf(x0), np.where(np.isinf(x1), 0.5, 1.0), share)
+    share = np.where((x0 == x1) | (at == x0), 0.0, share)
+    with np.errstate(invalid="ignore"):
+        values = np.clip(y0 + share * (y1 - y0), np.minimum(y0, y1), np.maximum(y0, y1))
+    result: NDArray[np.float64] = np.where(share == 0, y0, np.where(share == 1, y1, values))
+    return result
+
+
+def grouped_bisect(
+    before: Callable[[NDArray[np.int64]], NDArray[np.bool_]],
+    first: NDArray[np.int64],
+    last: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """Return the first row of each range of rows for which `before` is False, by bisection.
+
+    A range contains the rows from `first` to `last`, including both. `before` must be True for the
+    first rows of a range and False for all later rows. The result is `last + 1` if `before` is True
+    for all rows.
+    """
+    low, high = np.broadcast_arrays(first, last + 1)
+    longest, end = int((high - low).max(initial=0)), last.max(initial=0)
+    for _ in range(longest.bit_length()):
+        middle = (low + high) >> 1
+        further = before(np.minimum(middle, end)) & (middle < high)
+        low, high = np.where(further, middle + 1, low), np.where(further, high, middle)
+    return low

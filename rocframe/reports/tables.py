@@ -1,0 +1,884 @@
+"""The tables of a report, computed and as HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from math import floor, inf, log10
+from typing import TYPE_CHECKING, Any, cast, get_args
+
+import polars as pl
+
+from rocframe.areas.auc import auc
+from rocframe.averages.average import average
+from rocframe.averages.fold_auc import FoldIntervalMethod, fold_auc
+from rocframe.comparisons.compare import compare
+from rocframe.comparisons.decision_intervals import decision_intervals
+from rocframe.curves.curve import curve
+from rocframe.decisions.costs import ErrorCosts
+from rocframe.decisions.operating_point import operating_point
+from rocframe.errors import OptionValueError, RocframeError
+from rocframe.frames import (
+    column,
+    find_keys,
+    key_starts,
+    number_keys,
+    private_names,
+    select_keys,
+)
+from rocframe.inference import SEPARATOR
+from rocframe.inputs.roles import column_expression
+from rocframe.kinds import kind_named
+from rocframe.metrics.intervals import intervals
+from rocframe.options import NOT_GIVEN
+from rocframe.probabilities.calibration import calibration
+from rocframe.rates import CONFUSION, RATES, Settings
+from rocframe.schemas.table_type import MODEL, THRESHOLD
+from rocframe.text import (
+    format_count,
+    format_interval,
+    format_list,
+    format_name,
+    format_number,
+    format_p_value,
+    format_percent,
+    format_values,
+    join_first,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from rocframe.inference import Note
+    from rocframe.inputs.roles import Column
+    from rocframe.kinds import KindName
+    from rocframe.reports.report import ReportOptions
+
+CURVE_METRICS = {"average_precision": "average precision", "ks": "KS"}
+CLASS = "class"  # the group column of one_vs_rest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportTables:
+    """All tables of a report.
+
+    Attributes
+    ----------
+    areas
+        AUC of each group.
+    curves
+        Curve of each group.
+    metrics
+        Average precision, KS and prevalence, in the row order of `areas`.
+    pooled
+        Curves of the pooled rows of all values of the averaged group column, or None.
+    mean_areas
+        Mean AUC over the averaged group column, or None.
+    mean_curves
+        Mean curves over the averaged group column, by kind of curve.
+    comparison
+        Pairwise comparison of the models, or None. The rows of all values of the averaged group
+        column are pooled, unless these values are classes.
+    common_comparison
+        If comparisons leave out rows, the comparison on the rows that all models of a group scored,
+        by which the models are ranked; otherwise None.
+    n_not_common
+        Number of predictions that `common_comparison` leaves out.
+    calibration
+        Calibration curves of the models whose scores are probabilities, or None. With an averaged
+        group column, they are computed from the pooled rows of all its values.
+    decisions
+        Recommended thresholds, or None. They are those of the rows that all models of a group
+        scored, if comparisons leave out rows, and of the pooled rows if curves are averaged.
+    remarks
+        Sentences that state which tables could not be computed, and why.
+    """
+
+    areas: pl.DataFrame
+    curves: pl.DataFrame
+    metrics: pl.DataFrame
+    pooled: pl.DataFrame | None
+    mean_areas: pl.DataFrame | None
+    mean_curves: Mapping[str, pl.DataFrame]
+    comparison: pl.DataFrame | None
+    common_comparison: pl.DataFrame | None
+    n_not_common: int
+    calibration: pl.DataFrame | None
+    decisions: ReportDecisions | None
+    remarks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportDecisions:
+    """The recommended thresholds of the groups.
+
+    Attributes
+    ----------
+    points
+        The table of `operating_point`. The models of a group are sorted by their value, the best
+        model first. There are at most MAX_DECISIONS rows.
+    values
+        For each row of `points`: the number of the group without the model (`group`), the expected
+        cost or, without costs, the recall (`value`) with its limits (`lower, upper`), and the
+        limits of the difference from the best model of the group (`difference_lower,
+        difference_upper`), which hold together for all models of the group.
+    n_omitted
+        Number of thresholds that are left out.
+    on_curves
+        Whether the points are rows of the curves of the report.
+    """
+
+    points: pl.DataFrame
+    values: pl.DataFrame
+    n_omitted: int
+    on_curves: bool
+
+
+def areas_and_curves(
+    predictions: pl.DataFrame,
+    options: ReportOptions,
+    on_step: Callable[[str], None] = lambda _: None,
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the AUC and the curves of each group.
+
+    Before each step, `on_step` is called with its name.
+    """
+    arguments = {**options.roles, "by": options.keys or None}
+    on_step("Computing the AUC")
+    areas = auc(predictions, **arguments, ci=options.ci, level=options.level, seed=options.seed)
+    on_step("Computing the curves")
+    first, *others = map(kind_named, options.kinds)
+    rates = [rate for kind in others for rate in kind.rates if rate not in first.rates]
+    metrics = list(dict.fromkeys(rates))
+    return areas, curve(predictions, **arguments, kind=options.kinds[0], metrics=metrics)
+
+
+def report_tables(
+    predictions: pl.DataFrame,
+    options: ReportOptions,
+    areas: pl.DataFrame,
+    curves: pl.DataFrame,
+    on_step: Callable[[str], None] = lambda _: None,
+) -> ReportTables:
+    """Return all tables of a report; `areas` and `curves` are computed by `areas_and_curves`.
+
+    Before each step, `on_step` is called with its name.
+    """
+    remarks: list[str] = []
+
+    def attempt(
+        title: str, compute: Callable[..., pl.DataFrame | None], *args: Any
+    ) -> pl.DataFrame | None:
+        try:
+            return compute(*args)
+        except RocframeError as error:
+            reason = " ".join(str(error).splitlines()[0].split())
+            remarks.append(f"{title} not computed: {reason}")
+            return None
+
+    pooled = mean_areas = comparison = common_comparison = None
+    n_not_common = 0
+    mean_curves: dict[str, pl.DataFrame] = {}
+    if options.averaged is not None:
+        on_step("Averaging the curves")
+        pooled = curve(predictions, **options.roles, by=options.keys_without(options.averaged))
+        mean_areas = attempt("Mean AUC", _mean_areas, predictions, options)
+        for kind in options.kinds:
+            mean = attempt("Mean curves", _mean_curves, curves, options, kind)
+            mean_curves |= {} if mean is None else {kind: mean}
+    if options.id is not None:
+        on_step("Comparing the models")
+        comparison = _comparison(predictions, options)
+    elif len(options.scores) > 1:
+        on_step("Comparing the models")
+        comparison = attempt("Comparison", _comparison, predictions, options)
+    scored = predictions
+    if comparison is not None and comparison["note"].str.contains("unmatched:").any():
+        scored = common = _common_rows(predictions, options)
+        common_comparison = attempt("Ranking of the models", _comparison, common, options)
+        n_not_common = predictions.height - common.height
+    decisions = None
+    if options.recommends:
+        on_step("Choosing the thresholds")
+        on_curves = scored is predictions and pooled is None
+        all_curves = curves if pooled is None else pooled
+        if scored is not predictions:
+            by = options.keys_without(options.averaged)
+            all_curves = curve(scored, **options.roles, by=by)
+        decisions = _decisions(scored, options, all_curves, on_curves=on_curves)
+    on_step("Computing the metrics")
+    metrics = _curve_metrics(predictions, options, curves)
+    on_step("Computing the calibration")
+    pooled_curves = curves if pooled is None else pooled
+    models = _models_with_probabilities(pooled_curves)
+    rates = attempt("Calibration", _calibrations, predictions, options, pooled_curves, models)
+    remarks += _calibration_remarks(pooled_curves, models)
+    return ReportTables(
+        areas=areas,
+        curves=curves,
+        metrics=metrics,
+        pooled=pooled,
+        mean_areas=mean_areas,
+        mean_curves=mean_curves,
+        comparison=comparison,
+        common_comparison=common_comparison,
+        n_not_common=n_not_common,
+        calibration=rates,
+        decisions=decisions,
+        remarks=tuple(dict.fromkeys(remarks)),
+    )
+
+
+def _mean_areas(predictions: pl.DataFrame, options: ReportOptions) -> pl.DataFrame:
+    has_limits = not options.averages_classes and options.ci in get_args(FoldIntervalMethod)
+    return fold_auc(
+        predictions,
+        **options.roles,
+        over=str(options.averaged),
+        by=options.keys_without(options.averaged),
+        ci=cast("FoldIntervalMethod", options.ci) if has_limits else None,
+        level=options.level,
+    )
+
+
+def _mean_curves(curves: pl.DataFrame, options: ReportOptions, kind: KindName) -> pl.DataFrame:
+    over = str(options.averaged)
+    if options.averages_classes:
+        return average(curves, over=over, kind=kind, interval=None)
+    return average(curves, over=over, kind=kind, level=options.level)
+
+
+def _comparison(predictions: pl.DataFrame, options: ReportOptions) -> pl.DataFrame:
+    is_long = not isinstance(options.score, Mapping)
+    if is_long and MODEL not in options.keys:
+        raise OptionValueError.compose(
+            "id",
+            options.id,
+            'models are compared only if by= contains a column named "model"',
+            'Rename the column of the models, for example with .rename({"classifier": "model"}), '
+            "and include it in by=; or leave out id=.",
+        )
+    return compare(
+        predictions,
+        **options.roles,
+        id=options.id,
+        by=options.keys_without(MODEL, None if options.averages_classes else options.averaged),
+        level=options.level,
+        unmatched=options.unmatched,
+    )
+
+
+def _common_rows(predictions: pl.DataFrame, options: ReportOptions) -> pl.DataFrame:
+    """Return the predictions for instances that all models of their group scored."""
+    scores = [column_expression("score", score) for score in options.scores.values()]
+    if options.missing != "worst":
+        is_scored = (score.is_not_null() & score.cast(pl.Float64).is_not_nan() for score in scores)
+        predictions = predictions.filter(*is_scored)
+    if len(scores) > 1:
+        return predictions
+    over = None if options.averages_classes else options.averaged
+    groups = [pl.lit(0), *map(column, options.keys_without(MODEL, over) or ())]
+    ids = (column_expression("id", name) for name in options.id_columns)
+    n_models = column(MODEL).n_unique()
+    return predictions.filter(n_models.over(*groups, *ids) == n_models.over(*groups))
+
+
+MAX_DECISIONS = 100
+DECISION_LIMITS = ("lower", "upper", "difference_lower", "difference_upper")
+EMPTY_LIMITS = {"number": pl.UInt32, **dict.fromkeys(DECISION_LIMITS, pl.Float64)}
+LEAST_ODDS = 1e-12  # at a threshold of 0, all rows would be predicted positive
+
+
+def _decisions(
+    predictions: pl.DataFrame, options: ReportOptions, curves: pl.DataFrame, *, on_curves: bool
+) -> ReportDecisions:
+    """Return the recommended threshold of each curve, with limits of the cost at the threshold."""
+    points = operating_point(curves, **options.decision_rule)
+    keys = [key for key in group_columns(points, "rule") if key != MODEL]
+    groups, group = number_keys(points, keys)
+    pos, neg = pl.col("tp") + pl.col("fn"), pl.col("fp") + pl.col("tn")
+    values = points.select(
+        pl.Series("group", group),
+        pl.when(pos > 0, neg > 0, pl.col(THRESHOLD).is_not_null()).then("value").alias("value"),
+        (pos / (pos + neg)).alias("prevalence"),
+        pl.int_range(pl.len()).alias("row"),
+    )
+    order = [False, options.costs is None, False]
+    values = values.sort("group", "value", "row", descending=order, nulls_last=True)
+    values = values.head(MAX_DECISIONS).with_row_index("number")
+    top = points[values.get_column("row")]
+    values = values.select("group", "value", "number", "prevalence")
+    is_paired = options.id is not None or len(options.scores) > 1
+    defined = values.filter(pl.col("value").is_not_null())
+    parts = defined.partition_by("group" if is_paired else "number", maintain_order=True)
+    number = find_keys(select_keys(predictions, keys), groups) if is_paired else None
+    limits = [
+        _decision_limits(
+            _outcomes(top, numbers[0])
+            if number is None
+            else _model_alerts(
+                predictions.filter(number == part["group"][0]), options, top, numbers
+            ),
+            len(numbers),
+            options,
+            options.prevalence or part["prevalence"][0],
+        )
+        for part in ([] if options.averages_classes else parts)
+        for numbers in [part["number"].to_list()]
+    ]
+    empty = pl.DataFrame(schema=EMPTY_LIMITS)
+    return ReportDecisions(
+        points=top,
+        values=values.join(
+            pl.concat([empty, *limits]), on="number", how="left", maintain_order="left"
+        ).select("group", "value", *DECISION_LIMITS),
+        n_omitted=points.height - top.height,
+        on_curves=on_curves,
+    )
+
+
+def _outcomes(points: pl.DataFrame, number: int) -> dict[str, Any]:
+    """Return the predictions at one point as arguments of `decision_intervals`."""
+    counts = pl.Series("n", [points[name][number] for name in CONFUSION])
+    rows = pl.DataFrame({"label": [1, 0, 1, 0], "alert": [1, 1, 0, 0], "number": number})
+    return {
+        "predictions": rows.with_columns(counts),
+        "score": "alert",
+        "by": "number",
+        "count" if counts.dtype.is_integer() else "weight": "n",
+    }
+
+
+def _model_alerts(
+    predictions: pl.DataFrame, options: ReportOptions, points: pl.DataFrame, numbers: list[int]
+) -> dict[str, Any]:
+    """Return the predictions of several models as arguments of `decision_intervals`.
+
+    The models have the names `numbers`, which are the rows of their thresholds in `points`.
+    """
+    optional = {"label": options.label, "weight": options.weight, "count": options.counted}
+    used = {name: role for name, role in optional.items() if role is not None}
+    ids = {f"id {i}": role for i, role in enumerate(options.id_columns)}
+    roles = [column_expression(name, role).alias(name) for name, role in (used | ids).items()]
+    top = points[numbers]
+
+    def alert(score: Column, threshold: Any) -> pl.Expr:
+        value = column_expression("score", score).cast(pl.Float64)
+        return pl.when(value.is_not_nan()).then((value >= threshold).cast(pl.Int8))
+
+    arguments: dict[str, Any] = {name: name for name in used if name != "label"} | {
+        "id": list(ids) or None,
+        "positive": options.positive,
+        "missing": options.missing,
+        "baseline": numbers[0],
+        "between": "number",
+    }
+    if isinstance(options.score, Mapping):
+        models = zip(numbers, top[MODEL], top[THRESHOLD], strict=True)
+        scores = {str(i): alert(options.score[model], at) for i, model, at in models}
+        named = [score.alias(name) for name, score in scores.items()]
+        del arguments["between"]
+        return arguments | {
+            "predictions": predictions.select(*roles, *named),
+            "score": list(scores),
+            "baseline": str(numbers[0]),
+        }
+    row = find_keys(select_keys(predictions, [MODEL]), select_keys(top, [MODEL]))
+    (score,) = options.scores.values()
+    rows = predictions.select(
+        *roles,
+        alert(score, pl.lit(top.get_column(THRESHOLD).gather(row))).alias("alert"),
+        pl.Series("number", numbers, pl.Int64).gather(row),
+    )
+    return arguments | {
+        "predictions": rows.filter(pl.col("number").is_not_null()),
+        "score": "alert",
+    }
+
+
+def _decision_limits(
+    arguments: dict[str, Any], n_models: int, options: ReportOptions, prevalence: float
+) -> pl.DataFrame:
+    """Return the limits of the cost of each model, and of its difference from the baseline.
+
+    The cost is a linear function of the net benefit at the odds of the costs. The prevalence is
+    regarded as known. The limits of differences hold together for all models.
+    """
+    costs = {"fn": 1.0} if options.costs is None else options.costs
+    fp, fn = map(float, ErrorCosts.parse(costs))
+    if not fn:
+        return pl.DataFrame(schema=EMPTY_LIMITS)
+    odds = max(fp / fn, LEAST_ODDS)
+    limits = partial(
+        decision_intervals,
+        arguments.pop("predictions"),
+        "label",
+        **arguments,
+        grid=odds / (1 + odds),
+        prevalence=prevalence,
+        ci=None if "weight" in arguments else "mover",
+    )
+    single: pl.DataFrame = limits(level=options.level)
+    level = 1 - (1 - options.level) / max(n_models - 1, 1)
+    joint = single if n_models < 3 else limits(level=level)
+    # Cost: the cost of correct predictions + fn * (prevalence - net benefit). Recall: net benefit
+    # / prevalence.
+    correct = prevalence * costs.get("tp", 0) + (1 - prevalence) * costs.get("tn", 0)
+    start, slope = (correct + fn * prevalence, -fn)
+    if options.costs is None:
+        start, slope = 0.0, 1 / prevalence
+    upper, lower = ("lower", "upper") if slope < 0 else ("upper", "lower")
+    return single.select(
+        pl.Series("number", single.to_series().cast(pl.UInt32)),
+        *(
+            (start + slope * single[name]).alias(new)
+            for new, name in (("lower", lower), ("upper", upper))
+        ),
+        *(
+            (slope * joint[f"difference{name}"]).alias(f"difference{new}")
+            for new, name in (("_lower", f"_{lower}"), ("_upper", f"_{upper}"))
+        ),
+    )
+
+
+def _calibrations(
+    predictions: pl.DataFrame,
+    options: ReportOptions,
+    curves: pl.DataFrame,
+    models: pl.DataFrame | None,
+) -> pl.DataFrame | None:
+    """Return the calibration curves of `models`, the models whose scores are all in [0, 1].
+
+    `curves` has one curve per calibration curve. Without the group column `model`, all groups are
+    one model. Return None if there is no model with such scores.
+    """
+    score, rows = options.score, predictions
+    if models is None or not models.height:
+        return None
+    if isinstance(options.score, Mapping):
+        private = private_names(models.get_column(MODEL), predictions.columns)
+        rows = rows.with_columns(
+            column_expression("score", options.score[name]).alias(own)
+            for name, own in private.items()
+        )
+        score = private
+    elif MODEL in models.columns and models.height < _models(curves).height:
+        rows = rows.join(models, on=MODEL, how="semi", nulls_equal=True)
+    return calibration(
+        rows,
+        **options.roles
+        | {"score": score, "missing": "raise" if options.missing == "raise" else "drop"},
+        by=options.keys_without(options.averaged),
+        ci=None if options.ci is None else NOT_GIVEN,
+        level=options.level,
+    )
+
+
+def _models_with_probabilities(curves: pl.DataFrame) -> pl.DataFrame | None:
+    """Return the distinct values of the group column `model` whose scores are all in [0, 1].
+
+    Without this column, return a table with one row and no columns if all scores are in [0, 1].
+    """
+    keys = [MODEL] if MODEL in group_columns(curves, THRESHOLD) else []
+    # The threshold of the first row of each curve is not a score.
+    n_outside = pl.len().over(pl.lit(0), *map(column, group_columns(curves, THRESHOLD)))
+    outside = curves.filter(~pl.col(THRESHOLD).is_between(0, 1)).filter(n_outside > 1)
+    if not keys:
+        return pl.DataFrame(height=1) if outside.is_empty() else None
+    return _models(curves).join(
+        outside, on=keys, how="anti", nulls_equal=True, maintain_order="left"
+    )
+
+
+def _calibration_remarks(curves: pl.DataFrame, models: pl.DataFrame | None) -> list[str]:
+    """Return a list with a sentence that names the models without calibration, or an empty list.
+
+    `models` are the models whose scores are all in [0, 1].
+    """
+    if models is None:
+        return ["Calibration not computed: the scores are not all between 0 and 1."]
+    if MODEL not in models.columns:
+        return []
+    others = _models(curves).join(
+        models, on=MODEL, how="anti", nulls_equal=True, maintain_order="left"
+    )
+    if others.is_empty():
+        return []
+    names = format_list(others.get_column(MODEL).to_list(), most=40)
+    return [f"Calibration not computed for {names}: the scores are not all between 0 and 1."]
+
+
+def _models(curves: pl.DataFrame) -> pl.DataFrame:
+    """Return the distinct values of the group column `model`, which is in the table."""
+    return first_rows(curves).select(MODEL).unique(maintain_order=True)
+
+
+def _curve_metrics(
+    predictions: pl.DataFrame, options: ReportOptions, curves: pl.DataFrame
+) -> pl.DataFrame:
+    """Return the metrics in CURVE_METRICS and the prevalence, in the row order of `auc`."""
+    # Group columns are renamed, because `intervals` does not allow names of columns of its result.
+    private = private_names(options.keys, predictions.columns)
+    rows = predictions.with_columns(column(name).alias(own) for name, own in private.items())
+    result = intervals(
+        rows,
+        **options.roles,
+        by=list(private.values()) or None,
+        metrics=list(CURVE_METRICS),
+        ci=None,
+    )
+    # All tables are sorted by the group columns, so their rows have the same order.
+    return first_rows(curves).select(
+        *(result.filter(metric=name)["estimate"].alias(name) for name in CURVE_METRICS),
+        RATES["prevalence"].expr(Settings()).alias("prevalence"),
+    )
+
+
+def first_rows(curves: pl.DataFrame) -> pl.DataFrame:
+    """Return the first row of each curve; its counts add up to those of all rows of the group."""
+    keys = select_keys(curves, group_columns(curves, THRESHOLD))
+    return curves[key_starts(keys, curves.height)]
+
+
+def group_columns(table: pl.DataFrame, first: str = "auc") -> list[str]:
+    """Return the group columns of a table: those to the left of the column `first`."""
+    return table.columns[: table.columns.index(first)]
+
+
+MAX_TABLE_ROWS = 500
+DECIMALS = 3  # of rates and areas in pages
+NO_VALUE = "–"
+SHORT_LENGTHS = {"name": 20, "word": 30}  # characters
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextColumn:
+    """A column as text: a title and a cell per row.
+
+    `kind` determines the alignment of the column: "name", "number" or "word". `bars` are small
+    drawings of intervals beside the cells, and `colors` numbers of colors that mark the names.
+    """
+
+    title: str
+    cells: Sequence[str]
+    kind: str = "number"
+    bars: Sequence[IntervalBar | None] = ()
+    colors: Sequence[int | None] = ()
+
+    @property
+    def is_short(self) -> bool:
+        """Whether all cells are texts, not numbers, that are short enough for one line."""
+        return max(map(len, self.cells), default=0) <= SHORT_LENGTHS.get(self.kind, -1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntervalBar:
+    """An interval on the common scale of a column, from 0 to 100; `zero` is 0 on this scale."""
+
+    low: float
+    high: float
+    at: float
+    zero: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextTable:
+    """A table as text; `omitted` is a sentence about rows that are left out, or empty."""
+
+    caption: str
+    columns: list[TextColumn]
+    omitted: str = ""
+
+    @property
+    def rows(self) -> list[tuple[str, ...]]:
+        """The cells of each row."""
+        return list(zip(*(column.cells for column in self.columns), strict=True))
+
+    @property
+    def sentence(self) -> str:
+        """The titles and cells of a table with one row, as a sentence."""
+        cells = [(column.title, column.cells[0]) for column in self.columns if column.cells[0]]
+        text = ", ".join(f"{title} {cell}" for title, cell in cells if cell != NO_VALUE)
+        return f"{text}."
+
+
+def metrics_text(tables: ReportTables, file: str | None) -> TextTable:
+    """Return the AUC of each group with its interval, and other metrics, as text.
+
+    `file` is the name of a file with all rows of the table, or None.
+    """
+    areas, top = tables.areas, tables.areas.head(MAX_TABLE_ROWS)
+    metrics = tables.metrics.head(MAX_TABLE_ROWS)
+    columns = [
+        *name_columns(top, group_columns(areas)),
+        *estimate_columns("AUC", "auc", top, areas, decimals=DECIMALS),
+        *(
+            number_column(title, metrics[name], decimals=DECIMALS)
+            for name, title in CURVE_METRICS.items()
+            if metrics[name].null_count() < top.height
+        ),
+        number_column("prevalence", metrics["prevalence"], decimals=DECIMALS),
+        *size_columns(top, areas),
+    ]
+    return TextTable(
+        caption="AUC and other metrics of each group",
+        columns=columns,
+        omitted=omitted_text(areas.height - top.height, "row", file),
+    )
+
+
+def size_columns(top: pl.DataFrame, areas: pl.DataFrame) -> list[TextColumn]:
+    """Return the row counts and notes of areas; `top` are the shown rows of `areas`."""
+    return [
+        count_column("positives", top["n_pos"]),
+        count_column("negatives", top["n_neg"]),
+        *([count_column("missing", top["n_missing"])] if areas["n_missing"].sum() else []),
+        *note_columns(top, areas, note_in_words),
+    ]
+
+
+def mean_area_columns(top: pl.DataFrame, areas: pl.DataFrame, over: str) -> list[TextColumn]:
+    """Return what explains the mean areas over the values of the group column `over`.
+
+    `top` are rows of the table of `fold_auc`. Notes state which values of `over` have an undefined
+    area.
+    """
+    notes = []
+    for group in top.iter_slices(1):
+        note = group["note"][0]
+        # `left_out` is always the last note, so the text after it is only its count and keys.
+        first, left_out, _ = (note or "").partition("left_out:")
+        notes.append(first + _left_out_text(areas, group, over) if left_out else note)
+    top = top.with_columns(pl.Series("note", notes, pl.String))
+    return [
+        number_column("sd", top["sd"], decimals=DECIMALS),
+        number_column("AUC of mean curve", top["auc_of_mean"], decimals=DECIMALS),
+        count_column("curves", top["n_curves"]),
+        *note_columns(top, top, note_in_words),
+    ]
+
+
+def _left_out_text(areas: pl.DataFrame, group: pl.DataFrame, over: str) -> str:
+    """Return the values of `over` without an AUC, such as "fold 3 left out: no positives".
+
+    `group` is a row of the table of mean areas. Only its areas are considered.
+    """
+    on = [column(key) for key in group_columns(group, "mean_auc")]
+    undefined = areas.filter(pl.col("note").is_in(UNDEFINED_AUC))
+    if on:
+        undefined = undefined.join(group.select(on), on=on, how="semi", nulls_equal=True)
+    texts = []
+    for note in UNDEFINED_AUC:
+        values = format_values(undefined.filter(note=note).get_column(over))
+        if values:
+            names = join_first(values, MAX_LEFT_OUT)
+            texts.append(f"{format_name(over)} {names} left out: {NOTE_TEXTS[note]}")
+    return SEPARATOR.join(texts)
+
+
+def comparison_text(comparison: pl.DataFrame) -> TextTable:
+    """Return the differences between models as text."""
+    top = comparison.head(MAX_TABLE_ROWS)
+    models = top.select(pl.col("model_a").alias("model a"), pl.col("model_b").alias("model b"))
+    columns = [
+        *name_columns(top, group_columns(comparison, "model_a")),
+        *name_columns(models, models.columns),
+        *estimate_columns(
+            "difference", "difference", top, comparison, decimals=DECIMALS, zero=True
+        ),
+        p_value_column("p-value", top["p_value"]),
+        p_value_column("adjusted p-value", top["p_adjusted"]),
+        number_column("AUC a", top["auc_a"], decimals=DECIMALS),
+        number_column("AUC b", top["auc_b"], decimals=DECIMALS),
+        count_column("rows", top["n_paired"]),
+        *note_columns(top, comparison, note_in_words),
+    ]
+    return TextTable(
+        caption="Differences of the AUC of each pair of models",
+        columns=columns,
+        omitted=omitted_text(comparison.height - top.height, "row"),
+    )
+
+
+def omitted_text(number: int, noun: str, file: str | None = None) -> str:
+    """Return a sentence about rows or groups that are not shown; empty if `number` is 0.
+
+    `file` is the name of a file that contains them, or None.
+    """
+    if not number:
+        return ""
+    return f"Not shown here: {format_count(number, noun)}{f', see {file}' if file else ''}."
+
+
+def name_columns(
+    top: pl.DataFrame, names: Sequence[str], colors: Mapping[str, int] | None = None
+) -> list[TextColumn]:
+    """Return a column of text for each column in `names`, such as the group columns.
+
+    `colors` are the numbers of the colors of the values of the column `model`.
+    """
+    texts = {name: format_values(top.get_column(name)) for name in names}
+    return [
+        TextColumn(
+            title=format_name(name),
+            cells=cells,
+            kind="name",
+            colors=[colors.get(cell) for cell in cells] if colors and name == MODEL else (),
+        )
+        for name, cells in texts.items()
+    ]
+
+
+def number_column(
+    title: str,
+    values: pl.Series,
+    format_value: Callable[[float | None], str | None] | None = None,
+    *,
+    decimals: int = 4,
+) -> TextColumn:
+    """Return a column of numbers as text; a missing number is a dash."""
+    to_text = format_value or partial(format_number, decimals=decimals)
+    return TextColumn(title=title, cells=[to_text(value) or NO_VALUE for value in values])
+
+
+def p_value_column(title: str, values: pl.Series) -> TextColumn:
+    """Return a column of p-values as text."""
+    return number_column(title, values, partial(format_p_value, decimals=DECIMALS))
+
+
+def count_column(title: str, values: pl.Series) -> TextColumn:
+    """Return a column of counts as text; a missing count is a dash."""
+    return TextColumn(title=title, cells=[NO_VALUE if n is None else f"{n:,}" for n in values])
+
+
+def estimate_columns(
+    title: str,
+    value: str,
+    top: pl.DataFrame,
+    table: pl.DataFrame,
+    of: str = "",
+    *,
+    decimals: int,
+    zero: bool = False,
+) -> list[TextColumn]:
+    """Return the column `value` with drawn intervals, and the intervals as text.
+
+    The intervals are drawn if there are several, with a line at 0 if `zero`. The title of the
+    intervals ends with `of`.
+    """
+    numbers = number_column(title, top[value], decimals=decimals)
+    limits = list(zip(top["lower"], top["upper"], strict=True))
+    bars = _interval_bars(limits, top[value].to_list(), zero=zero)
+    return [replace(numbers, bars=bars), *interval_columns(top, table, of, decimals=decimals)]
+
+
+def interval_columns(
+    top: pl.DataFrame, table: pl.DataFrame, of: str = "", *, decimals: int = 4
+) -> list[TextColumn]:
+    """Return a list with a column of intervals as text; an empty list if the table has none.
+
+    `top` are the rows that are shown of `table`. The title ends with `of`.
+    """
+    title = interval_title(table)
+    if title is None:
+        return []
+    limits = zip(top["lower"], top["upper"], strict=True)
+    cells = [format_interval(*pair, decimals=decimals) or NO_VALUE for pair in limits]
+    return [TextColumn(title=title + of, cells=cells)]
+
+
+def _interval_bars(
+    limits: Sequence[tuple[float | None, float | None]],
+    values: Sequence[float | None],
+    *,
+    zero: bool,
+) -> list[IntervalBar | None]:
+    """Return the intervals on a common scale; an empty list if only one row has an interval."""
+    drawn = [
+        (low, high, at)
+        for (low, high), at in zip(limits, values, strict=True)
+        if low is not None and high is not None and at is not None
+    ]
+    if len(drawn) < 2:
+        return []
+    numbers = [number for one in drawn for number in one] + [0.0] * zero
+    least, width = min(numbers), (max(numbers) - min(numbers)) or 1.0
+
+    def bar(*numbers: float) -> IntervalBar:
+        low, high, at = (100 * (number - least) / width for number in numbers)
+        return IntervalBar(low=low, high=high, at=at, zero=-100 * least / width if zero else None)
+
+    bars = iter([bar(*one) for one in drawn])
+    is_drawn = [None not in (*pair, at) for pair, at in zip(limits, values, strict=True)]
+    return [next(bars) if one else None for one in is_drawn]
+
+
+def column_decimals(values: Iterable[float | None]) -> int:
+    """Return the number of decimals of a column: at least three digits of its largest number."""
+    largest = max((abs(value) for value in values if value is not None), default=0.0)
+    if not 0 < largest < inf:
+        return DECIMALS
+    exponent = floor(log10(largest))
+    return max(DECIMALS - exponent, 0) if exponent >= 0 else min(2 - exponent, 12)
+
+
+def interval_title(table: pl.DataFrame) -> str | None:
+    """Return the title of the interval column, such as "95 % interval".
+
+    The result is None if the table has no intervals: `ci_level` is null in all rows.
+    """
+    level = table["ci_level"].drop_nulls()
+    return f"{format_percent(level[0])} interval" if len(level) else None
+
+
+# Notes of groups whose AUC is undefined.
+UNDEFINED_AUC: tuple[Note, ...] = ("no_rows", "no_positives", "no_negatives")
+MAX_LEFT_OUT = 5  # maximum number of values in a note
+# The text of each note in a report. "{}" is the number in the note.
+NOTE_TEXTS: dict[Note, str] = {
+    "no_rows": "no rows",
+    "no_positives": "no positives",
+    "no_negatives": "no negatives",
+    "one_positive": "no interval: only one positive",
+    "one_positive_cluster": "no interval: only one cluster with positives",
+    "one_negative_cluster": "no interval: only one cluster with negatives",
+    "one_negative": "no interval: only one negative",
+    "zero_variance": "no interval: the estimated variance is 0",
+    "no_solution": "undefined",
+    "few_rows": "too few rows of a class for a reliable test: {}",
+    "redrawn": "resamples drawn again because they lacked a class: {}",
+    "unmatched": "rows left out because one of the two models lacks them: {}",
+    "left_out": "curves left out because they lack a class: {}",
+    "lacks_rows": "curves without a value because rows are missing: {}",
+    "fewer": "groups with fewer curves: {}",
+}
+
+
+def note_columns(
+    top: pl.DataFrame,
+    table: pl.DataFrame,
+    format_note: Callable[[str], str] = str,
+) -> list[TextColumn]:
+    """Return a list with a column of notes as text; an empty list if the table has no notes.
+
+    `top` are the rows that are shown of `table`.
+    """
+    if table["note"].null_count() == table.height:
+        return []
+    cells = [format_note(note) if note else "" for note in top["note"]]
+    return [TextColumn(title="note", cells=cells, kind="word")]
+
+
+def note_in_words(note: str) -> str:
+    """Return all notes of a row in words, such as "no positives" for "no_positives"."""
+    return SEPARATOR.join(map(_one_note_in_words, note.split(SEPARATOR)))
+
+
+def _one_note_in_words(note: str) -> str:
+    name, _, rest = note.partition(":")
+    if name not in NOTE_TEXTS:
+        return note
+    number, _, names = rest.partition(" ")
+    words = NOTE_TEXTS[name].format(f"{int(number):,}" if number.isdecimal() else number)
+    return f"{words} {names}".strip()

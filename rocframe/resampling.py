@@ -1,0 +1,317 @@
+"""Bootstrap replicates of a statistic: standard error, percentile, basic and BCa limits.
+
+Percentile, basic and BCa limits follow Davison and Hinkley (1997) and Efron (1987). The p-quantile
+of n replicates in increasing order is the replicate at position p·(n + 1), interpolated linearly.
+At positions below 1, the p-quantile is the smallest replicate. At positions above n, the p-quantile
+is the largest replicate.
+
+References
+----------
+A. C. Davison, D. V. Hinkley (1997), Bootstrap Methods and their Application, Cambridge University
+Press, sections 2.7 (the empirical influence values), 5.2 and 5.3. doi:10.1017/CBO9780511802843
+B. Efron (1987), "Better bootstrap confidence intervals", Journal of the American Statistical
+Association 82(397), 171-185. doi:10.1080/01621459.1987.10478410
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import frexp, inf, isfinite, isnan, nan
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from rocframe.inference import STANDARD_NORMAL
+from rocframe.kernel.resample import ReplicateCounts
+from rocframe.kernel.threads import batch_sizes, run_parallel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from rocframe.kernel.resample import (
+        ClassRows,
+        GroupRows,
+        ReplicateScan,
+        ReplicateStatistic,
+        Seed,
+    )
+    from rocframe.kernel.scan import Scannable
+
+BOOTSTRAPS = ("bootstrap", "bootstrap_basic", "bootstrap_bca")
+# Largest relative difference of two floats that are equal up to rounding errors.
+ROUNDING_ERROR = 1e-12
+Influences = tuple["NDArray[np.float64]", "NDArray[np.float64]"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Statistic:
+    """A statistic that can be bootstrapped, and the range of its values.
+
+    `replicate` computes the statistic. If it returns several values for each group, the statistic
+    is the value in `column`. `influence` returns two arrays of empirical influence values: one for
+    positives and one for negatives. The influence value of a distinct score is the derivative of
+    the statistic with respect to the weight of the rows with this score. The last value of each
+    array is the influence of unscored rows. `influence` is None for a statistic without BCa limits.
+    `bounds` are the lowest and the highest possible value. If the statistic is a supremum over
+    thresholds, `supremum` returns the replicates with the columns that `supremum_limits` requires.
+    `of_probabilities` is true if all scores must be in [0, 1].
+    """
+
+    replicate: ReplicateStatistic
+    column: int = 0
+    influence: Callable[[ReplicateScan], Influences] | None
+    bounds: tuple[float, float] = (0.0, 1.0)
+    supremum: ReplicateStatistic | None = None
+    of_probabilities: bool = False
+
+    def values(self, scan: Scannable) -> NDArray[np.float64]:
+        """Return the statistic of each group of a scan."""
+        values = self.replicate.function(scan)
+        return values[:, self.column] if self.replicate.width > 1 else values
+
+
+class BootstrapInterval(NamedTuple):
+    """Standard error and confidence limits of one statistic; NaN if undefined.
+
+    `constant` is True if all replicates are equal. `n_undefined` is the number of replicates that
+    are NaN.
+    """
+
+    se: float
+    lower: float
+    upper: float
+    constant: bool
+    n_undefined: int
+
+
+def batched_replicates(
+    draw: Callable[[np.random.Generator, int], tuple[NDArray[Any], int]],
+    *,
+    n_boot: int,
+    batch_size: int,
+    seed: Seed,
+    key: tuple[int, ...],
+    arrays_only: bool = False,
+) -> tuple[NDArray[Any], int]:
+    """Return all replicates, one row each, and the number of resamples that were drawn again.
+
+    `draw` returns the replicates of one batch and the number of resamples of the batch that were
+    drawn again. Batches are drawn in parallel, each from a separate random stream, so results do
+    not depend on the number of threads. With `arrays_only`, `draw` runs no query of polars; see
+    `run_parallel`.
+    """
+    parts = run_parallel(
+        lambda batch: draw(seed.stream(key, batch[0]), batch[1]),
+        enumerate(batch_sizes(n_boot, batch_size)),
+        arrays_only=arrays_only,
+    )
+    return np.concatenate([values for values, _ in parts]), sum(redrawn for _, redrawn in parts)
+
+
+def bootstrap_interval(
+    replicates: NDArray[np.float64],
+    estimate: float,
+    ci: str | None,
+    level: float,
+    *,
+    bounds: tuple[float, float],
+    acceleration: Callable[[], float] = lambda: 0.0,
+) -> BootstrapInterval:
+    """Return the standard error and the confidence limits; replicates that are NaN are left out.
+
+    If `ci` is None, only the standard error is computed. `acceleration` returns the acceleration,
+    and is called for BCa limits only.
+    """
+    values = np.sort(replicates[~np.isnan(replicates)])
+    n_undefined = len(replicates) - len(values)
+    if isnan(estimate) or len(values) < 2:
+        return BootstrapInterval(nan, nan, nan, False, n_undefined)
+    scale = rounding_scale(float(abs(values[np.isfinite(values)]).max(initial=0.0)), bounds)
+    if nearly_equal(values[0], values[-1], scale=scale):
+        return BootstrapInterval(nan, nan, nan, True, n_undefined)
+    se = nan
+    if isfinite(values[0]) and isfinite(values[-1]):
+        # Values are divided by a power of 2, which is exact, so that squares do not overflow.
+        power = frexp(max(abs(values[0]), abs(values[-1])))[1]
+        with np.errstate(over="ignore"):
+            deviation = float(np.ldexp(np.ldexp(values, -power).std(ddof=1), power))
+        se = deviation if isfinite(deviation) else nan
+    if ci is None:
+        return BootstrapInterval(se, nan, nan, False, n_undefined)
+    a = acceleration() if ci == "bootstrap_bca" else 0.0
+    limits = bootstrap_limits(ci, level, estimate, values, a, scale=scale)
+    lower, upper = np.clip(limits, *bounds)
+    return BootstrapInterval(se, float(lower), float(upper), False, n_undefined)
+
+
+def rounding_scale(largest: Any, bounds: tuple[float, float], unit: Any = 1.0) -> Any:
+    """Return the size of the numbers that determine the rounding errors of a statistic.
+
+    `largest` is the largest absolute value of the statistic. If negative values are possible, the
+    statistic is a difference of two rates, and the result is `unit`, the value of a rate of 1: both
+    rates have rounding errors even if the difference is nearly 0.
+    """
+    return unit if -inf < bounds[0] < 0 else largest
+
+
+def nearly_equal(a: Any, b: Any, *, scale: Any = 1.0) -> Any:
+    """Return whether two numbers are equal up to the rounding errors of numbers near `scale`."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        near = abs(a - b) <= ROUNDING_ERROR * np.fmax(scale, abs(b))
+    return (a == b) | (near & np.isfinite(a) & np.isfinite(b))
+
+
+def bootstrap_limits(
+    ci: str,
+    level: float,
+    estimate: float,
+    values: NDArray[np.float64],
+    a: float = 0.0,
+    *,
+    scale: float = 1.0,
+) -> tuple[float, float]:
+    """Return the lower and upper limit from the sorted replicates `values`.
+
+    `a` is the acceleration. BCa limits are NaN if all replicates are above the estimate, or all are
+    below it. Basic limits are NaN if one of them is a difference of two infinite numbers.
+    """
+    p_lower, p_upper = (1 - level) / 2, (1 + level) / 2
+    if ci == "bootstrap_bca":
+        tied = nearly_equal(values, estimate, scale=scale)
+        ties, below = np.count_nonzero(tied), np.count_nonzero((values < estimate) & ~tied)
+        share = (below + ties / 2) / len(values)
+        if not 0 < share < 1:
+            return nan, nan
+        bias = STANDARD_NORMAL.inv_cdf(share)
+        p_lower, p_upper = (_bca_probability(p, bias, a) for p in (p_lower, p_upper))
+    lower, upper = replicate_quantile(values, p_lower), replicate_quantile(values, p_upper)
+    if ci == "bootstrap_basic":
+        lower, upper = 2 * estimate - upper, 2 * estimate - lower
+        return (nan, nan) if isnan(lower) or isnan(upper) else (lower, upper)
+    return lower, upper
+
+
+def supremum_limits(
+    replicates: NDArray[np.float64], estimate: float, level: float
+) -> tuple[float, float]:
+    """Return confidence limits of the largest value of a function D of the threshold, at least 0.
+
+    D is computed from the data, and D* from a resample. The columns of `replicates` are sup D*, sup
+    (D* - D) and sup (2·D - D*), where sup is the largest value over all thresholds. `estimate` is
+    sup D. The lower limit is sup D minus the (1 + level) / 2 quantile of the second column. The
+    upper limit is the (1 + level) / 2 quantile of the third column.
+    """
+    _, excess, reflected = replicates[~np.isnan(replicates[:, 0])].T
+    margin, upper = (
+        replicate_quantile(np.sort(values), (1 + level) / 2) for values in (excess, reflected)
+    )
+    # If the exact lower limit is 0, rounding errors must not change it.
+    lower = 0.0 if nearly_equal(estimate, margin) else max(estimate - margin, 0.0)
+    return lower, min(upper, 1.0)
+
+
+def replicate_quantile(values: NDArray[np.float64], p: float) -> float:
+    """Return the p-quantile of n sorted values: the value at position p·(n + 1), interpolated."""
+    position = min(max(p * (len(values) + 1), 1.0), float(len(values))) - 1
+    # Rounding errors can make a position slightly smaller than an integer.
+    nearest = round(position)
+    at_value = abs(position - nearest) < 1e-9
+    index, fraction = (nearest, 0.0) if at_value else divmod(position, 1.0)
+    value = float(values[int(index)])
+    if fraction and isfinite(value):
+        value += fraction * (float(values[int(index) + 1]) - value)
+    return value
+
+
+def replicate_limits(values: NDArray[np.float64], level: float) -> NDArray[np.float64]:
+    """Return the percentile limits of each column of replicates, which must be finite."""
+    probabilities = [(1 - level) / 2, (1 + level) / 2]
+    # numpy's method "weibull" interpolates at position p·(n + 1), as `replicate_quantile` does.
+    limits: NDArray[np.float64] = np.quantile(values, probabilities, axis=0, method="weibull")
+    return limits
+
+
+class ColumnLimits(NamedTuple):
+    """The limits of each column of replicates; NaN if undefined.
+
+    `constant` is True if all replicates are equal. `n_undefined` is the number of replicates that
+    are NaN.
+    """
+
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    constant: NDArray[np.bool_]
+    n_undefined: NDArray[np.int64]
+
+
+def column_limits(values: NDArray[np.float64], level: float) -> ColumnLimits:
+    """Return the percentile limits of each column; values that are NaN are left out.
+
+    The limits are NaN if fewer than two values remain, or if all are equal.
+    """
+    limits = np.full((2, values.shape[1]), np.nan)
+    n_undefined = np.isnan(values).sum(axis=0)
+    is_complete, is_defined = n_undefined == 0, n_undefined < len(values) - 1
+    if is_complete.any():
+        limits[:, is_complete] = replicate_limits(values[:, is_complete], level)
+    for column in np.flatnonzero(is_defined & ~is_complete):
+        present = values[~np.isnan(values[:, column]), column]
+        limits[:, column] = replicate_limits(present[:, None], level)[:, 0]
+    constant = is_defined & nearly_equal(np.fmin.reduce(values), np.fmax.reduce(values))
+    limits[:, constant] = np.nan
+    return ColumnLimits(limits[0], limits[1], constant, n_undefined)
+
+
+def _bca_probability(p: float, bias: float, a: float) -> float:
+    """Return the probability of the quantile that is the BCa limit for the tail probability p."""
+    z = bias + STANDARD_NORMAL.inv_cdf(p)
+    denominator = 1 - a * z
+    return STANDARD_NORMAL.cdf(bias + z / denominator if denominator > 0 else z * inf)
+
+
+def acceleration(
+    influence: NDArray[np.float64],
+    rows: NDArray[np.int64],
+    cluster: NDArray[Any] | None = None,
+) -> float:
+    """Return BCa's acceleration, ΣL³ / (6·(ΣL²)^(3/2)) over rows or clusters.
+
+    `influence` has the influence value L of each kind of row, and `rows` the number of identical
+    rows of this kind. `cluster` has the number of the cluster of each kind, from 0.
+    """
+    if cluster is not None:
+        influence = np.bincount(cluster, rows * influence).astype(np.float64)
+        rows = np.ones(len(influence), np.int64)
+    largest = abs(influence).max()
+    if not largest > 0:
+        return 0.0
+    shares = influence / largest
+    return float((rows * shares**3).sum() / (6 * (rows * shares**2).sum() ** 1.5))
+
+
+def sample_acceleration(
+    population: GroupRows, influence: Callable[[ReplicateScan], Influences] | None
+) -> float:
+    """Return BCa's acceleration of a statistic from the rows of one group."""
+    assert influence is not None
+    sides = (population.pos, population.neg)
+    influences = influence(ReplicateCounts.observed(population).scan(corners=False))
+    clusters = [side.cluster for side in sides if side.cluster is not None]
+    return acceleration(
+        np.concatenate(
+            [_row_influence(side, values) for side, values in zip(sides, influences, strict=True)]
+        ),
+        np.concatenate([side.rows for side in sides]),
+        np.concatenate(clusters) if clusters else None,
+    )
+
+
+def _row_influence(side: ClassRows, influence: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the influence of each kind of row of a class; `influence` is that of each score.
+
+    With weights, the influence of a row is proportional to its weight.
+    """
+    values: NDArray[np.float64] = influence[side.step]
+    return values if side.weight is None else values * side.weight

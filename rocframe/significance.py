@@ -1,0 +1,830 @@
+"""The function `auc_test`: tests of an AUC against chance or against a given area.
+
+For given scores, the AUC is determined by the sum of the ranks of the positives. Under the null
+hypothesis, the positives are a random subset of the rows of a group, so the ranks of the positives
+are a random sample without replacement.
+
+References
+----------
+B. Phipson, G. K. Smyth (2010), "Permutation p-values should never be zero", Statistical
+Applications in Genetics and Molecular Biology 9(1), article 39. doi:10.2202/1544-6115.1585
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import chain, combinations, islice
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+
+import numpy as np
+
+from rocframe.areas.pairs import Clusters, auc_variance_parts, class_sizes, count_pairs
+from rocframe.errors import OptionValueError
+from rocframe.frames import as_input_frame, build_table
+from rocframe.inference import (
+    AREA_ROUNDING,
+    MIN_AREA_UNITS,
+    absent_classes,
+    adjust_table,
+    check_adjust,
+    check_alternative,
+    class_notes,
+    few_rows,
+    first_notes,
+    is_as_extreme,
+    normal_p_value,
+    permutation_p_value,
+)
+from rocframe.inputs.cases import plan_table
+from rocframe.inputs.roles import Roles
+from rocframe.kernel.arrays import exact_sums
+from rocframe.kernel.codec import concatenated_ranges
+from rocframe.kernel.groups import scale_weights
+from rocframe.kernel.resample import Seed, stream_keys
+from rocframe.kernel.scan import BLOCK_ROWS, Scan
+from rocframe.kernel.threads import batch_sizes, run_parallel
+from rocframe.options import (
+    NOT_GIVEN,
+    check_choice,
+    check_supported,
+    is_text,
+    parse_fraction,
+    parse_integer,
+    public,
+)
+from rocframe.schemas.statistics import AUC_TEST
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from rocframe.areas.pairs import Pairs
+    from rocframe.frames import FrameT
+    from rocframe.inference import Adjust, Alternative
+    from rocframe.inputs.cases import Cases
+    from rocframe.inputs.roles import By, Column, Count, Missing, Scores
+    from rocframe.kernel.scan import Block
+
+
+@public
+def auc_test(
+    predictions: FrameT,
+    /,
+    label: Column,
+    score: Scores,
+    *,
+    by: By = None,
+    null: float = 0.5,
+    method: AucTestMethod | None = None,
+    alternative: Alternative = "two-sided",
+    adjust: Adjust | None = "holm",
+    n_perm: int = 9_999,
+    seed: int | None = None,
+    best_of: int | None = None,
+    cluster: Column | None = None,
+    positive: object = None,
+    weight: Column | None = None,
+    count: Count = NOT_GIVEN,
+    missing: Missing = "raise",
+) -> FrameT:
+    """Test whether the AUC of each group differs from chance, or from a given area.
+
+    The p-value is the probability that the estimated area is at least as far from `null` as
+    observed, if the true area is `null`. The p-value does not measure how much better than chance a
+    model is; the interval of `auc` does.
+
+    Parameters
+    ----------
+    predictions : DataFrame, LazyFrame or Arrow table
+        One row per prediction.
+    label : str or Expr
+        The true class: Boolean or 0/1, or any values with `positive`.
+    score : str, Expr, selector, sequence or mapping
+        The score, higher for positives. Several columns add the group column `model`.
+    by : str or sequence of str, default None
+        Group columns; null is a group.
+    null : float, default 0.5
+        AUC that the null hypothesis assumes, between 0 and 1. 0.5 is chance.
+    method : str, default None
+        Test of the AUC. `"mann_whitney"` and `"permutation"` require `null=0.5`, and do not support
+        `weight`, `cluster` and `missing="worst"`.
+
+        - `"mann_whitney"`: the Mann-Whitney test, which is the normal approximation of the
+          permutation test.
+        - `"permutation"`: a test that permutes the labels of a group.
+        - `"delong_t"`: the test of Brunner and Munzel. The statistic is the area minus `null`,
+          divided by DeLong's standard error. It is compared with a t distribution.
+        - `"delong"`: a z test with the same statistic. With few rows of a class, it rejects a true
+          null hypothesis too often.
+        - None: `"mann_whitney"`. If `null` is not 0.5, or if `weight`, `cluster` or
+          `missing="worst"` is given, None means `"delong_t"`.
+    alternative : {"two-sided", "greater", "less"}, default "two-sided"
+        Alternative hypothesis: the true area differs from the null (`"two-sided"`), is larger
+        (`"greater"`) or is smaller (`"less"`).
+    adjust : {"holm", "bh"} or None, default "holm"
+        Adjustment of the p-values of a family of tests. `"holm"` controls the probability of at
+        least one false rejection. `"bh"` (Benjamini and Hochberg) controls the expected share of
+        false rejections among all rejections. None: no adjustment.
+    n_perm : int, default 9999
+        Number of random permutations. If at most this many different permutations are possible in a
+        group, all of them are used and the p-value is exact. Otherwise the smallest possible
+        p-value is 1 / (1 + n_perm).
+    seed : int, default None
+        Seed of the draws, an integer >= 0; None uses a new seed in each call.
+    best_of : int, default None
+        Number of models from which the best model was selected, including models that are not in
+        the table. The result then has columns that compare the AUC with the largest AUC of
+        `best_of` models with random scores. Requires `alternative="greater"` and one of the methods
+        `"mann_whitney"` and `"permutation"`.
+    cluster : str or Expr, default None
+        Clusters of dependent rows, such as users.
+    positive : object, default None
+        Value of `label` that is the positive class.
+    weight : str or Expr, default None
+        Importance of a row, finite and >= 0.
+    count : str, Expr or None, optional
+        Number of equal rows that a row represents. Required if there is a column `count`.
+    missing : {"raise", "drop", "worst"}, default "raise"
+        Missing values: an error, rows left out, or missing scores count as errors.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        `*by`, (`model`,) `auc, p_adjusted, p_value, null, se, statistic, df, n_pos, n_neg,
+        n_missing, test, note`; one row per group, sorted by group.
+
+        - `p_adjusted` (Float64) is the p-value adjusted over all rows of the result.
+        - `statistic` (Float64) is `auc - null` divided by `se`.
+        - `se` (Float64) is DeLong's standard error for `"delong_t"` and `"delong"`. For the other
+          methods, `se` is the standard deviation of the AUC over all permutations of the labels.
+        - `df` (Float64) is the number of degrees of freedom for `"delong_t"`, and null for the
+          other methods.
+        - `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of positives, of negatives, and
+          of rows with a missing value. A row counts `count` times; `weight` has no effect on these
+          numbers.
+        - `test` (String) is the name of the method, or `permutation_exact` if all permutations were
+          used.
+
+        With `best_of`, the columns `best_of` (Int64), `auc_by_chance` (Float64) and `p_best`
+        (Float64) are left of `note`. `p_best` is the probability that the largest AUC of
+        `best_of` models with independent random scores is at least `auc`. `auc_by_chance` is the
+        expected value of this largest AUC. Both are null if `p_value` is null.
+
+        `auc`, `se`, `statistic` and the p-values are null if a class has no rows. With the methods
+        `"delong_t"` and `"delong"`, all of these except `auc` are also null if a class has only one
+        row or only one cluster.
+
+        If the variance is 0, `se` and `df` are null. The other values then depend on the null
+        hypothesis. If `auc` equals the area of the null hypothesis, `statistic` is 0 and the
+        p-value is 1. An example is constant scores with `null=0.5`. If the two areas differ,
+        `statistic` and the p-values are null. An example is an AUC of 1 with `"delong_t"`.
+
+        `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
+        no_negatives, one_positive, one_negative, zero_variance`, `few_rows:3`. `few_rows:3` means
+        that the smaller class has only 3 rows or clusters. With fewer than 10, the tests
+        `"delong_t"` and `"delong"` reject a true null hypothesis too often. With `cluster`, the
+        note of a class in a single cluster is `one_positive_cluster` or `one_negative_cluster`.
+
+    Raises
+    ------
+    RocframeError
+        If a column, an option or a value is invalid.
+    OptionValueError
+        If `null` is not between 0 and 1, or if `n_perm`, `seed` or `best_of` is not a whole number.
+        This error is also raised if the method or the alternative does not support `null`,
+        `weight`, `cluster`, `missing="worst"` or `best_of`.
+
+    See Also
+    --------
+    auc : The areas, with intervals.
+    compare : Test the difference of two models.
+    power : Compute the power of a test.
+
+    Notes
+    -----
+    A two-sided permutation test counts the permutations whose AUC is at least as far from 1/2 as
+    the observed AUC.
+
+    `p_best` is 1 - (1 - `p_value`)^N for N = `best_of` models. In `auc_test`, the scores of a
+    random classifier are the scores of the data in a random order. A random classifier therefore
+    has the same ties as the data. Forman (2002) instead compares the best classifier with simple
+    classifiers that are generated at random. `auc_by_chance` is exact if all permutations were
+    enumerated. Otherwise, the AUC of a random classifier is assumed to be normal with the standard
+    deviation `se`, and limited to values from 0 to 1. If the scores of the models are positively
+    correlated, the largest AUC by chance is smaller than for independent scores, and `p_best` is
+    too large (conservative).
+
+    References
+    ----------
+    E. Brunner, U. Munzel (2000), "The nonparametric Behrens-Fisher problem: asymptotic theory and a
+    small-sample approximation", Biometrical Journal 42(1), 17-25.
+    doi:10.1002/(SICI)1521-4036(200001)42:1<17::AID-BIMJ17>3.0.CO;2-U
+
+    E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson (1988), "Comparing the areas under two or
+    more correlated receiver operating characteristic curves", Biometrics 44(3), 837-845.
+    doi:10.2307/2531595
+
+    G. Forman (2002), "A method for discovering the insignificance of one's best classifier and the
+    unlearnability of a classification task", HP Laboratories, technical report HPL-2002-123.
+
+    H. B. Mann, D. R. Whitney (1947), "On a test of whether one of two random variables is
+    stochastically larger than the other", Annals of Mathematical Statistics 18(1), 50-60.
+    doi:10.1214/aoms/1177730491
+
+    B. Phipson, G. K. Smyth (2010), "Permutation p-values should never be zero", Statistical
+    Applications in Genetics and Molecular Biology 9(1), article 39. doi:10.2202/1544-6115.1585
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> predictions = pl.DataFrame({"label": [1, 1, 0, 0], "score": [0.9, 0.7, 0.7, 0.1]})
+    >>> tests = rf.auc_test(predictions, "label", "score", method="permutation")
+    >>> tests.select("auc", "p_value", "null", "test")
+    shape: (1, 4)
+    ┌───────┬──────────┬──────┬───────────────────┐
+    │ auc   ┆ p_value  ┆ null ┆ test              │
+    │ ---   ┆ ---      ┆ ---  ┆ ---               │
+    │ f64   ┆ f64      ┆ f64  ┆ str               │
+    ╞═══════╪══════════╪══════╪═══════════════════╡
+    │ 0.875 ┆ 0.666667 ┆ 0.5  ┆ permutation_exact │
+    └───────┴──────────┴──────┴───────────────────┘
+
+    The best of ten models with random scores has an expected AUC of 0.868 on these four rows:
+
+    >>> best = rf.auc_test(
+    ...     predictions,
+    ...     "label",
+    ...     "score",
+    ...     method="permutation",
+    ...     alternative="greater",
+    ...     best_of=10,
+    ... )
+    >>> best.select("auc", "p_value", "p_best", "auc_by_chance")
+    shape: (1, 4)
+    ┌───────┬──────────┬──────────┬───────────────┐
+    │ auc   ┆ p_value  ┆ p_best   ┆ auc_by_chance │
+    │ ---   ┆ ---      ┆ ---      ┆ ---           │
+    │ f64   ┆ f64      ┆ f64      ┆ f64           │
+    ╞═══════╪══════════╪══════════╪═══════════════╡
+    │ 0.875 ┆ 0.333333 ┆ 0.982658 ┆ 0.868491      │
+    └───────┴──────────┴──────────┴───────────────┘
+    """
+    options = AucTestOptions.parse(
+        null=null,
+        method=method,
+        alternative=alternative,
+        adjust=adjust,
+        n_perm=n_perm,
+        seed=seed,
+        best_of=best_of,
+        weight=weight,
+        cluster=cluster,
+        missing=missing,
+    )
+    roles = Roles(
+        label=label,
+        score=score,
+        by=by,
+        positive=positive,
+        weight=weight,
+        count=count,
+        missing=missing,
+        cluster=cluster,
+    )
+    table = plan_table(
+        predictions,
+        roles,
+        lambda cases: auc_test_table(cases, options),
+        columns=AUC_TEST.columns(options.best_of),
+        anchor="n_pos",
+        finish=lambda tests: adjust_table(tests, options.adjust),
+    )
+    return as_input_frame(predictions, table)
+
+
+AucTestMethod = Literal["delong_t", "delong", "permutation", "mann_whitney"]
+DELONG_METHODS: tuple[AucTestMethod, ...] = ("delong_t", "delong")
+MAX_MODELS = 10**9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class AucTestOptions:
+    """The options of `auc_test` after they were checked."""
+
+    null: float
+    method: AucTestMethod
+    alternative: Alternative
+    adjust: Adjust | None
+    n_perm: int
+    seed: Seed
+    best_of: int | None
+
+    @classmethod
+    def parse(
+        cls,
+        *,
+        null: float,
+        method: AucTestMethod | None,
+        alternative: Alternative,
+        adjust: Adjust | None,
+        n_perm: int,
+        seed: int | None,
+        best_of: int | None,
+        weight: Column | None,
+        cluster: Column | None,
+        missing: Missing,
+    ) -> AucTestOptions:
+        """Check the options; raise an error if the method does not support weights or clusters."""
+        check_choice("method", method, (*get_args(AucTestMethod), None))
+        check_alternative(alternative)
+        check_adjust(adjust)
+        null = parse_fraction("null", null, example=0.5)
+        # All methods except DeLong's assume that each assignment of the labels to the rows is
+        # equally likely. For weighted or clustered rows, this is not the case.
+        values = {
+            "null": None if null == 0.5 else null,
+            "missing": missing if is_text(missing, "worst") else None,
+        }
+        delong_options = {"weight": weight, "cluster": cluster, **values}
+        if method is None:
+            is_plain = all(value is None for value in delong_options.values())
+            method = "mann_whitney" if is_plain else "delong_t"
+        for name, value in delong_options.items():
+            check_supported(
+                name,
+                value,
+                f"method={method!r}",
+                supported=method in DELONG_METHODS,
+                noun="value" if name in values else "option",
+                hint=f'Omit {name}=, or use method="delong_t".',
+            )
+        check_supported(
+            "best_of",
+            best_of,
+            f"method={method!r}",
+            supported=method not in DELONG_METHODS,
+            hint='Use method="mann_whitney" or method="permutation". These methods do not support '
+            'null=, weight=, cluster= or missing="worst".',
+        )
+        check_supported(
+            "best_of",
+            best_of,
+            f"alternative={alternative!r}",
+            supported=alternative == "greater",
+            hint='Use alternative="greater".',
+        )
+        return cls(
+            null=null,
+            method=method,
+            alternative=alternative,
+            adjust=adjust,
+            n_perm=parse_integer("n_perm", n_perm, high=10**9),
+            seed=Seed.parse(seed),
+            best_of=None
+            if best_of is None
+            else parse_integer("best_of", best_of, high=MAX_MODELS, example=40),
+        )
+
+
+def auc_test_table(cases: Cases, options: AucTestOptions) -> pl.DataFrame:
+    """Return the result of `auc_test` for the cases of one model, with unadjusted p-values."""
+    cases = scale_weights(cases, by_class=True)
+    scan = Scan.from_cases(cases)
+    n_pos, n_neg = scan.totals.pos_rows, scan.totals.neg_rows
+    clusters = None if cases.cluster is None else Clusters.from_scan(scan, cases.cluster)
+    pairs = count_pairs(scan)
+    auc = pairs.areas[0]
+    sizes, df = class_sizes(scan, clusters), None
+    ranks = None if options.method in DELONG_METHODS else CenteredRanks.from_scan(scan)
+    if ranks is not None:
+        variance = ranks.null_variance(n_pos, n_neg)
+    else:
+        parts = auc_variance_parts(scan, pairs, clusters, cases.weight)
+        variance = parts.total
+        if options.method == "delong_t":
+            df = parts.df(sizes, n_pos + n_neg if clusters is None else clusters.sizes[2])
+    se = np.sqrt(np.where(variance > 0, variance, np.nan))
+    statistic = (auc - options.null) / se
+    p_value = normal_p_value(statistic, options.alternative, df)
+    test = np.full(len(auc), options.method, object)
+    best_auc = np.full(len(auc), np.nan)
+    if options.best_of is not None:
+        best_auc = expected_best_auc(np.sqrt(variance), options.best_of)
+    if ranks is not None and options.method == "permutation":
+        defined = np.flatnonzero(variance > 0)
+        permuted = permutation_p_values(
+            ranks,
+            pairs,
+            defined,
+            options.alternative,
+            n_perm=options.n_perm,
+            seed=options.seed,
+            keys=stream_keys(scan.rows.keys, cases.model),
+            best_of=options.best_of,
+        )
+        p_value[defined] = permuted.p_value
+        test[defined[permuted.exact]] = "permutation_exact"
+        best_auc[defined[permuted.exact]] = permuted.best_auc[permuted.exact]
+    # If the variance is 0, the test is defined only if the area equals the area under the null
+    # hypothesis.
+    equal = (variance == 0) & (np.abs(auc - options.null) < AREA_ROUNDING)
+    statistic[equal], p_value[equal] = 0, 1
+    zero_variance = variance == 0
+    if ranks is None:
+        too_few = few_rows(*sizes, MIN_AREA_UNITS)
+        note = class_notes(
+            *sizes,
+            clustered=clusters is not None,
+            zero_variance=zero_variance,
+            few_rows=too_few,
+        )
+    else:  # the permutation and Mann-Whitney tests need only one row of each class
+        note = first_notes(absent_classes(*sizes) | {"zero_variance": zero_variance})
+    columns: dict[str, Any] = {
+        "n_pos": n_pos,
+        "n_neg": n_neg,
+        "n_missing": scan.rows.unscored.n_missing,
+        "auc": auc,
+        "null": options.null,
+        "se": se,
+        "statistic": statistic,
+        "df": np.full(len(auc), np.nan) if df is None else df,
+        "p_value": p_value,
+        "p_adjusted": p_value,
+        "p_best": best_p_value(p_value, options.best_of),
+        "auc_by_chance": best_auc,
+        "best_of": options.best_of,
+        "test": list(test),
+        "note": list(note),
+    }
+    return build_table(scan.rows.keys, columns, AUC_TEST.columns(options.best_of))
+
+
+def best_p_value(p_value: NDArray[np.float64], best_of: int | None) -> NDArray[np.float64]:
+    """Return the probability that the smallest of `best_of` independent p-values is at most this.
+
+    1 - (1 - p)^N is computed without the loss of digits for small p.
+    """
+    with np.errstate(divide="ignore"):  # for p = 1
+        result: NDArray[np.float64] = -np.expm1((best_of or 1) * np.log1p(-p_value))
+    return result
+
+
+def expected_best_auc(se: NDArray[np.float64], best_of: int) -> NDArray[np.float64]:
+    """Return the expected largest area of `best_of` models with random scores.
+
+    An area is assumed to be normal with mean 1/2 and standard deviation `se`, and limited to values
+    from 0 to 1.
+    """
+    from scipy.special import log_ndtr
+
+    # The expected value of the maximum z of N standard normal variables that are limited to
+    # [-c, c] is c minus the integral of Φ(z)^N from -c to c. It is constant for c > 12.
+    z = np.linspace(0, 12, 12_001)
+    distribution = np.exp(best_of * log_ndtr(z)) + np.exp(best_of * log_ndtr(-z))
+    steps = (distribution[1:] + distribution[:-1]) / 2 * np.diff(z)
+    maximum = z - np.append(0, np.cumsum(steps))
+    with np.errstate(divide="ignore"):  # for constant scores
+        limit = 0.5 / se
+    result: NDArray[np.float64] = 0.5 + se * np.interp(limit, z, maximum)
+    return result
+
+
+MAX_GROUP_ROWS = 10**9  # numpy draws without replacement only if there are fewer rows
+
+
+def permutation_p_values(
+    ranks: CenteredRanks,
+    pairs: Pairs,
+    groups: NDArray[np.int64],
+    alternative: Alternative,
+    *,
+    n_perm: int,
+    seed: Seed,
+    keys: Sequence[tuple[int, ...]],
+    best_of: int | None,
+) -> PermutationTests:
+    """Return the permutation tests of the given groups.
+
+    Each of these groups must have both classes. `keys` identify the random streams of all groups.
+    """
+    m, n = pairs.pos[groups], pairs.neg[groups]
+    n_rows = m + n
+    if len(n_rows) and n_rows.max() >= MAX_GROUP_ROWS:
+        raise OptionValueError.compose(
+            "method",
+            "permutation",
+            f"a group has {n_rows.max()} rows, too many to permute their labels",
+            'Use method="mann_whitney", which approximates this test for many rows.',
+        )
+    # The rows of the smaller class are drawn. The sum of the centered ranks of all rows is 0.
+    # Therefore the sum over the negatives is the negative of the sum over the positives.
+    draws = _Draws(
+        ranks=ranks,
+        groups=groups,
+        n_rows=n_rows,
+        n_drawn=np.minimum(m, n),
+        sign=np.where(m > n, -1, 1),
+        observed=(pairs.wins[groups] + pairs.wins_or_ties[groups]).astype(np.int64) - m * n,
+        alternative=alternative,
+    )
+    n_subsets = np.array(
+        [
+            _count_subsets(rows, drawn, n_perm)
+            for rows, drawn in zip(n_rows, draws.n_drawn, strict=True)
+        ],
+        np.int64,
+    )
+    exact = n_subsets <= n_perm
+    n_extreme, best_auc = np.zeros(len(groups), np.int64), np.full(len(groups), np.nan)
+    _count_enumerated(draws, np.flatnonzero(exact), n_extreme, best_of=best_of, best_auc=best_auc)
+    _count_sampled(draws, np.flatnonzero(~exact), n_extreme, n_perm=n_perm, seed=seed, keys=keys)
+    return PermutationTests(
+        p_value=permutation_p_value(n_extreme, np.minimum(n_subsets, n_perm), exact),
+        exact=exact,
+        best_auc=best_auc,
+    )
+
+
+class PermutationTests(NamedTuple):
+    """Permutation tests of some groups.
+
+    `exact` is true for the groups whose permutations were all enumerated. `best_auc` is the
+    expected value of the largest AUC of `best_of` random permutations; it is NaN for all other
+    groups, and without `best_of`.
+    """
+
+    p_value: NDArray[np.float64]
+    exact: NDArray[np.bool_]
+    best_auc: NDArray[np.float64]
+
+
+class _Draws(NamedTuple):
+    """Groups from which random subsets of rows are drawn, and the result for their observed labels.
+
+    Element `i` of each array belongs to `groups[i]`. A subset has `n_drawn` of `n_rows` rows, the
+    number of rows of the smaller class. `sign` is -1 if this is the negative class, otherwise 1.
+    `observed` is the sum of the centered ranks of the positives.
+    """
+
+    ranks: CenteredRanks
+    groups: NDArray[np.int64]
+    n_rows: NDArray[np.int64]
+    n_drawn: NDArray[np.int64]
+    sign: NDArray[np.int64]
+    observed: NDArray[np.int64]
+    alternative: Alternative
+
+
+def _count_subsets(n_rows: int, n_drawn: int, n_perm: int) -> int:
+    """Return the number of subsets of `n_drawn` of `n_rows` rows, but at most `n_perm + 1`."""
+    # At most half of the rows are drawn. The number of subsets is therefore at least 2^n_drawn.
+    if n_drawn >= int(n_perm).bit_length():
+        return n_perm + 1
+    return min(math.comb(int(n_rows), int(n_drawn)), n_perm + 1)
+
+
+def _count_enumerated(
+    draws: _Draws,
+    selected: NDArray[np.int64],
+    n_extreme: NDArray[np.int64],
+    *,
+    best_of: int | None,
+    best_auc: NDArray[np.float64],
+) -> None:
+    """Add the number of subsets that are at least as extreme as the data to `n_extreme`.
+
+    All subsets of each group are enumerated. `selected` are the positions of the groups in `draws`.
+    With `best_of`, the expected largest AUC of `best_of` random subsets is stored in `best_auc`.
+    """
+    shapes = np.stack([draws.n_rows[selected], draws.n_drawn[selected]], axis=1)
+    for n_rows, n_drawn in np.unique(shapes, axis=0).tolist():
+        same_shape = selected[(shapes == (n_rows, n_drawn)).all(axis=1)]
+        n_pairs = n_drawn * (n_rows - n_drawn)  # a sum is between -n_pairs and n_pairs
+        n_sums = np.zeros((0 if best_of is None else len(same_shape), 2 * n_pairs + 1), np.int64)
+        for positions in _enumerate_subsets(n_rows, n_drawn):
+            size = max(1, BLOCK_ROWS // max(positions.size, n_rows))
+            for start in range(0, len(same_shape), size):
+                part = same_shape[start : start + size]
+                ranks = draws.ranks.of_rows(draws.groups[part], n_rows)
+                sums = ranks[:, positions].sum(axis=2) * draws.sign[part, None]
+                extreme = is_as_extreme(sums, draws.observed[part, None], draws.alternative)
+                n_extreme[part] += np.count_nonzero(extreme, axis=1)
+                if best_of is not None:
+                    counted = n_sums[start : start + size]
+                    cells = sums + (n_pairs + n_sums.shape[1] * np.arange(len(part))[:, None])
+                    counted += np.bincount(cells.ravel(), minlength=counted.size).reshape(
+                        counted.shape
+                    )
+        if best_of is not None:
+            best_auc[same_shape] = _expected_maximum(n_sums, best_of)
+
+
+def _expected_maximum(n_sums: NDArray[np.int64], best_of: int) -> NDArray[np.float64]:
+    """Return the expected value of the largest AUC of `best_of` random subsets of each group.
+
+    Column `i` of `n_sums` contains the number of subsets whose AUC is `i` divided by the number of
+    the last column.
+    """
+    # The expected value of a number in [0, 1] is 1 minus the integral of its distribution function.
+    share = np.cumsum(n_sums, axis=1) / n_sums.sum(axis=1, keepdims=True)
+    result: NDArray[np.float64] = 1 - (share[:, :-1] ** best_of).mean(axis=1)
+    return result
+
+
+def _enumerate_subsets(n_rows: int, n_drawn: int) -> Iterator[NDArray[np.int64]]:
+    """Yield blocks of all subsets; row i of a block has the positions of the rows of a subset."""
+    subsets = combinations(range(n_rows), n_drawn)
+    size = max(1, BLOCK_ROWS // n_drawn)
+    while block := list(chain.from_iterable(islice(subsets, size))):
+        yield np.array(block, np.int64).reshape(-1, n_drawn)
+
+
+def _count_sampled(
+    draws: _Draws,
+    selected: NDArray[np.int64],
+    n_extreme: NDArray[np.int64],
+    *,
+    n_perm: int,
+    seed: Seed,
+    keys: Sequence[tuple[int, ...]],
+) -> None:
+    """Add the number of subsets that are at least as extreme as the data to `n_extreme`.
+
+    For each group, `n_perm` random subsets are drawn. `selected` are the positions of the groups in
+    `draws`.
+    """
+    samplers = {}
+    tasks = []
+    for i in selected.tolist():
+        n_scores = len(draws.ranks.of_group(draws.groups[i])[0])
+        sampler = SubsetSampler.fastest(
+            n_rows=int(draws.n_rows[i]), n_scores=n_scores, n_drawn=int(draws.n_drawn[i])
+        )
+        samplers[i] = sampler
+        tasks += [(i, *batch) for batch in enumerate(batch_sizes(n_perm, sampler.batch_size))]
+
+    def count_extreme(task: tuple[int, int, int]) -> int:
+        i, batch, size = task
+        stream = seed.stream(keys[draws.groups[i]], batch)
+        sums = samplers[i].sums(stream, *draws.ranks.of_group(draws.groups[i]), size)
+        extreme = is_as_extreme(sums * draws.sign[i], draws.observed[i], draws.alternative)
+        return int(np.count_nonzero(extreme))
+
+    counts = np.array(run_parallel(count_extreme, tasks, arrays_only=True), np.int64)
+    np.add.at(n_extreme, np.array([task[0] for task in tasks], np.int64), counts)
+
+
+# Measured times of the strategies of SubsetSampler in nanoseconds: for a distinct score, for a row,
+# for a drawn row and for a call. Only the ratios matter.
+SCORE_COST, ROW_COST, DRAW_COST, CALL_COST = 90, 4, 60, 10_000
+MIN_ROWS_PER_DRAW = 20  # if n_rows / n_drawn is larger, numpy draws rows without permuting all rows
+UINT16_VALUES = 1 << 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SubsetSampler:
+    """Draws subsets of `n_drawn` rows, and adds up their ranks.
+
+    There are three strategies: `"scores"` draws the number of rows with each distinct score,
+    `"draws"` draws the rows of a subset one after the other, and `"rows"` draws for each row
+    whether it is in the subset. `batch_size` is the number of subsets that are drawn at once.
+    """
+
+    strategy: Literal["scores", "draws", "rows"]
+    n_drawn: int
+    batch_size: int
+
+    @classmethod
+    def fastest(cls, *, n_rows: int, n_scores: int, n_drawn: int) -> SubsetSampler:
+        """Return the sampler with the fastest strategy."""
+        costs = {"scores": SCORE_COST * n_scores, "rows": ROW_COST * n_rows}
+        if n_drawn * MIN_ROWS_PER_DRAW <= n_rows:
+            costs["draws"] = CALL_COST + DRAW_COST * n_drawn
+        strategy: Any = min(costs, key=costs.__getitem__)
+        width = {"scores": n_scores, "rows": n_rows, "draws": n_drawn}[strategy]
+        # A row needs one byte of memory; a score or a draw needs eight bytes.
+        block = 4 * BLOCK_ROWS if strategy == "rows" else BLOCK_ROWS
+        return cls(strategy=strategy, n_drawn=n_drawn, batch_size=max(1, block // width))
+
+    def sums(
+        self,
+        stream: np.random.Generator,
+        n_rows: NDArray[np.int64],
+        ranks: NDArray[np.int64],
+        size: int,
+    ) -> NDArray[np.int64]:
+        """Return the sum of the ranks of each of `size` random subsets.
+
+        `ranks` are the ranks of the distinct scores, and `n_rows` are the numbers of their rows.
+        """
+        result: NDArray[np.int64]
+        if self.strategy == "scores":
+            drawn = stream.multivariate_hypergeometric(
+                n_rows, self.n_drawn, size, method="marginals"
+            )
+            result = drawn @ ranks
+            return result
+        ends = np.cumsum(n_rows)
+        total = int(ends[-1])
+        if self.strategy == "draws":
+            result = np.empty(size, np.int64)
+            for i in range(size):
+                positions = stream.choice(total, self.n_drawn, replace=False, shuffle=False)
+                result[i] = ranks[np.searchsorted(ends, positions, "right")].sum()
+            return result
+        subsets: NDArray[Any] = sample_subsets(stream, size, total, self.n_drawn)
+        result = subsets @ np.repeat(ranks, n_rows)
+        return result
+
+
+def sample_subsets(
+    stream: np.random.Generator, size: int, n_rows: int, n_drawn: int
+) -> NDArray[np.bool_]:
+    """Return `size` random subsets of `n_drawn` rows, all subsets with the same probability."""
+    # First, each row is included with the same probability. Then random rows are added or removed
+    # until there are `n_drawn` rows. All subsets of the same size remain equally likely. The first
+    # step includes fewer rows than needed, because adding a row takes fewer attempts than removing
+    # a row.
+    expected = max(0.0, n_drawn - math.sqrt(n_drawn * (1 - n_drawn / n_rows)))
+    uniform = stream.integers(0, UINT16_VALUES, (size, n_rows), np.uint16)
+    subsets: NDArray[np.bool_] = uniform < int(UINT16_VALUES * expected / n_rows)
+    flat = subsets.reshape(-1)
+    lacking = n_drawn - np.count_nonzero(subsets, axis=1)
+    # An attempt to add a row succeeds with a probability of at least 1 - n_drawn / n_rows. An
+    # attempt to remove a row succeeds with a probability of at least n_drawn / n_rows. Therefore
+    # the expected number of passes is limited.
+    while lacking.any():
+        # A pass changes at most `lacking` rows of a subset, so a pass never adds or removes too
+        # many rows.
+        subset = np.repeat(np.arange(size), np.abs(lacking))
+        positions = subset * n_rows + stream.integers(0, n_rows, len(subset))
+        positions = np.sort(positions[flat[positions] != (lacking > 0)[subset]])
+        changed = positions[np.diff(positions, prepend=-1) > 0]
+        flat[changed] ^= True
+        lacking -= np.sign(lacking) * np.bincount(changed // n_rows, minlength=size)
+    return subsets
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CenteredRanks:
+    """Doubled ranks minus their mean, for the distinct scores of all groups.
+
+    Group `i` has the scores `starts[i]` to `starts[i + 1] - 1`. `n_rows` is the number of rows with
+    each score.
+    """
+
+    starts: NDArray[np.int64]
+    n_rows: NDArray[np.int64]
+    rank: NDArray[np.int64]
+
+    @classmethod
+    def from_scan(cls, scan: Scan) -> CenteredRanks:
+        """Return the ranks of the rows of all groups; rows must not have weights."""
+        total = scan.totals.pos_rows + scan.totals.neg_rows
+
+        def rank_block(block: Block) -> tuple[NDArray[np.int64], ...]:
+            above, at_least = block.tp0 + block.fp0, block.tp + block.fp
+            rank = block.of_steps(total) - at_least - above
+            return block.groups, np.diff(block.starts), at_least - above, rank
+
+        starts = np.zeros(len(total) + 1, np.int64)
+        n_rows, ranks = [starts[:0]], [starts[:0]]
+        for groups, n_scores, rows, rank in scan.map(rank_block):
+            starts[groups + 1] += n_scores
+            n_rows.append(rows)
+            ranks.append(rank)
+        return cls(
+            starts=np.cumsum(starts), n_rows=np.concatenate(n_rows), rank=np.concatenate(ranks)
+        )
+
+    def of_group(self, group: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the number of rows and the rank of each score of a group."""
+        scores = slice(self.starts[group], self.starts[group + 1])
+        return self.n_rows[scores], self.rank[scores]
+
+    def of_rows(self, groups: NDArray[np.int64], length: int) -> NDArray[np.int64]:
+        """Return the ranks of all rows of groups that have `length` rows each."""
+        n_scores = self.starts[groups + 1] - self.starts[groups]
+        positions = concatenated_ranges(self.starts[groups], n_scores)
+        return np.repeat(self.rank[positions], self.n_rows[positions]).reshape(-1, length)
+
+    def null_variance(
+        self, n_pos: NDArray[np.int64], n_neg: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the exact variance of the AUC of each group over all permutations of the labels.
+
+        The variance is NaN if a class is absent.
+        """
+        squares = np.zeros(len(n_pos))
+        filled = np.flatnonzero(np.diff(self.starts))
+        if len(filled):
+            sums = exact_sums(self.n_rows, np.abs(self.rank), self.starts[filled], power=2)
+            squares[filled] = sums.astype(np.float64)
+        m, n = n_pos.astype(np.float64), n_neg.astype(np.float64)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            variance: NDArray[Any] = squares / (4 * m * n * (m + n) * (m + n - 1))
+        return np.where((n_pos > 0) & (n_neg > 0), variance, np.nan)

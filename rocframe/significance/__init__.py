@@ -1,1 +1,0 @@
-"""Tests of an AUC against a given value."""
