@@ -80,16 +80,9 @@ def drawn_points(
         neg=last_points.neg,
         prevalence=curves.prevalence,
     ).on_axes(kind)
-    low = np.full(len(drawn), MIN_RATE)
+    ends = {"low": np.full(len(drawn), MIN_RATE), "top": np.ones(len(drawn))}
     axes_of_scales = [
-        DisplayAxes(
-            kind=kind,
-            scale=scale,
-            pos=counts.pos,
-            neg=counts.neg,
-            low=low,
-            top=np.ones(len(low)),
-        )
+        DisplayAxes(kind=kind, scale=scale, pos=counts.pos, neg=counts.neg, **ends)
         for scale in SIMPLIFIED_SCALES.get(kind.name, ("linear", "log"))
     ]
 

@@ -14,7 +14,6 @@ from rocframe.charts.labels import (
     COUNT_FORMAT,
     MAX_IN_SUBTITLE,
     RATE_FORMAT,
-    datum,
     escape_field,
     inline_data,
     json_numbers,
@@ -25,7 +24,7 @@ from rocframe.charts.labels import (
 from rocframe.charts.layer_chart import layered
 from rocframe.charts.style import CHANCE_DASH, PERFECT_DASH, REFERENCE_COLOR
 from rocframe.kinds import PREVALENCE
-from rocframe.rates import CONFUSION, COUNT_METRICS, NAMES
+from rocframe.rates import CONFUSION
 from rocframe.schemas.table_type import THRESHOLD
 
 if TYPE_CHECKING:
@@ -39,22 +38,8 @@ MANY_CURVES = 20  # a panel with more curves has thin lines
 NEAR_LEVELS = 1 / 100  # share of an axis; closer lines of chance are merged
 LOG_STEPS = 48  # segments of a line of chance on logarithmic axes
 WITHOUT_CHANCE = "means"  # name of the kind of charts without lines of chance, such as means
-PERFECT_CALIBRATION = "The dashed line shows perfect calibration"
-ONE_LINE = "The dashed line shows chance"
-ONE_PER_PREVALENCE = "Each dashed line shows chance at one prevalence"
-# Kinds of curves whose line of chance is at the prevalence.
-PREVALENCE_KINDS = ("precision_recall", "predictive_value")
-# Kinds of curves with a horizontal reference line: its height, and its meaning.
-REFERENCES = {
-    "lift": (1, ONE_LINE),
-    "skill": (0, "The dashed line shows the best constant prediction"),
-}
-PERFECT = "Dotted lines show perfect scores"
 # The values of the field LAYER in the records of lines of chance and of perfect scores.
 CHANCE, PERFECT_SCORES = "chance", "perfect scores"
-# Text beside a point: its distance in pixels, and the shares of the axes without text on the right
-# and without text below.
-TEXT_OFFSET, MAX_RIGHT, MIN_BELOW = 9, 0.92, 0.04
 NO_TOOLTIP = alt.TooltipValue(None)
 
 
@@ -204,39 +189,6 @@ def row_layer(plot: CurvePlot) -> alt.Chart:
     return layer
 
 
-def text_layer(layer: Any, plane: Plane, field: str) -> alt.Chart:
-    """Write a field beside the points of a layer, where curves of this kind do not pass.
-
-    This is below curves that rise, and above other curves. Numbers have three digits.
-    """
-    rates = [(COUNT_METRICS | NAMES).get(axis.name) for axis in (plane.x, plane.y)]
-    x, y = (None if rate is None else rate.rising for rate in rates)
-    below = x is not None and x == y
-    value = datum(field)
-    number = f"format({value}, abs({value}) >= 1000 ? ',.0f' : {value} % 1 ? '.3~g' : 'd')"
-    text = f"isNumber({value}) ? {number} : isValid({value}) ? {value} : ''"
-    # Near the right end of the x axis, the text is on the left of the point, below the text of a
-    # neighbor. Near the lower end of the y axis, it is not below the point.
-    left = f"{datum(plane.x.field)} > {_at_share(plane.x, MAX_RIGHT):.7g}"
-    low = f"{datum(plane.y.field)} < {_at_share(plane.y, MIN_BELOW):.7g}"
-    down = f"{low} ? -{TEXT_OFFSET} : {left} ? {2.4 * TEXT_OFFSET:g} : {TEXT_OFFSET}"
-    style: Any = {
-        "dx": alt.ExprRef(f"{left} ? -{TEXT_OFFSET} : {TEXT_OFFSET}"),
-        "dy": alt.ExprRef(down) if below else -TEXT_OFFSET,
-        "align": alt.ExprRef(f"{left} ? 'right' : 'left'"),
-    }
-    result: alt.Chart = layer.transform_calculate(_text=text).mark_text(**style)
-    return result.encode(text="_text:N", tooltip=NO_TOOLTIP)
-
-
-def _at_share(axis: PlotAxis, share: float) -> float:
-    """Return the coordinate at a share of the length of an axis."""
-    low, high = axis.coordinate(axis.low), axis.coordinate(axis.high)
-    if axis.scale == "log":
-        return float(low * (high / low) ** share)
-    return low + share * (high - low)
-
-
 def row_tooltips(plot: CurvePlot) -> list[alt.Tooltip]:
     """Return the tooltip lines of a row of a curve table: groups, threshold, rates and counts."""
     return [
@@ -253,25 +205,59 @@ def row_counts(plot: CurvePlot) -> dict[str, str]:
     return {name: text for name, text in counts.items() if name not in plot.fields}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chance:
+    """The lines of chance of a kind of curves: their description, and where they are.
+
+    The line is y = x, or y = 1 - x if it `falls`, or horizontal at a `height`. With `of_curves`,
+    the lines depend on the numbers of positives and negatives of each curve. `key` explains the
+    lines in the subtitle.
+    """
+
+    text: str = "The dashed line shows chance"
+    height: float | None = None
+    falls: bool = False
+    of_curves: bool = False
+    key: str = ""
+
+
+OF_PREVALENCES = Chance(text="Each dashed line shows chance at one prevalence", of_curves=True)
+# The lines of chance of kinds of curves; None if there are none, and y = x for all other kinds.
+CHANCES: dict[str, Chance | None] = {
+    "precision_recall": OF_PREVALENCES,
+    "predictive_value": OF_PREVALENCES,
+    "lift_chart": Chance(
+        text=f"{OF_PREVALENCES.text}. Dotted lines show perfect scores",
+        of_curves=True,
+        key="dashed: chance, dotted: perfect scores",
+    ),
+    "lift": Chance(height=1),
+    "skill": Chance(text="The dashed line shows the best constant prediction", height=0),
+    "det": Chance(falls=True),
+    CALIBRATION_PLANE.kind.name: Chance(text="The dashed line shows perfect calibration"),
+    FREE: None,
+    WITHOUT_CHANCE: None,
+}
+
+
+def _chance_of(plane: Plane) -> Chance | None:
+    """Return the lines of chance of a chart; None if it has none."""
+    return CHANCES.get(plane.kind.name, Chance()) if plane.diagonal else None
+
+
 def chance_text(plane: Plane, *, of_curves: bool = False) -> str:
     """Return a sentence about the lines of chance; empty if the chart has none.
 
     `of_curves` is True for charts of curve tables, which contain the prevalence.
     """
-    if plane.kind.name in {WITHOUT_CHANCE, FREE} or not plane.diagonal:
-        return ""
-    if plane.kind.name in {*PREVALENCE_KINDS, "lift_chart"}:
-        perfect = f". {PERFECT}" if plane.kind.name == "lift_chart" else ""
-        return f"{ONE_PER_PREVALENCE}{perfect}" if of_curves else ""
-    if plane.kind.name in REFERENCES:
-        return REFERENCES[plane.kind.name][1]
-    return PERFECT_CALIBRATION if plane.kind is CALIBRATION_PLANE.kind else ONE_LINE
+    chance = _chance_of(plane)
+    return "" if chance is None or (chance.of_curves and not of_curves) else chance.text
 
 
 def chance_key(plane: Plane) -> str:
     """Return the meaning of the dashed and dotted lines of a lift chart; empty for other charts."""
-    is_drawn = plane.kind.name == "lift_chart" and plane.diagonal
-    return "dashed: chance, dotted: perfect scores" if is_drawn else ""
+    chance = _chance_of(plane)
+    return "" if chance is None else chance.key
 
 
 def reference_line(points: Mapping[str, Sequence[Any]], dash: Sequence[int]) -> alt.Chart:
@@ -298,9 +284,10 @@ def chance_records(
     `records` are those of the curves, and the values of `panel` have separate panels. `prevalence`
     is that of all curves; None for the prevalence of each curve.
     """
-    is_lift = plane.kind.name == "lift_chart"
-    if not plane.diagonal or not (is_lift or plane.kind.name in PREVALENCE_KINDS):
+    chance = _chance_of(plane)
+    if chance is None or not chance.of_curves:
         return []
+    is_lift = plane.kind.name == "lift_chart"
     x, y = plane.x.name, plane.y.name
     drawn = [record for record in records if record[x]]
     totals: list[Any] = [record[POSITIVES] for record in drawn]
@@ -350,14 +337,15 @@ def chance_layers(
         if lines:
             layer = overlay(part) if panel else _own_points(plane, lines)
             line = _reference(layer, dash).encode(detail=alt.Detail("_line:N"))
-            if plane.kind.name in PREVALENCE_KINDS:
+            if PREVALENCE in lines[0]:
                 line = line.encode(tooltip=[tooltip(PREVALENCE)])
             layers.append(line)
-    if layers or not chance_text(plane):
+    chance = _chance_of(plane)
+    if chance is None or chance.of_curves:
         return layers
     x, y = plane.x, plane.y
-    height = REFERENCES[plane.kind.name][0] if plane.kind.name in REFERENCES else None
-    falls, is_curved = plane.kind.name == "det", height is None and "log" in (x.scale, y.scale)
+    height, falls = chance.height, chance.falls
+    is_curved = height is None and "log" in (x.scale, y.scale)
     rates = _log_spaced(x) if is_curved else [x.low, x.high]
     if falls and is_curved:
         rates = sorted({*rates, *(1 - rate for rate in rates if rate < 1)})

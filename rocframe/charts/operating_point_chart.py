@@ -25,7 +25,6 @@ from rocframe.charts.curve_layers import (
     chance_text,
     curve_filter,
     overlay,
-    text_layer,
 )
 from rocframe.charts.groups import GROUP_INDEX, GroupColumn, field_names, nominal, read_groups
 from rocframe.charts.labels import (
@@ -55,7 +54,7 @@ from rocframe.errors import MissingColumnError, OptionValueError
 from rocframe.frames import column, number_distinct_rows, select_keys
 from rocframe.kinds import PREVALENCE, has_prevalence, scale_of
 from rocframe.options import parse_names
-from rocframe.rates import CONFUSION, NAMES, Settings
+from rocframe.rates import CONFUSION, COUNT_METRICS, NAMES, Settings
 from rocframe.schemas.curves import (
     BEST_POINTS,
     CONFUSION_MATRICES,
@@ -72,7 +71,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rocframe.charts.axes import Plane
+    from rocframe.charts.axes import Plane, PlotAxis
     from rocframe.charts.chart import ChartOptions
     from rocframe.charts.groups import Groups
     from rocframe.kinds import Kind
@@ -85,6 +84,9 @@ NO_MODEL = "trivial classifier"  # the vertices (0, 0) and (1, 1) of a hull acro
 COST_LINE = "line of equal cost"  # the value of the field LAYER in the points of lines
 CURVED_STEPS = 60  # segments of a line on axes on which it is not straight
 LIMIT_WIDTH = 1.5
+# Text beside a point: its distance in pixels, and the shares of the axes without text on the right
+# and without text below.
+TEXT_OFFSET, MAX_RIGHT, MIN_BELOW = 9, 0.92, 0.04
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +105,13 @@ class PointStyle:
     conditions: tuple[str, ...] = POINT_NAMES
     size: int = POINT_SIZE
     is_ring: bool = False
+
+    @property
+    def shape(self) -> str:
+        """The field whose values have shapes; empty if all points have the same shape."""
+        if self.conditions == POINT_NAMES:
+            return CONDITION
+        return self.conditions[0] if self.conditions else ""
 
 
 STYLES = {
@@ -154,7 +163,9 @@ def points_chart(
     """
     style = STYLES.get(layout.type, PointStyle())
     points, options = _read_points(table, layout, options)
-    table, plane = points.table, points.plane
+    table, plane, text = points.table, points.plane, options.text
+    if text is not None and text not in table.columns:
+        raise MissingColumnError.compose("text", text, table.columns)
     axes = plane.x.name, plane.y.name
     groups = read_groups(table, points.by, table.columns, options, axes)
     hull_fields = list(groups.columns)[: points.n_keys]
@@ -162,7 +173,7 @@ def points_chart(
     if plane.x.name == THRESHOLD and groups.panel is not None and not plane.x.zoomed:
         # In a sum, the chart of the curves determines whether panels have separate thresholds.
         plane = replace(plane, x=replace(plane.x, per_panel=True))
-    shape = CONDITION if style.conditions == POINT_NAMES else "".join(style.conditions[:1])
+    shape = style.shape
     if shape:
         texts = _conditions(table, style.conditions)
         condition = GroupColumn.in_given_order(texts, style.conditions[0])
@@ -214,7 +225,7 @@ def points_chart(
         *([_cost_line_layer()] if lines else []),
         *(_limit_layer(plane, name, level) for name in limited),
         *_point_layers(plot, shape, style),
-        *_column_texts(plot, options.text, fields, table.columns),
+        *([_text_layer(plane, fields.get(text, field_name(text)))] if text is not None else []),
     ]
     noun, of_what = style.items
     return plot.with_titles(
@@ -406,15 +417,37 @@ def _hull_layers(by: Sequence[str]) -> list[alt.Chart]:
     return [layer.encode(color=color, detail=detail, tooltip=NO_TOOLTIP)]
 
 
-def _column_texts(
-    plot: CurvePlot, text: str | None, fields: Mapping[str, str], columns: Sequence[str]
-) -> list[alt.Chart]:
-    """Write the column `text` beside the points; `fields` maps columns to fields."""
-    if text is None:
-        return []
-    if text not in columns:
-        raise MissingColumnError.compose("text", text, columns)
-    return [text_layer(alt.Chart(), plot.plane, fields.get(text, field_name(text)))]
+def _text_layer(plane: Plane, name: str) -> alt.Chart:
+    """Write a field beside the points, where curves of this kind do not pass.
+
+    This is below curves that rise, and above other curves. Numbers have three digits.
+    """
+    rates = [(COUNT_METRICS | NAMES).get(axis.name) for axis in (plane.x, plane.y)]
+    x, y = (None if rate is None else rate.rising for rate in rates)
+    below = x is not None and x == y
+    value = datum(name)
+    number = f"format({value}, abs({value}) >= 1000 ? ',.0f' : {value} % 1 ? '.3~g' : 'd')"
+    text = f"isNumber({value}) ? {number} : isValid({value}) ? {value} : ''"
+    # Near the right end of the x axis, the text is on the left of the point, below the text of a
+    # neighbor. Near the lower end of the y axis, it is not below the point.
+    left = f"{datum(plane.x.field)} > {_at_share(plane.x, MAX_RIGHT):.7g}"
+    low = f"{datum(plane.y.field)} < {_at_share(plane.y, MIN_BELOW):.7g}"
+    down = f"{low} ? -{TEXT_OFFSET} : {left} ? {2.4 * TEXT_OFFSET:g} : {TEXT_OFFSET}"
+    style: Any = {
+        "dx": alt.ExprRef(f"{left} ? -{TEXT_OFFSET} : {TEXT_OFFSET}"),
+        "dy": alt.ExprRef(down) if below else -TEXT_OFFSET,
+        "align": alt.ExprRef(f"{left} ? 'right' : 'left'"),
+    }
+    result: alt.Chart = alt.Chart().transform_calculate(_text=text).mark_text(**style)
+    return result.encode(text="_text:N", tooltip=NO_TOOLTIP)
+
+
+def _at_share(axis: PlotAxis, share: float) -> float:
+    """Return the coordinate at a share of the length of an axis."""
+    low, high = axis.coordinate(axis.low), axis.coordinate(axis.high)
+    if axis.scale == "log":
+        return float(low * (high / low) ** share)
+    return low + share * (high - low)
 
 
 def _name_trivial_vertices(table: pl.DataFrame, groups: Groups, fields: Sequence[str]) -> Groups:
@@ -453,7 +486,7 @@ def _point_layers(plot: CurvePlot, shape: str, style: PointStyle) -> list[alt.Ch
     if style.is_ring:
         mark = {"fill": BACKGROUND, "strokeWidth": 2}
     layer: alt.Chart = curve_filter(plot).mark_point(size=style.size, opacity=1, **mark)
-    shapes = plot.groups.columns[shape].values if style.conditions else ()
+    shapes = plot.groups.columns[shape].values if shape else ()
     if 0 < len(shapes) <= len(SYMBOLS):
         # All symbols are in the range, so that the conditions of two charts differ in their sum.
         scale = alt.Scale(domain=list(shapes), range=list(SYMBOLS))
