@@ -208,8 +208,8 @@ def calibration(
 
     Notes
     -----
-    All limits are pointwise. Limits of quantile and uniform bins are for the event rate of rows with
-    scores between `score_min` and `score_max`; resamples use the bins of the data.
+    All limits are pointwise. Limits of quantile and uniform bins are for the event rate of rows
+    with scores between `score_min` and `score_max`; resamples use the bins of the data.
 
     Limits of `"isotonic"` are for the isotonic regression at `score_mean`, interpolated linearly in
     each resample. Where the true event rate rises, they can miss the confidence `level` even with
@@ -217,8 +217,8 @@ def calibration(
     the true event rate for 92 to 98 % of the rows of the result.
 
     Limits of a smooth curve describe its random error, not its bias, which is large where the true
-    curve bends within the span or the bandwidth. The default bandwidth of `"kernel"` is large if the
-    scores are not calibrated. Resamples use the bandwidth of the data.
+    curve bends within the span or the bandwidth. The default bandwidth of `"kernel"` is large if
+    the scores are not calibrated. Resamples use the bandwidth of the data.
 
     Consistency limits are for independent rows. In quantile and uniform bins without weights, they
     are exact: the event rate of calibrated scores is outside each limit with a probability of at

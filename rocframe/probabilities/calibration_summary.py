@@ -146,8 +146,8 @@ def calibration_summary(
         `n_fitted=0`, its p-value is that of a multiple of a chi-squared distribution with the mean
         and the variance of the statistic. `spiegelhalter_p` is two-sided.
 
-        `n_pos`, `n_neg` and `n_missing` (Int64) count rows, without weights. `note` (String) is null
-        or the first of `no_rows, no_positives, no_negatives, separated, one_positive,
+        `n_pos`, `n_neg` and `n_missing` (Int64) count rows, without weights. `note` (String) is
+        null or the first of `no_rows, no_positives, no_negatives, separated, one_positive,
         one_negative, zero_variance, left_out`. `separated` means that a threshold separates the
         classes, and `left_out:3` that 3 rows with a score of 0 or 1 are left out of the logistic
         parameters, because their log odds are infinite.
