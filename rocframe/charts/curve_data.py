@@ -214,10 +214,11 @@ def clip_to_axes(plane: Plane, points: LinePoints) -> LinePoints:
             leave = np.fmin(leave, (high - rate[:-1]) / change)
     visible = np.flatnonzero(enter < leave)
     indices = np.unique(np.concatenate([visible + enter[visible], visible + leave[visible]]))
-    nearest, at = indices.astype(np.int64), np.arange(len(points.row))
-    tp, fp = (np.interp(indices, at, counts) for counts in (points.tp, points.fp))
-    row = np.where(indices % 1 == 0, points.row[nearest], BETWEEN)
-    return replace(points, curve=points.curve[nearest], row=row, tp=tp, fp=fp)
+    nearest = indices.astype(np.int64)
+    share = np.asarray(indices - nearest, np.float64)
+    start = points.select(nearest)
+    end = points.select(np.minimum(nearest + 1, len(points.row) - 1))
+    return replace(start.between(end, share), row=np.where(share == 0, start.row, BETWEEN))
 
 
 # Maximum errors of lines, as shares of an axis. The sum of LEVEL_STEP and the next three numbers is
