@@ -271,6 +271,12 @@ def _read_points(
     if of_thresholds is not None:
         values = {name: measured[name].ravel() for name in metrics}
         plane = threshold_plane(kind, measured[THRESHOLD].ravel(), values)
+        side = "x" if kind.x == THRESHOLD else "y"
+        axis = getattr(plane, side)
+        finite = measured[THRESHOLD][np.isfinite(measured[THRESHOLD])]
+        if np.max(finite, initial=-inf) == axis.low:
+            # One threshold has no range, so that a sum has the axis of the curves.
+            plane = replace(plane, **{side: replace(axis, high=axis.low)})
     else:
         # Only linear axes extend to the limits, because those of rates near 0 can be far away.
         rows = slice(None) if scale_of(kind, options.scale) == "linear" else slice(1)

@@ -168,6 +168,15 @@ def test_operating_points_are_on_the_line_of_each_metric():
     assert zoomed.title.subtitle == "Not drawn: decision_tree · f1, linear_svm · f1"
 
 
+@pytest.mark.parametrize("options", [{"x": "threshold", "y": "f1"}, {"x": "fpr", "y": "threshold"}])
+def test_one_threshold_does_not_extend_the_axis_of_the_curves(options):
+    curves = CURVES.filter(model="decision_tree")
+    side = "x" if options["x"] == "threshold" else "y"
+    lines, points = curves.roc.chart(**options), curves.roc.at(threshold=0.5).roc.chart(**options)
+    assert domain(lines + points, side) == domain(lines, side)
+    assert len(point_marks(points)) == 1
+
+
 def test_groups_named_metric_keep_their_name():
     curves = CURVES.rename({"model": "metric"})
     chart = curves.roc.chart(x="threshold", y=["precision", "recall"])
