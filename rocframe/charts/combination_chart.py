@@ -11,8 +11,8 @@ import polars as pl
 
 from rocframe.charts.axes import roc_plane
 from rocframe.charts.curve_layers import NO_TOOLTIP, CurvePlot, chance_layers, chance_text
+from rocframe.charts.dot_charts import model_texts
 from rocframe.charts.groups import JOINT, field_names, read_groups
-from rocframe.charts.interval_chart import model_texts
 from rocframe.charts.labels import (
     RATE_FORMAT,
     json_rows,

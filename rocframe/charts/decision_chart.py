@@ -1,4 +1,4 @@
-"""Charts of cost curves, relative superiority and decision curves."""
+"""Charts of cost curves and decision curves."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rocframe.charts.average_chart import (
     limit_layers,
     plot_with_limits,
 )
-from rocframe.charts.axes import EMPTY_HEIGHT, Plane, PlotAxis, linear_axis, zoom_plane
+from rocframe.charts.axes import EMPTY_HEIGHT, Plane, PlotAxis, zoom_plane
 from rocframe.charts.curve_data import LAYER
 from rocframe.charts.curve_layers import (
     NO_TOOLTIP,
@@ -29,20 +29,11 @@ from rocframe.charts.curve_layers import (
     overlay,
     reference_line,
 )
-from rocframe.charts.dot_plot import (
-    DotPlot,
-    add_reason,
-    documented_columns,
-    read_rows,
-    row_records,
-    span,
-)
 from rocframe.charts.groups import GROUP_INDEX, GroupColumn, free_name, nominal
 from rocframe.charts.labels import (
     RATE_FORMAT,
     distinct_labels,
     json_numbers,
-    note_text,
     sentences,
     short_name,
     tooltip,
@@ -53,7 +44,7 @@ from rocframe.frames import column, number_keys
 from rocframe.kinds import Kind
 from rocframe.options import NOT_GIVEN, check_choice
 from rocframe.schemas.table_type import MODEL, THRESHOLD
-from rocframe.text import format_count, join_first
+from rocframe.text import format_count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,10 +59,6 @@ SECTION_WIDTH = 3
 END_MARGIN, MAX_SHARE = 1.1, 0.8  # of the axis of thresholds of decision curves
 MARGIN = 0.1  # the axis of net benefit extends below 0 by this share of its upper end
 LINES = "lines"  # the field `part` of the records of single thresholds
-SUPERIORITY_AXIS = "Relative cost of a false positive"
-BAR_HEIGHT, SHARED_OPACITY = 0.6, 0.35
-COMPETITORS = "_best"  # the field of the number of models with the lowest cost, in words
-MAX_DESCRIBED_RANGES = 8
 TRIVIAL = "The dashed lines show the trivial classifiers"
 
 
@@ -184,66 +171,6 @@ def _best_curve_sections(
         column(across).shift().alias(across), column(name).shift().alias(name)
     ).filter(numbered.select(is_start.fill_null(value=False)).to_series())
     return pl.concat([numbered, joints]).sort(*keys, column(name), "probability_cost"), name
-
-
-def superiority_chart(
-    table: pl.DataFrame, layout: Table, options: ChartOptions
-) -> alt.LayerChart | alt.FacetChart:
-    """Draw a bar for each range of costs in which a model has the lowest cost."""
-    low, high = "relative_cost_low", "relative_cost_high"
-    shown = documented_columns(table, layout.by)
-    rows = read_rows(
-        table,
-        layout.by,
-        options,
-        taken=shown,
-    )
-    groups = rows.groups
-    records = row_records(table, groups, shown)
-    for record in records:
-        add_reason(record, None if record["n_best"] > 0 else note_text(record["note"]), rows)
-    plot = DotPlot(
-        rows=rows,
-        records=records,
-        axis=SUPERIORITY_AXIS,
-        marks=(low,),
-        limits=(low, high),
-        shown=tuple(shown),
-    )
-    is_shared = "datum.n_best > 1"
-    bars: Any = alt.Chart().mark_bar(height={"band": BAR_HEIGHT}).encode(**span(low, high))
-    if any(record["n_best"] > 1 for record in records):
-        opacity = alt.Opacity(
-            f"{COMPETITORS}:N",
-            title="lowest cost",
-            scale=alt.Scale(domain=["one model", "several models"], range=[1, SHARED_OPACITY]),
-            legend=alt.Legend(symbolFillColor=REFERENCE_COLOR, symbolStrokeColor="transparent"),
-        )
-        bars = bars.transform_calculate(
-            **{COMPETITORS: f"{is_shared} ? 'several models' : 'one model'"}
-        ).encode(opacity=opacity)
-    x = alt.X(
-        field=low,
-        type="quantitative",
-        title=plot.axis,
-        scale=alt.Scale(domain=[0, 1]),
-        axis=linear_axis(),
-    )
-    texts = [
-        f"{name}: {record[low]:.3g} to {record[high]:.3g}"
-        for name, record in zip(groups.names(len(records)), records, strict=True)
-        if record["n_best"]
-    ]
-    return plot.layered(
-        [bars],
-        x=x,
-        title="Which model has the lowest expected cost?",
-        subtitle="Bars: the costs for which a model has the lowest cost",
-        description=sentences(
-            f"Relative superiority, {format_count(len(records), 'row')}",
-            f"Relative costs: {join_first(texts, MAX_DESCRIBED_RANGES, '; ')}" if texts else "",
-        ),
-    )
 
 
 def decision_curve_chart(

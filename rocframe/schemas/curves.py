@@ -11,9 +11,9 @@ from rocframe.schemas.table_type import (
     CHANNELS,
     CURVE_COLUMNS,
     DOMAINS,
+    DOT_CHART,
     HALF_TIES,
     HIDDEN_PARTS,
-    INTERVAL_CHART,
     INTERVAL_INFO,
     POINT_NAMES,
     ROW_COUNTS,
@@ -23,6 +23,7 @@ from rocframe.schemas.table_type import (
     UNITS,
     DotStyle,
     Schema,
+    Span,
     TableType,
     floats,
     has_columns,
@@ -88,7 +89,8 @@ METRIC_INTERVALS = TableType(
     ),
     recognize=has_columns("metric", "estimate", *POINT_NAMES, THRESHOLD),
     ties=ROW_TIES,
-    drawing="rocframe.charts.interval_chart:metric_chart",
+    drawing="rocframe.charts.dot_charts:metric_chart",
+    dots=DotStyle(title="Metrics", axis="Estimate", marks=("estimate",), part="metric"),
     on_axes=OPERATING_POINTS,
 )
 
@@ -151,8 +153,17 @@ RELATIVE_SUPERIORITY = TableType(
     columns=lambda: SUPERIORITY_COLUMNS,
     recognize=has_columns(*SUPERIORITY_COLUMNS, adjacent=6),
     ties=ROW_TIES,
-    drawing="rocframe.charts.decision_chart:superiority_chart",
-    chart_options=("color", "facet"),
+    drawing="rocframe.charts.dot_charts:superiority_chart",
+    dots=DotStyle(
+        title="Which model has the lowest expected cost?",
+        axis="Relative cost of a false positive",
+        spans=(Span(start="relative_cost_low", end="relative_cost_high", width=16),),
+        domain=(0.0, 1.0),
+        ranked=False,
+        numbers=None,
+        row_text="{relative_cost_low} to {relative_cost_high}",
+        subtitle="Bars: the costs for which a model has the lowest cost",
+    ),
 )
 
 LC_INDEX_COLUMNS = (
@@ -167,7 +178,7 @@ LC_INDEX = TableType(
     columns=lambda: LC_INDEX_COLUMNS,
     recognize=has_columns(*LC_INDEX_COLUMNS, adjacent=3),
     ties=ROW_TIES,
-    drawing=INTERVAL_CHART,
+    drawing=DOT_CHART,
     dots=DotStyle(title="LC index", axis="LC index", marks=("lc_index",)),
 )
 
@@ -215,7 +226,7 @@ REPAIRED_AUC = TableType(
     columns=lambda: GAINS | integers("n_concavities") | strings("note"),
     recognize=has_columns(*GAINS, "n_concavities"),
     ties=HALF_TIES,
-    drawing=INTERVAL_CHART,
+    drawing=DOT_CHART,
     dots=DotStyle(
         title="AUC after and before the repair", axis="AUC", marks=("auc_repaired", "auc")
     ),
@@ -327,7 +338,19 @@ TRANSFER = TableType(
     columns=transfer_columns,
     recognize=has_columns("rule", "value_realised", "value_chosen", "optimism", *CURVE_COLUMNS),
     ties=ROW_TIES,
-    drawing="rocframe.charts.transfer_chart:transfer_chart",
+    drawing="rocframe.charts.dot_charts:transfer_chart",
+    dots=DotStyle(
+        title="Transferred thresholds",
+        axis="Value",
+        marks=("value_realised", "value_chosen"),
+        spans=(Span(start="value_realised", end="value_chosen"),),
+        part="rule",
+        in_panels=True,
+        ranked=False,
+        numbers="value realised",
+        row_text="{value_realised}, where it was chosen {value_chosen}",
+        subtitle="Realised: on other data than those that determined the threshold",
+    ),
 )
 
 
@@ -364,7 +387,7 @@ H_MEASURE = TableType(
     ),
     recognize=has_columns("h_measure", "expected_loss", "trivial_loss", "prior_a", "prior_b"),
     ties=ROW_TIES,
-    drawing=INTERVAL_CHART,
+    drawing=DOT_CHART,
     dots=DotStyle(title="H measure", axis="H measure", marks=("h_measure",), chance=0.0),
 )
 
@@ -431,7 +454,7 @@ CALIBRATION_SUMMARY = TableType(
     columns=lambda: CALIBRATION_SUMMARY_COLUMNS,
     recognize=has_columns(*CALIBRATION_SUMMARY_COLUMNS, adjacent=6),
     ties=ROW_TIES,
-    drawing=INTERVAL_CHART,
+    drawing=DOT_CHART,
     dots=DotStyle(
         title="Calibration",
         axis="Value",

@@ -12,10 +12,10 @@ from rocframe.rates import CONFUSION
 from rocframe.schemas.table_type import (
     CHANNELS,
     DOMAINS,
+    DOT_CHART,
     HALF_TIES,
     HIDDEN_PARTS,
     INTERVAL,
-    INTERVAL_CHART,
     INTERVAL_INFO,
     MODEL,
     ROC_AREA_TITLE,
@@ -28,6 +28,7 @@ from rocframe.schemas.table_type import (
     DotStyle,
     Recognition,
     Schema,
+    Span,
     TableType,
     ends_with,
     floats,
@@ -69,7 +70,7 @@ AUC = TableType(
     columns=auc_columns,
     recognize=has_columns(*AUC_NAMES),
     ties=HALF_TIES,
-    drawing=INTERVAL_CHART,
+    drawing=DOT_CHART,
     dots=DotStyle(
         title=ROC_AREA_TITLE,
         axis="AUC",
@@ -85,7 +86,7 @@ PARTIAL_AUC = TableType(
     columns=lambda: auc_columns(PARTIAL_AUC_NAMES),
     recognize=has_columns(*PARTIAL_AUC_NAMES),
     ties=HALF_TIES,
-    drawing=INTERVAL_CHART,
+    drawing=DOT_CHART,
     dots=DotStyle(
         title=PARTIAL_AREA_TITLE,
         axis="Partial AUC",
@@ -106,7 +107,7 @@ SUMMARY = TableType(
     ),
     recognize=has_columns("auc", "gini", "ks", "eer", "average_precision", "h_measure", "brier"),
     ties=HALF_TIES,
-    drawing=INTERVAL_CHART,
+    drawing=DOT_CHART,
     dots=DotStyle(
         title="Summary",
         axis="Value",
@@ -127,7 +128,7 @@ AUC_TEST = TableType(
     ),
     recognize=has_columns("auc", "p_adjusted", "p_value", "null", "statistic"),
     ties=HALF_TIES,
-    drawing=INTERVAL_CHART,
+    drawing=DOT_CHART,
     dots=DotStyle(
         title="Does the AUC differ from the null hypothesis?",
         axis="AUC",
@@ -152,7 +153,7 @@ PLAN = TableType(
     columns=lambda: PLAN_COLUMNS,
     recognize=has_columns(*PLAN_COLUMNS),
     ties=None,
-    drawing="rocframe.charts.plan_chart:plan_chart",
+    drawing="rocframe.charts.time_chart:plan_chart",
     chart_options=(),
 )
 
@@ -164,7 +165,7 @@ def _area_table(*names: str, ties: str, dots: DotStyle) -> TableType:
         columns=lambda: floats(*names),
         recognize=ends_with(*names),  # tables of other types can have a column `auc`, too
         ties=ties,
-        drawing=INTERVAL_CHART,
+        drawing=DOT_CHART,
         dots=dots,
     )
 
@@ -346,7 +347,7 @@ FOLD_AUC = TableType(
     ),
     recognize=has_columns("mean_auc", "sd", "auc_of_mean", "pooled_auc"),
     ties=HALF_TIES,
-    drawing=INTERVAL_CHART,
+    drawing=DOT_CHART,
     dots=DotStyle(
         title="AUC over folds",
         axis="AUC",
@@ -371,7 +372,23 @@ POOLING_GAP = TableType(
         "gap", "pooled_auc", "mean_auc", "gap_between", "gap_within", "within_auc"
     ),
     ties=HALF_TIES,
-    drawing="rocframe.charts.pooling_gap_chart:pooling_chart",
+    drawing=DOT_CHART,
+    dots=DotStyle(
+        title="Pooling gap",
+        axis="AUC",
+        marks=("mean_auc", "pooled_auc"),
+        # The two parts of the gap can overlap, so one of them is wide.
+        spans=(
+            Span(start="mean_auc", end="within_auc", width=8, name="within folds"),
+            Span(start="within_auc", end="pooled_auc", width=2.5, name="between folds"),
+        ),
+        span_title="gap",
+        colored=False,
+        numbers=None,
+        row_text="mean AUC {mean_auc}, pooled AUC {pooled_auc}, gap {gap} "
+        "({gap_between} between folds, {gap_within} within folds)",
+        subtitle="AUC of all rows minus mean AUC of the folds",
+    ),
     chart_options=("facet",),
 )
 
@@ -568,7 +585,7 @@ DRIFT_TEST = TableType(
     ),
     recognize=has_columns("homogeneity_p_adjusted", "trend_p_adjusted", "cochran_q", "slope"),
     ties=HALF_TIES,
-    drawing=INTERVAL_CHART,
+    drawing=DOT_CHART,
     dots=DotStyle(
         title="Does the AUC change over time?",
         axis="Change of AUC per day, or per unit of a numeric time",
@@ -594,7 +611,16 @@ COMPARISON = TableType(
     columns=comparison_columns,
     recognize=has_columns("model_a", "model_b", "difference", "p_value", "p_adjusted"),
     ties=HALF_TIES,
-    drawing="rocframe.charts.interval_chart:comparison_chart",
+    drawing="rocframe.charts.dot_charts:comparison_chart",
+    dots=DotStyle(
+        title="Differences",
+        axis="Difference",
+        marks=("difference",),
+        references=(0.0,),
+        part="model_a − model_b",
+        colored=False,
+        p_values=("p_value", "p_adjusted"),
+    ),
 )
 
 AUC_COVARIANCE = TableType(
@@ -603,7 +629,7 @@ AUC_COVARIANCE = TableType(
     columns=covariance_columns,
     recognize=has_columns("covariance", "correlation", "model_a", "model_b"),
     ties=HALF_TIES,
-    drawing="rocframe.charts.covariance_chart:covariance_chart",
+    drawing="rocframe.charts.dot_charts:covariance_chart",
     chart_options=(),
 )
 
@@ -625,7 +651,7 @@ HULL_SHARES = TableType(
     # The column `model` is recognized as a group column.
     recognize=has_columns("share_on_hull", "n_vertices", "n_boot"),
     ties=ROW_TIES,
-    drawing=INTERVAL_CHART,
+    drawing=DOT_CHART,
     dots=DotStyle(
         title="Share of resamples on the common hull",
         axis="Share of resamples",
@@ -657,7 +683,7 @@ MULTICLASS_LOSSES = TableType(
     ),
     recognize=has_columns("brier", "log_loss", "accuracy", "n_classes"),
     ties=None,
-    drawing=INTERVAL_CHART,
+    drawing=DOT_CHART,
     dots=DotStyle(
         title="Losses and accuracy over all classes",
         axis="Value",
@@ -680,8 +706,15 @@ MULTICLASS_AUC = TableType(
     ),
     recognize=has_columns("auc", "n_classes", "n_classes_used", "average"),
     ties=HALF_TIES,
-    drawing=INTERVAL_CHART,
-    dots=DotStyle(title="Multiclass AUC", axis="AUC", marks=("auc",), chance=0.5, part="average"),
+    drawing=DOT_CHART,
+    dots=DotStyle(
+        title="Multiclass AUC",
+        axis="AUC",
+        marks=("auc",),
+        chance=0.5,
+        part="average",
+        ranked=False,
+    ),
 )
 
 VOLUME = TableType(
@@ -696,7 +729,7 @@ VOLUME = TableType(
     ),
     recognize=has_columns("volume", "rule", "n_first", "n_second", "n_third"),
     ties=SHARED_TIES,
-    drawing=INTERVAL_CHART,
+    drawing=DOT_CHART,
     dots=DotStyle(
         title="Volume under the ROC surface",
         axis="Volume",

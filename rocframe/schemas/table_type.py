@@ -25,7 +25,7 @@ DOMAINS = ("x_domain", "y_domain")
 HIDDEN_PARTS = ("diagonal", "legend")
 UNITS = ("benefit", "cost")
 
-INTERVAL_CHART = "rocframe.charts.interval_chart:interval_chart"
+DOT_CHART = "rocframe.charts.dot_charts:dot_chart"
 
 Schema: TypeAlias = dict[str, pl.DataType]
 
@@ -35,28 +35,71 @@ Recognize: TypeAlias = "Callable[[Sequence[str]], Recognition | None]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """A line in each row of a dot plot, from the value of one column to that of another column.
+
+    `width` is the width in pixels, and `name` the meaning of the line in a legend.
+    """
+
+    start: str
+    end: str
+    width: float = 2
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DotStyle:
     """The dot plot of a table: its title, its axis, and the columns of its marks.
 
     The values of the first column in `marks` are drawn as dots, the values of all other columns in
-    `marks` as hollow marks. `box` contains the two columns with the ends of a dotted box. A dashed
+    `marks` as hollow marks. `limits` are the columns of the confidence limits, if the table has
+    them. `spans` are the lines of each row; by default, a line connects the limits. If the lines
+    have names, a legend shows their widths or, with the title `span_title`, their colors; marks are
+    then gray and filled. `box` contains the two columns with the ends of a dotted box. A dashed
     line is drawn at each of `references`, and in each row at the value of the column
     `reference_column`. `chance` is the expected value for random scores; a dashed line is drawn at
-    `chance` if `chance` is near the drawn numbers. `part` is the column that distinguishes the rows
-    of a group if a group has several rows. `p_values` are the columns of the p-values and of the
-    adjusted p-values. With `in_panels`, each of `marks` has a panel with its own axis.
+    `chance` if `chance` is near the drawn numbers. `domain` is the domain of the axis; by default,
+    it is the range of the drawn numbers.
+
+    `part` is the column that distinguishes the rows of a group if a group has several rows. With
+    `in_panels`, each value of `part` has a panel with its own axis; without `part`, each of
+    `marks`. By default, a model column or another group column has colors, unless `colored` is
+    False. If `ranked`, the lines are sorted by the first mark, which has the name `statistic` if
+    its column has another name.
+
+    `numbers` is the title of the numbers to the right of the dots; by default, the title of the
+    axis. If it is None, there are no numbers. `p_values` are the columns of the p-values and of the
+    adjusted p-values; rows whose adjusted p-values are at least `alpha` are gray. `row_text` is the
+    format of the description of a row, with names of columns. `subtitle` is the end of the
+    subtitle.
     """
 
     title: str
     axis: str
-    marks: tuple[str, ...]
+    marks: tuple[str, ...] = ()
+    limits: tuple[str, str] | None = ("lower", "upper")
+    spans: tuple[Span, ...] = ()
+    span_title: str | None = None
     box: tuple[str, str] | None = None
     chance: float | None = None
     references: tuple[float, ...] = ()
     reference_column: str | None = None
+    domain: tuple[float, float] | None = None
     part: str | None = None
-    p_values: tuple[str, ...] = ()
     in_panels: bool = False
+    colored: bool = True
+    ranked: bool = True
+    statistic: str = ""
+    numbers: str | None = ""
+    p_values: tuple[str, ...] = ()
+    alpha: float | None = None
+    row_text: str = ""
+    subtitle: str = ""
+
+    @property
+    def value(self) -> str:
+        """The column of the first mark, or of the start of the first line."""
+        return self.marks[0] if self.marks else self.spans[0].start
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -100,6 +143,12 @@ class Table:
     def name(self) -> str:
         """Name of the type of table."""
         return self.type.name
+
+    @property
+    def dots(self) -> DotStyle:
+        """The style of the dot plot of a type that has one."""
+        assert self.type.dots is not None
+        return self.type.dots
 
 
 def floats(*names: str) -> Schema:
