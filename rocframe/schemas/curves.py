@@ -61,7 +61,7 @@ CURVE = TableType(
     drawing="rocframe.charts.curve_chart:curve_chart",
     chart_options=(
         *("by", "kind", "x", "y", *CHANNELS),
-        *("scale", *DOMAINS, "mark", "text", "areas", "ties", *UNITS),
+        *("scale", *DOMAINS, "areas", "ties", *UNITS),
         *HIDDEN_PARTS,
     ),
 )
@@ -94,6 +94,7 @@ METRIC_INTERVALS = TableType(
     ties=ROW_TIES,
     drawing="rocframe.charts.dot_charts:metric_chart",
     dots=DotStyle(title="Metrics", axis="Estimate", marks=("estimate",), part="metric"),
+    on_axes=OPERATING_POINTS,
 )
 
 
@@ -309,7 +310,7 @@ EQUAL_COST_LINES = TableType(
     ),
     recognize=has_columns(*COST_LINE_COLUMNS, *CURVE_COLUMNS, *OPTIMA_COLUMNS, adjacent=4),
     ties=ROW_TIES,
-    drawing="rocframe.charts.iso_line_chart:iso_line_chart",
+    drawing=OPERATING_POINTS.drawing,
     chart_options=(*CHANNELS, "scale", *DOMAINS, *HIDDEN_PARTS),
 )
 

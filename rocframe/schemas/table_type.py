@@ -154,9 +154,9 @@ class TableType:
 
     `drawing` is the function that draws the table, as "module:name", or None if the type has no
     chart. `dots` is the style of the dot plot, and `lines` are those of charts of lines; the option
-    `y` of `chart` chooses one of them.
-    `chart_options` are the options of `chart` that the drawing uses. For a type without a chart,
-    `chart_hint` says what to draw instead.
+    `y` of `chart` chooses one of them. `chart_options` are the options of `chart` that the drawing
+    uses. If the option `kind`, `x` or `y` is given, the type is drawn like the type `on_axes`. For
+    a type without a chart, `chart_hint` says what to draw instead.
     """
 
     name: str
@@ -168,6 +168,7 @@ class TableType:
     dots: DotStyle | None = None
     lines: tuple[LineStyle, ...] = ()
     chart_options: tuple[str, ...] = ("color", "facet")
+    on_axes: TableType | None = None
     chart_hint: str | None = None
 
 
