@@ -630,8 +630,8 @@ def _rate_panel(data: DashboardData, name: str, titles: Mapping[str, str]) -> La
     stroke: dict[str, Any] = {"strokeWidth": 2, "clip": True}
     # The tooltip of a Voronoi cell contains a property of the mark of the point instead of a field
     # of the data row. `tooltip` is the name of such a property and of a field.
-    near = {field: {"field": field, "scale": None} for field in (ANGLE, RATE_FIELD)}
-    near["tooltip"] = {"field": "tooltip"}
+    near = {field: _channel(f"{field}:Q") | {"scale": None} for field in (ANGLE, RATE_FIELD)}
+    near["tooltip"] = _channel("tooltip")
     hidden: dict[str, Any] = {"filled": True, "size": 30, "opacity": 0}
     current = [*_calculate({LINE_PRECISION: "datum.precision"}), *_of_selected(data)]
     point: dict[str, Any] = {"filled": True, "size": 110, "opacity": 1, "stroke": BACKGROUND}
