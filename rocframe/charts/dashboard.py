@@ -237,6 +237,7 @@ def _controls(data: DashboardData, fp: float, fn: float) -> list[Any]:
     prevalence = _range_input("Prevalence (0: as in the data) ", 0, 0.999, 0.001)
     mode = _drop_down("Slider ", MODES, [text for text, _ in MODES.values()])
     costs = _drop_down("Cost of a false positive : false negative ", _cost_texts(fp, fn))
+    lists = {name: _drop_down(f"{one.title} ", one.values) for name, one in columns.items()}
     nearest = {"on": "pointerover", "nearest": True}
     parameters = [
         *(_selection(f"rf_near_{i}", STEP, layer, **nearest) for i, layer in enumerate(NEAR)),
@@ -246,9 +247,8 @@ def _controls(data: DashboardData, fp: float, fn: float) -> list[Any]:
         _variable(SET_PREVALENCE, data.prevalence or 0, prevalence),
         _variable(COSTS, _cost_pair(fp, fn), costs),
         *(
-            _variable(f"{SEGMENT}_{name}", value, _drop_down(f"{one.title} ", one.values))
+            _variable(f"{SEGMENT}_{name}", value, lists[name])
             for name, value in data.segments.items()
-            for one in [columns[name]]
         ),
     ]
     if color is not None:
@@ -323,11 +323,9 @@ def _ratio_expression(numerator: str, denominator: str) -> str:
 
 # Rates and costs of a row, in order of computation. The prevalence `pi` is that of the slider or,
 # if the slider is at 0, of the curve. Precision is null if no row is predicted positive.
-PREVALENCE_OF_CURVE = (
-    f"{SET_PREVALENCE} > 0 ? {SET_PREVALENCE} : datum.pos / (datum.pos + datum.neg)"
-)
+PI_OF_CURVE = f"{SET_PREVALENCE} > 0 ? {SET_PREVALENCE} : datum.pos / (datum.pos + datum.neg)"
 RATES_OF_ROW = {
-    "pi": PREVALENCE_OF_CURVE,
+    "pi": PI_OF_CURVE,
     "fn": "datum.pos - datum.tp",
     "tn": "datum.neg - datum.fp",
     "tpr": "datum.tp / datum.pos",
@@ -372,7 +370,7 @@ def _row_transform(data: DashboardData) -> list[Any]:
         "fp": "datum.increases === '' ? 1 : toNumber(split(datum.increases, '/')[1]) || 0",
     }
     selected = {
-        "pi": PREVALENCE_OF_CURVE,
+        "pi": PI_OF_CURVE,
         # The slider limits the rate `a * tp + b * fp`.
         "a": f"({{alert_rate: datum.pi, tpr: 1}}[{MODE}] || 0) / datum.pos",
         "b": f"({{alert_rate: 1 - datum.pi, fpr: 1}}[{MODE}] || 0) / datum.neg",
@@ -563,9 +561,8 @@ def _layer(
     """
     steps = [{"filter": one} if isinstance(one, str) else one for one in transform]
     encoding = alt.FacetedEncoding(**{key: _channel(value) for key, value in channels.items()})
-    return alt.Chart(
-        data, encoding, {"type": mark, **style}, name=name, transform=steps or alt.Undefined
-    )
+    definition: Any = {"type": mark, **style}
+    return alt.Chart(data, encoding, definition, name=name, transform=steps or alt.Undefined)
 
 
 def _channel(value: Any) -> Any:
@@ -575,11 +572,11 @@ def _channel(value: Any) -> Any:
     return {"value": value} if isinstance(value, int | float) else value
 
 
-def _axis(field: str, title: str | None, **options: Any) -> dict[str, Any]:
-    """Return the definition of x or y; `options` are those of the axis, the scale and the order."""
-    definition = {name: options.pop(name) for name in ("scale", "sort") if name in options}
-    kind = "nominal" if "sort" in definition else "quantitative"
-    return {"field": field, "type": kind, "title": title, "axis": options, **definition}
+def _axis(field: str, title: str | None, sort: Any = None, **options: Any) -> dict[str, Any]:
+    """Return the definition of x or y: of names in the order `sort`, or of numbers."""
+    scale = options.pop("scale", {})
+    kind = {"type": "quantitative"} if sort is None else {"type": "nominal", "sort": sort}
+    return {"field": field, "title": title, "scale": scale, "axis": options, **kind}
 
 
 def _color(data: DashboardData) -> dict[str, Any]:
@@ -589,14 +586,10 @@ def _color(data: DashboardData) -> dict[str, Any]:
         return {}
     column = groups.columns[groups.color]
     longest = max(len(groups.captions.get(value, value)) for value in column.values)
-    columns = int(LEGEND_WIDTH / (LETTER_WIDTH * longest + 40))
+    columns = max(1, min(len(column.values), int(LEGEND_WIDTH / (LETTER_WIDTH * longest + 40))))
+    title = f"{column.title} (click: select one, double-click: all)"
     color = groups.line_color().to_dict(validate=False)
-    color["legend"] |= {
-        "title": f"{column.title} (click: select one, double-click: all)",
-        "titleLimit": 0,
-        "orient": "top",
-        "columns": max(1, min(len(column.values), columns)),
-    }
+    color["legend"] |= {"title": title, "titleLimit": 0, "orient": "top", "columns": columns}
     return {"color": color}
 
 
@@ -607,7 +600,7 @@ def _faint_unless_selected(data: DashboardData, opacity: float) -> dict[str, Any
     return {"value": opacity, "condition": {"test": _is_selected(data), "value": 1}}
 
 
-def _tooltips(titles: Mapping[str, str], formats: Mapping[str, str]) -> list[Any]:
+def _tooltip_lines(titles: Mapping[str, str], formats: Mapping[str, str]) -> list[Any]:
     """Return a line of a tooltip for each field; `formats` are those of fields of numbers."""
     lines = [tooltip(field, title, formats.get(field)) for field, title in titles.items()]
     return [line.to_dict(validate=False) for line in lines]
@@ -620,10 +613,9 @@ def _rate_panel(data: DashboardData, name: str, titles: Mapping[str, str]) -> La
     """
     kind = KINDS[name]
     x, y = (AXIS_FIELDS.get(rate, rate) for rate in (kind.x, kind.y))
-    channels = {
-        "x": _axis(x, titles.get(x, axis_title(kind.x)), **UNIT_AXIS),
-        "y": _axis(y, titles.get(y, axis_title(kind.y)), **UNIT_AXIS),
-    }
+    x_axis = _axis(x, titles.get(x, axis_title(kind.x)), **UNIT_AXIS)
+    y_axis = _axis(y, titles.get(y, axis_title(kind.y)), **UNIT_AXIS)
+    size = (PANEL_WIDTH, PANEL_WIDTH)
     points, steps = {"data": inline_data(data.lines)}, _line_transform(data)
     segments, selected = [*steps, *_of_segments(data)], [*steps, IS_ROW, *_of_selected(data)]
     curves = {"order": f"{STEP}:Q", "detail": "curve", "opacity": _faint_unless_selected(data, 0.1)}
@@ -648,7 +640,7 @@ def _rate_panel(data: DashboardData, name: str, titles: Mapping[str, str]) -> La
         _layer("point", current, _color(data), strokeWidth=1.5, **point),
         _layer("point", selected, near, f"{name}_points", **points, **hidden),
     ]
-    return _panel(layers, kind.title, RATE_PANELS[name], channels, (PANEL_WIDTH, PANEL_WIDTH))
+    return _panel(layers, kind.title, RATE_PANELS[name], {"x": x_axis, "y": y_axis}, size)
 
 
 def _lowest_cost_layers(
@@ -702,7 +694,7 @@ def _score_panel(data: DashboardData) -> LayerChart:
     bins, first, count = inline_data(data.bins), _of_first(data), _count_format(data)
     shares = {"up": "datum.bin_pos / datum.pos", "down": "-datum.bin_neg / datum.neg"}
     titles = {"label": "Curve", "scores": "Scores", "bin_pos": "Positives", "bin_neg": "Negatives"}
-    ends = {"x2": "right", "tooltip": _tooltips(titles, {"bin_pos": count, "bin_neg": count})}
+    ends = {"x2": "right", "tooltip": _tooltip_lines(titles, {"bin_pos": count, "bin_neg": count})}
     labels = "format(abs(datum.value), '.2~f')"
     bars = {
         "y": _axis("share", "Share: negatives | positives", tickCount=5, labelExpr=labels),
@@ -735,9 +727,9 @@ def _event_panel(data: DashboardData) -> LayerChart:
     rates = {"rate": "event_rate", "rate_low": "lower", "rate_high": "upper"}
     converted = {name: _converted_rate(source) for name, source in rates.items()}
     select = _of_selected if is_unit else _of_first
-    points = [*select(data), *_calculate({"pi": PREVALENCE_OF_CURVE, **converted})]
+    points = [*select(data), *_calculate({"pi": PI_OF_CURVE, **converted})]
 
-    def layer(mark: str, shown: str, channels: Mapping[str, Any], *name: str, **style: Any) -> Any:
+    def layer(mark: str, shown: str, channels: dict[str, Any], *name: str, **style: Any) -> Any:
         return _layer(mark, [*points, shown], channels | color, *name, data=events, **style)
 
     is_bin = f"{part} === '{BIN}'"
@@ -747,7 +739,7 @@ def _event_panel(data: DashboardData) -> LayerChart:
     formats = dict.fromkeys(("score_mean", *rates), RATE_FORMAT) | {"n": _count_format(data)}
     marks = {
         "opacity": {"value": 0, "condition": {"test": is_bin, "value": 1}},
-        "tooltip": _tooltips(titles | {"n": "Rows"}, formats),
+        "tooltip": _tooltip_lines(titles | {"n": "Rows"}, formats),
     }
     order = {"order": "bin:Q", "detail": "curve"}
     diagonal = reference_line({"score_mean": [0, 1], "rate": [0, 1]}, CHANCE_DASH)
@@ -760,12 +752,10 @@ def _event_panel(data: DashboardData) -> LayerChart:
         layer("point", f"{part} !== '{LEVEL_END}'", marks, "events_points", filled=True, size=30),
     ]
     scale = UNIT_SCALE if is_unit else FREE_SCALE
-    channels = {
-        "x": _axis("score_mean", "Score", scale=scale, tickCount=5, grid=False),
-        "y": _axis("rate", "Event rate", **UNIT_AXIS),
-    }
+    x = _axis("score_mean", "Score", scale=scale, tickCount=5, grid=False)
+    y = _axis("rate", "Event rate", **UNIT_AXIS)
     title = "Calibration" if data.calibrated else "Event rate by score"
-    return _panel(layers, title, "share of positives, with 95 % limits", channels)
+    return _panel(layers, title, "share of positives, with 95 % limits", {"x": x, "y": y})
 
 
 def _matrix_panel(data: DashboardData) -> LayerChart:
@@ -791,13 +781,10 @@ def _matrix_panel(data: DashboardData) -> LayerChart:
         *_curve_name(data),
     ]
     plain: dict[str, Any] = {"domain": False, "ticks": False}
-    across = {"labelAngle": 0, "labelFontSize": 10, **plain}
-    up = {"labelAngle": -90, "labelAlign": "center", **plain}
-    channels = {
-        "x": _axis("prediction", None, sort=PREDICTIONS, **across),
-        "y": _axis("true_class", "Label", sort=LABELS, **up),
-    }
-    return _panel(layers, "Confusion matrix", "color strength: share of the class", channels)
+    x = _axis("prediction", None, sort=PREDICTIONS, labelAngle=0, labelFontSize=10, **plain)
+    y = _axis("true_class", "Label", sort=LABELS, labelAngle=-90, labelAlign="center", **plain)
+    subtitle = "color strength: share of the class"
+    return _panel(layers, "Confusion matrix", subtitle, {"x": x, "y": y})
 
 
 def _numbers_panel(data: DashboardData) -> LayerChart:
@@ -812,11 +799,8 @@ def _numbers_panel(data: DashboardData) -> LayerChart:
     digits = len(f"{largest:,.0f}") + (0 if data.integer_counts else 3)
     column = max(NUMBER_WIDTH, 8 + LETTER_WIDTH * digits)
     width, right = left + column * len(names), column / 2 - 2
-    numbers = [
-        *rows,
-        {"fold": [f"{name}_text" for name in names], "as": ["field", "text"]},
-        *_calculate({"number": "replace(datum.field, '_text', '')"}),
-    ]
+    fold = {"fold": [f"{name}_text" for name in names], "as": ["field", "text"]}
+    numbers = [*rows, fold, *_calculate({"number": "replace(datum.field, '_text', '')"})]
     label: dict[str, Any] = {"labelAngle": 0, "labelFontSize": 10, "labelPadding": 15}
     place = {"labelAlign": "right", "labelOffset": right, "labelLimit": column + 20}
     words = "split(datum.label, '_')"  # a line for each word
@@ -834,13 +818,10 @@ def _numbers_panel(data: DashboardData) -> LayerChart:
             _layer("point", rows, {"x": 6} | _color(data), **square),
             _layer("text", rows, name, "names", align="left", fontSize=12, limit=limit),
         ]
-    domain = {"domain": [*range(1, n_rows + 1)], "padding": 0.5}
-    panel = _panel(
-        layers,
-        {"expr": _settings()},
-        "threshold: lowest score that is predicted positive",
-        {"y": {"field": "position", "type": "ordinal", "axis": None, "scale": domain}},
-        (width, ROW_HEIGHT * max(n_rows, 1)),
-    )
+    scale = {"domain": [*range(1, n_rows + 1)], "padding": 0.5}
+    y = {"field": "position", "type": "ordinal", "axis": None, "scale": scale}
+    subtitle = "threshold: lowest score that is predicted positive"
+    size = (width, ROW_HEIGHT * max(n_rows, 1))
+    panel = _panel(layers, {"expr": _settings()}, subtitle, {"y": y}, size)
     panel.view = {"stroke": None}
     return panel

@@ -144,8 +144,7 @@ def dashboard_data(
     """Return the data of a dashboard from a curve table and an optional table of `calibration`.
 
     `options` are the group columns and the column of the colors, and `settings` the initial costs
-    and the initial prevalence. The default of `threshold` is the
-    threshold of lowest expected cost.
+    and the initial prevalence. The default of `threshold` is that of the lowest expected cost.
     """
     names = curve_layout(table.schema, options.by, ()).by
     curves = curves_of(table, names)
@@ -163,10 +162,8 @@ def dashboard_data(
         ".roc.chart(x_domain=(0, 0.2)).",
     )
     areas = areas_of(curves, KINDS["roc"])
-    groups = replace(
-        _numbered_columns(groups),
-        captions=area_captions(groups.captioned_column, areas, KINDS["roc"]),
-    )
+    captions = area_captions(groups.captioned_column, areas, KINDS["roc"])
+    groups = replace(_numbered_columns(groups), captions=captions)
     settings = replace(settings, prevalence=settings.prevalence or curves.prevalence)
     best = lowest_cost(curves, settings)
     defined = np.flatnonzero((curves.pos > 0) & (curves.neg > 0))
@@ -199,9 +196,8 @@ def dashboard_data(
     at_prevalence = replace(points, prevalence=settings.prevalence)
     alert_rates = axis_values(at_prevalence.select(points.row == row), KINDS["gain"], "alert_rate")
     records = _bin_records(bins)
-    if calibration is None:
-        events = [record for record in records if record["n"]]
-    else:
+    events = [record for record in records if record["n"]]
+    if calibration is not None:
         events = _calibration_records(calibration, curves.keys, names)
     return DashboardData(
         rows=[heads[curve] | _row_record(curves, kept[curve], in_rows) for curve in heads],
@@ -226,9 +222,7 @@ def _numbered_columns(groups: Groups) -> Groups:
     Each value gets a distinct color. If columns were ordered, values would get similar shades.
     """
     fields = {name: f"group_{i}" for i, name in enumerate(groups.columns)}
-    columns = {
-        fields[name]: replace(column, ordered=False) for name, column in groups.columns.items()
-    }
+    columns = {fields[name]: replace(one, ordered=False) for name, one in groups.columns.items()}
     return replace(groups, columns=columns, color=fields.get(groups.color or ""))
 
 
@@ -286,7 +280,7 @@ def _table_rows(
     counts, and rows whose counts have equal relative differences. `order` are all curves of the
     dashboard, and `thresholds` the thresholds of all rows.
     """
-    start, end = curves.starts[curve : curve + 2].tolist()
+    start, end = int(curves.starts[curve]), int(curves.starts[curve + 1])
     if np.diff(curves.starts)[order].sum() <= MAX_DASHBOARD_ROWS:
         return np.arange(start, end)
     found = end - start - np.searchsorted(thresholds[start:end][::-1], np.unique(selectable))
@@ -314,15 +308,13 @@ def _row_record(
     """
     numbers = np.clip(thresholds[rows[1:]], -MAX_FLOAT, None).tolist()
     texts = (repr(value).removesuffix(".0").removeprefix("0") or "0" for value in numbers)
+    thresholds_text = ",".join(["inf", *texts]).replace("inf", "Infinity")
     tp, fp = (np.diff(curves.columns[name][rows], prepend=0).tolist() for name in ("tp", "fp"))
     steps = (
         "" if (up, across) == (0, 1) else f"{up}/{across}" if across else f"{up}"
         for up, across in zip(tp, fp, strict=True)
     )
-    return {
-        "t": ",".join(["Infinity", *(text.replace("inf", "Infinity") for text in texts)]),
-        "increases": ",".join(steps),
-    }
+    return {"t": thresholds_text, "increases": ",".join(steps)}
 
 
 def _line_points(curves: Curves, areas: Sequence[float]) -> LinePoints:
@@ -357,20 +349,16 @@ def _line_record(points: LinePoints, curve: int, shown: NDArray[np.float64]) -> 
     either, except for the last of them, which is the row at this threshold.
     """
     points = points.select(points.curve == curve)
-    thresholds = np.where(
-        points.row == BETWEEN, nan, np.clip(shown[points.row], -MAX_FLOAT, MAX_FLOAT)
-    )
+    thresholds = np.clip(shown[points.row], -MAX_FLOAT, MAX_FLOAT)
+    thresholds[points.row == BETWEEN] = nan
     thresholds[:-1][thresholds[:-1] == thresholds[1:]] = nan
-    columns = {"threshold": thresholds, "tp": points.tp, "fp": points.fp}
+    values = {"threshold": thresholds, "tp": points.tp, "fp": points.fp}
     return {
-        name: json_numbers(values.tolist(), digits=digits_of(name))
-        for name, values in columns.items()
+        name: json_numbers(one.tolist(), digits=digits_of(name)) for name, one in values.items()
     }
 
 
-def _calibration_records(
-    table: object, keys: pl.DataFrame, by: Sequence[str]
-) -> list[dict[str, Any]]:
+def _calibration_records(table: object, keys: pl.DataFrame, by: Sequence[str]) -> list[Any]:
     """Return a record for each event rate in a table of `calibration`, with its curve.
 
     `keys` has the group columns `by` of each curve. Event rates of other groups are left out.
@@ -393,13 +381,13 @@ def _bin_records(bins: pl.DataFrame) -> list[dict[str, Any]]:
     `angle` is the threshold that the pointer on the bin sets.
     """
     left, right = (
-        pl.Series(format_values(bins[name]), dtype=pl.String) for name in ("left", "right")
+        pl.Series(format_values(bins[end]), dtype=pl.String) for end in ("left", "right")
     )
-    text = pl.when("below").then("below " + right).otherwise(left + " to " + right)
-    text = (
-        pl.when("above")
-        .then(pl.when("below").then(pl.lit("all")).otherwise("from " + left))
-        .otherwise(text)
+    text = pl.coalesce(
+        pl.when("below", "above").then(pl.lit("all")),
+        pl.when("below").then("below " + right),
+        pl.when("above").then("from " + left),
+        left + " to " + right,
     )
     n = bins["pos"] + bins["neg"]
     lower, upper = wilson(bins["pos"].to_numpy(), n.to_numpy(), BIN_LEVEL)

@@ -620,9 +620,9 @@ def test_event_rates_of_bins_have_wilson_limits(vote):
     for one, pos in zip(shown, bins.sort("score")["pos"], strict=True):
         interval = binomtest(int(pos), one["n"]).proportion_ci(0.95, method="wilson")
         assert (one["lower"], one["upper"]) == pytest.approx(tuple(interval), abs=1e-12)
+    names = ("score_mean", "event_rate", "lower", "upper")
     assert shown_rates(board) == [
-        tuple(pytest.approx(one[name], abs=1e-3) for name in ("score_mean", "event_rate", "lower", "upper"))
-        for one in shown
+        tuple(pytest.approx(one[name], abs=1e-3) for name in names) for one in shown
     ]
 
 
