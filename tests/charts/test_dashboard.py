@@ -16,6 +16,7 @@ from scipy.stats import binomtest
 import rocframe as rf
 from rocframe.charts import dashboard_data
 from rocframe.charts.dashboard import LOW_PANEL_HEIGHT, PANEL_WIDTH
+from rocframe.charts.style import DARK, LIGHT
 from tests.all_cases import all_cases
 from tests.charts.specifications import render
 from tests.charts.specifications import spec as strict
@@ -125,6 +126,15 @@ def test_the_specification_of_a_dashboard_without_groups_is_unchanged(vote, asse
         rf.dashboard(curves, threshold=0.5, prevalence=0.1, costs={"fp": 1, "fn": 5}),
         "dashboard_without_groups",
     )
+
+
+def test_texts_lines_and_bars_have_the_colors_of_the_theme(board):
+    for name, shown, other in (("rocframe", LIGHT, DARK), ("rocframe_dark", DARK, LIGHT)):
+        with alt.theme.enable(name):
+            picture = render(board.to_json(indent=None))
+        assert f'fill="{shown.foreground}"' in picture
+        for part in ("background", "foreground", "muted", "grid"):
+            assert getattr(other, part) not in picture
 
 
 @pytest.mark.parametrize("prevalence", [None, 0.1])
