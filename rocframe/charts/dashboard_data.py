@@ -308,13 +308,12 @@ def _row_record(
     """
     numbers = np.clip(thresholds[rows[1:]], -MAX_FLOAT, None).tolist()
     texts = (repr(value).removesuffix(".0").removeprefix("0") or "0" for value in numbers)
-    thresholds_text = ",".join(["inf", *texts]).replace("inf", "Infinity")
     tp, fp = (np.diff(curves.columns[name][rows], prepend=0).tolist() for name in ("tp", "fp"))
     steps = (
         "" if (up, across) == (0, 1) else f"{up}/{across}" if across else f"{up}"
         for up, across in zip(tp, fp, strict=True)
     )
-    return {"t": thresholds_text, "increases": ",".join(steps)}
+    return {"t": ",".join(["inf", *texts]).replace("inf", "Infinity"), "increases": ",".join(steps)}
 
 
 def _line_points(curves: Curves, areas: Sequence[float]) -> LinePoints:
