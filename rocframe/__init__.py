@@ -98,7 +98,7 @@ if TYPE_CHECKING:
     from rocframe.bands.band import band
     from rocframe.bands.smooth import smooth, theoretical_curve
     from rocframe.charts.chart import chart
-    from rocframe.charts.dashboard.dashboard import dashboard
+    from rocframe.charts.dashboard import dashboard
     from rocframe.classes.multiclass_auc import multiclass_auc
     from rocframe.classes.multiclass_metrics import class_metrics, multiclass_losses
     from rocframe.classes.one_vs import one_vs_one, one_vs_rest, top_label

@@ -203,7 +203,7 @@ class RocFrame(Namespace):
     fold_auc = LazyMethod("rocframe.averages.fold_auc")
     pooling_gap = LazyMethod("rocframe.averages.fold_auc")
     chart = LazyMethod("rocframe.charts.chart")
-    dashboard = LazyMethod("rocframe.charts.dashboard.dashboard")
+    dashboard = LazyMethod("rocframe.charts.dashboard")
     report = LazyMethod("rocframe.reports.report")
 
 

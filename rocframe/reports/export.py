@@ -238,8 +238,8 @@ def chart_fragment(chart: alt.TopLevelMixin, /, *, bundle: bool = True) -> str:
     colors = ""
     if spec.get("usermeta") == {"rocframe": "dashboard"}:
         # The script of the page replaces the variables by the colors of the light or the dark mode.
-        config = {**PAGE_STYLE.config(), "background": None} | spec.get("config", {})
-        spec = {**with_page_colors(spec), "config": config}
+        spec = with_page_colors(spec)
+        spec["config"] = PAGE_STYLE.config() | spec.get("config", {})
         colors = f' data-dark="{escape(json.dumps(dark_colors()))}"'
     data = f'<script type="application/json">{json_for_html(spec)}</script>'
     role = "group" if colors or any("bind" in one for one in spec.get("params", [])) else "img"

@@ -9,8 +9,8 @@ import polars as pl
 
 from rocframe.charts.chart import chart
 from rocframe.charts.curve_layers import merge_levels, reference_line
-from rocframe.charts.dashboard.dashboard import dashboard
-from rocframe.charts.dashboard.data import MAX_CURVES
+from rocframe.charts.dashboard import dashboard
+from rocframe.charts.dashboard_data import MAX_CURVES
 from rocframe.charts.labels import distinct_labels, short_name
 from rocframe.charts.style import CHANCE_DASH
 from rocframe.decisions.costs import ErrorCosts

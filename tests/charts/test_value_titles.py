@@ -89,7 +89,7 @@ def test_dashboards_name_the_axes_of_rates():
     board = spec(rf.dashboard(CURVES, **UNITS))
     roc, _, gain = board["vconcat"][0]["concat"][:3]
     for panel, x in ((roc, "Share of cost (euros)"), (gain, "Alert rate")):
-        encoding = panel["layer"][0]["encoding"]
+        encoding = panel["encoding"]
         assert encoding["x"]["title"] == x
         assert encoding["y"]["title"] == "Share of benefit (dollars)"
 
