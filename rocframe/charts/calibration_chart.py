@@ -377,7 +377,7 @@ def _consistency_layers(plot: CurvePlot, n_curves: int) -> list[alt.Chart]:
         return lines
     area = limited.mark_area(opacity=BAND_OPACITY)
     area = area.encode(**limit_channels(plot.plane, "y", CONSISTENCY))
-    return [layer.encode(color=alt.value(REFERENCE_COLOR)) for layer in (area, *lines)]
+    return [layer.encode(color=alt.ColorValue(REFERENCE_COLOR)) for layer in (area, *lines)]
 
 
 def _interval_layers(

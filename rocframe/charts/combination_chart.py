@@ -101,7 +101,7 @@ def combination_chart(
         ),
         *(
             _name_layer(f"_{side}", f"model_{side}", is_above, MIN_LEFT).encode(
-                color=alt.value(REFERENCE_COLOR)
+                color=alt.ColorValue(REFERENCE_COLOR)
             )
             for side, is_above in above.items()
         ),
@@ -205,7 +205,9 @@ def _decision_layers(
                 *(tooltip(name, number=RATE_FORMAT) for name in rates),
             ],
         )
-        layers.append(layer.encode(color=alt.value(REFERENCE_COLOR)) if mark == ALONE else layer)
+        layers.append(
+            layer.encode(color=alt.ColorValue(REFERENCE_COLOR)) if mark == ALONE else layer
+        )
     return layers
 
 

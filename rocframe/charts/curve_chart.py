@@ -285,7 +285,7 @@ def _notes(
 def _note_layer(side: int) -> alt.Chart:
     """Write the reason for an empty panel below its center, where no diagonal crosses it."""
     text = _panel_text(EMPTY_REASON, side / 2, side * 0.85, fontSize=12)
-    layer: alt.Chart = text.encode(color=alt.value(REFERENCE_COLOR))
+    layer: alt.Chart = text.encode(color=alt.ColorValue(REFERENCE_COLOR))
     return layer
 
 
@@ -297,7 +297,7 @@ def _text_record(part: str, plane: Plane) -> dict[str, Any]:
 def _panel_text(part: str, x: float, y: Any, **style: Any) -> Any:
     """Write the texts of one part of the records at a place in pixels."""
     text = overlay(part).mark_text(**style)
-    return text.encode(x=alt.value(x), y=alt.value(y), text=f"{TEXT}:N", tooltip=NO_TOOLTIP)
+    return text.encode(x=alt.XValue(x), y=alt.YValue(y), text=f"{TEXT}:N", tooltip=NO_TOOLTIP)
 
 
 AREA_TOLERANCE = 1e-9  # maximum relative difference of areas that count as equal

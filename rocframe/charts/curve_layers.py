@@ -175,7 +175,7 @@ def hover_layer(plot: CurvePlot) -> alt.Chart:
     """Draw invisible points on the lines, with the tooltips of the chart."""
     layer: alt.Chart = curve_filter(plot).mark_point(filled=True, size=80, opacity=0)
     # The channels are constant, so that legends show the symbols of the lines.
-    return layer.encode(color=alt.value("transparent"), strokeDash=alt.value([1, 0]))
+    return layer.encode(color=alt.ColorValue("transparent"), strokeDash=alt.StrokeDashValue([1, 0]))
 
 
 def row_layer(plot: CurvePlot) -> alt.Chart:
@@ -270,7 +270,9 @@ def reference_line(points: Mapping[str, Sequence[Any]], dash: Sequence[int]) -> 
 
 def _reference(layer: Any, dash: Sequence[int]) -> Any:
     return layer.mark_line(order=False, strokeWidth=1).encode(
-        color=alt.value(REFERENCE_COLOR), strokeDash=alt.value([*dash]), tooltip=NO_TOOLTIP
+        color=alt.ColorValue(REFERENCE_COLOR),
+        strokeDash=alt.StrokeDashValue([*dash]),
+        tooltip=NO_TOOLTIP,
     )
 
 

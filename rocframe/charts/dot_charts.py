@@ -273,7 +273,9 @@ def _cell_layers(*, with_numbers: bool) -> list[Any]:
     """Draw the cells of a matrix, and the correlations in a color that contrasts with the cell."""
     cells: Any = alt.Chart().mark_rect(stroke=BACKGROUND)
     gray: Any = alt.Chart().transform_filter("!isValid(datum.correlation)")
-    gray = gray.mark_rect(stroke=BACKGROUND, opacity=0.3).encode(color=alt.value(REFERENCE_COLOR))
+    gray = gray.mark_rect(stroke=BACKGROUND, opacity=0.3).encode(
+        color=alt.ColorValue(REFERENCE_COLOR)
+    )
     if not with_numbers:
         return [cells, gray]
     numbers: Any = alt.Chart().mark_text(fontSize=11)
@@ -286,7 +288,7 @@ def _cell_layers(*, with_numbers: bool) -> list[Any]:
             text=alt.Text("correlation:Q", format=".2f"),
             color=alt.ColorValue("black", condition=[dark]),
         ),
-        undefined.encode(text=alt.value(UNDEFINED_TEXT), color=alt.value("black")),
+        undefined.encode(text=alt.TextValue(UNDEFINED_TEXT), color=alt.ColorValue("black")),
     ]
 
 

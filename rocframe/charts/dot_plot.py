@@ -130,8 +130,8 @@ def draw_dots(
             *reason_layers(
                 plot.records,
                 {"align": "left", "fontSize": plot.font_size},
-                x=alt.value(6),
-                color=alt.value(REFERENCE_COLOR),
+                x=alt.XValue(6),
+                color=alt.ColorValue(REFERENCE_COLOR),
             ),
             *_right_texts(plot),
         ],
@@ -226,7 +226,7 @@ class DotPlot:
     @property
     def whole_line(self) -> dict[str, Any]:
         """The channel of layers that are not inside a slot."""
-        return {"yOffset": alt.value(0)} if self.dodged else {}
+        return {"yOffset": alt.YOffsetValue(0)} if self.dodged else {}
 
     @property
     def right(self) -> dict[str, str]:
@@ -417,9 +417,9 @@ def _mark_layer(plot: DotPlot, i: int) -> alt.Chart:
     if i:
         mark = mark.encode(x=alt.X(field=escape_field(name), type="quantitative"))
     if style.span_title:
-        mark = mark.encode(color=alt.value(REFERENCE_COLOR))
+        mark = mark.encode(color=alt.ColorValue(REFERENCE_COLOR))
     if i or style.span_title:
-        mark = mark.encode(strokeDash=alt.value([1, 0]))
+        mark = mark.encode(strokeDash=alt.StrokeDashValue([1, 0]))
     if len(style.marks) > 1:
         fill = REFERENCE_COLOR if filled else "transparent"
         legend = alt.Legend(**GRAY_LEGEND, symbolFillColor=fill) if panel is None else None
@@ -447,15 +447,17 @@ def reference_rule(side: str, field: str, values: Iterable[float], **channels: A
 
     The data of the layer are the values of the field of this axis.
     """
-    across = {"x": {"y": alt.value(0), "y2": alt.value("height")}}
-    across["y"] = {"x": alt.value(0), "x2": alt.value("width")}
+    across = {"x": {"y": alt.YValue(0), "y2": alt.Y2Value("height")}}
+    across["y"] = {"x": alt.XValue(0), "x2": alt.X2Value("width")}
     rows = [{field: value} for value in values]
     return _dashed(alt.Chart(alt.InlineData(values=rows))).encode(**across[side], **channels)  # type: ignore[no-any-return]
 
 
 def _dashed(layer: alt.Chart) -> Any:
     return layer.mark_rule(strokeWidth=1).encode(
-        color=alt.value(REFERENCE_COLOR), strokeDash=alt.value(CHANCE_DASH), tooltip=NO_TOOLTIP
+        color=alt.ColorValue(REFERENCE_COLOR),
+        strokeDash=alt.StrokeDashValue(CHANCE_DASH),
+        tooltip=NO_TOOLTIP,
     )
 
 
@@ -469,7 +471,7 @@ def _dashed_lines(plot: DotPlot) -> list[alt.Chart]:
         keys = [escape_field(name) for name in (*panel, style.reference_column)]
         each = _dashed(alt.Chart()).transform_aggregate(groupby=keys)
         x = alt.X(field=keys[-1], type="quantitative")
-        ends = {"y": alt.value(0), "y2": alt.value("height")}
+        ends = {"y": alt.YValue(0), "y2": alt.Y2Value("height")}
         lines.append(each.encode(x=x, **ends, **plot.whole_line))
     return lines
 
@@ -492,15 +494,15 @@ def _right_texts(plot: DotPlot) -> list[alt.Chart]:
     for text, heading in plot.right.items():
         style: dict[str, Any] = {"align": "left", "dx": left}
         texts: Any = alt.Chart().mark_text(**style, fontSize=plot.font_size)
-        layers.append(texts.encode(x=alt.value("width"), text=alt.Text(f"{text}:N")))
+        layers.append(texts.encode(x=alt.XValue("width"), text=alt.Text(f"{text}:N")))
         if plot.groups.panel is None:
             title: Any = one_row().mark_text(**style, fontSize=FONT_SIZE, fontWeight="bold")
             layers.append(
                 title.encode(
-                    x=alt.value("width"),
-                    y=alt.value(-8),
-                    color=alt.value(REFERENCE_COLOR),
-                    text=alt.value(heading),
+                    x=alt.XValue("width"),
+                    y=alt.YValue(-8),
+                    color=alt.ColorValue(REFERENCE_COLOR),
+                    text=alt.TextValue(heading),
                     tooltip=NO_TOOLTIP,
                     **plot.whole_line,
                 )

@@ -219,7 +219,7 @@ class LayerChart(Colored, alt.LayerChart):
             result.description = _all_descriptions(*parts)
             parts = [_as_layer(part, shared) for part in parts]
             if _layers_of_style(other, MEAN_LINE) and "color" not in _channels(other):
-                own = _channels(parts[1]) | {"color": alt.value(REFERENCE_COLOR)}
+                own = _channels(parts[1]) | {"color": alt.ColorValue(REFERENCE_COLOR)}
                 parts[1].encoding = alt.FacetedEncoding(**own)
         else:
             parts[0] = _as_layer(self, {})

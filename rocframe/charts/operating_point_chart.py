@@ -419,7 +419,7 @@ def _limit_layer(plane: Plane, name: str, level: str) -> alt.Chart:
 def _hull_layers(by: Sequence[str]) -> list[alt.Chart]:
     """Draw the lines between the vertices of each hull; `by` are the fields with its group."""
     layer: alt.Chart = alt.Chart().mark_line(strokeWidth=1, order=False)
-    color, detail = alt.value(REFERENCE_COLOR), [nominal(alt.Detail, name) for name in by]
+    color, detail = alt.ColorValue(REFERENCE_COLOR), [nominal(alt.Detail, name) for name in by]
     return [layer.encode(color=color, detail=detail, tooltip=NO_TOOLTIP)]
 
 
@@ -505,7 +505,7 @@ def _point_layers(plot: CurvePlot, shape: str, style: PointStyle) -> list[alt.Ch
         return [layer]
     gray = layer.transform_filter(f"{datum(color)} === '{NO_MODEL}'")
     return [
-        gray.encode(color=alt.value(REFERENCE_COLOR)),
+        gray.encode(color=alt.ColorValue(REFERENCE_COLOR)),
         layer.transform_filter(f"{datum(color)} !== '{NO_MODEL}'"),
     ]
 

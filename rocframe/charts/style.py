@@ -264,7 +264,7 @@ def with_key(
             "symbolStrokeWidth": 1,
             "symbolDash": TIE_DASH,
         }
-        layer = layer.encode(strokeDash=alt.value(TIE_DASH))
+        layer = layer.encode(strokeDash=alt.StrokeDashValue(TIE_DASH))
     else:
         options["symbolType"] = "stroke"
         if symbol == "line":  # another channel than that of bars and bands

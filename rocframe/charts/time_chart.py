@@ -455,9 +455,9 @@ def _reference_layers(groups: Groups) -> list[Any]:
     low, high = REFERENCE_LIMITS
     panel = [] if groups.panel is None else [groups.panel]
     keys = dict.fromkeys([*groups.table_columns, *panel, REFERENCE, *REFERENCE_LIMITS])
-    across = {"x": alt.value(0), "x2": alt.value("width"), "tooltip": NO_TOOLTIP}
+    across = {"x": alt.XValue(0), "x2": alt.X2Value("width"), "tooltip": NO_TOOLTIP}
     band: Any = alt.Chart().mark_rect(opacity=BAND_OPACITY / 2)
-    line: Any = alt.Chart().mark_rule().encode(strokeDash=alt.value(CHANCE_DASH))
+    line: Any = alt.Chart().mark_rule().encode(strokeDash=alt.StrokeDashValue(CHANCE_DASH))
     band, line = (
         layer.transform_filter(f"datum.{HAS_LINE}")
         .transform_aggregate(groupby=[*map(escape_field, keys)])
