@@ -81,7 +81,7 @@ POINT_SIZE, VERTEX_SIZE, RING_SIZE = 110, 40, 50  # in square pixels
 SIZE = "_size"  # the field of the area of a mark, if points of a group coincide
 CONDITION = "_condition"  # the field of the condition of a point, such as "fpr 0.1"
 NO_MODEL = "trivial classifier"  # the vertices (0, 0) and (1, 1) of a hull across models
-COST_LINE = "line of equal cost"  # the value of the field LAYER in the points of lines
+ISO_LINE = "line of equal cost"  # the value of the field LAYER in the points of lines
 CURVED_STEPS = 60  # segments of a line on axes on which it is not straight
 LIMIT_WIDTH = 1.5
 # Text beside a point: its distance in pixels, and the shares of the axes without text on the right
@@ -512,7 +512,7 @@ def _point_layers(plot: CurvePlot, shape: str, style: PointStyle) -> list[alt.Ch
 
 def _cost_line_layer() -> alt.Chart:
     """Draw the lines of equal expected cost."""
-    layer: alt.Chart = overlay(COST_LINE).mark_line(order=False, strokeWidth=1, opacity=0.7)
+    layer: alt.Chart = overlay(ISO_LINE).mark_line(order=False, strokeWidth=1, opacity=0.7)
     return layer.encode(tooltip=NO_TOOLTIP)
 
 
@@ -525,7 +525,7 @@ def _cost_lines(points: PointData) -> list[dict[str, Any]]:
     ):
         across, up = (json_numbers(values.tolist()) for values in _line(plane, point, slope))
         lines += [
-            {GROUP_INDEX: i, LAYER: COST_LINE, plane.x.name: x, plane.y.name: y}
+            {GROUP_INDEX: i, LAYER: ISO_LINE, plane.x.name: x, plane.y.name: y}
             for x, y in zip(across, up, strict=True)
         ]
     return lines
