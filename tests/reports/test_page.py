@@ -622,16 +622,16 @@ def test_the_curves_mark_the_recommended_thresholds():
         for part in spec["datasets"].values()
         if isinstance(part, str)
         for record in json.loads(part)
-        if record.get("_layer") == "mark"
+        if "rule" in record
     ]
     assert [(record["tp"], record["fp"]) for record in marks] == [
-        ([tp], [fp]) for tp, fp in best.select("tp", "fp").iter_rows()
+        *best.select("tp", "fp").iter_rows()
     ]
     assert len(marks) == 9
     assert any(text.endswith("classifier. Points: recommended thresholds.") for text in read.text)
     # The rows of pooled folds are not on the curves of the folds, and are not marked.
     means = Reader(write(rows, by=["model", "segment"], over="segment", kind="roc", costs=costs))
-    assert not any('"_layer":"mark"' in str(spec["datasets"]) for spec in means.curves())
+    assert not any('"rule"' in str(spec["datasets"]) for spec in means.curves())
     assert not any("Points: recommended" in text for text in means.text)
 
 
