@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import inf
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar, get_args
 
@@ -37,12 +37,43 @@ KindName: TypeAlias = Literal[
 ]
 
 
+Scale: TypeAlias = Literal["linear", "log", "logit", "normal_deviate"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chance:
+    """The lines of chance of a kind of curve: their description, and where they are.
+
+    The line is y = x, or y = 1 - x if it `falls`, or horizontal at a `height`. With `of_curves`,
+    the lines depend on the numbers of positives and negatives of each curve. With `perfect`, they
+    rise from 0, and further lines show perfect scores. `key` explains the lines in the subtitle.
+    """
+
+    text: str = "The dashed line shows chance"
+    height: float | None = None
+    falls: bool = False
+    of_curves: bool = False
+    perfect: bool = False
+    key: str = ""
+
+
+DIAGONAL = Chance()
+OF_PREVALENCES = Chance(text="Each dashed line shows chance at one prevalence", of_curves=True)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Kind:
     """A kind of curve: its name, title and axes.
 
     Counts are interpolated linearly between neighboring points. `segments` is the shape of the
     line between two points on the axes of this kind.
+
+    `scale` is the default scale. `scaled` contains the axes, "x" or "xy", to which each other scale
+    applies, and `simplified` the scales for which the rows of a line are selected. `area` is the
+    column of the area, and `area_label` its name in charts. `chance` are the lines of chance; None
+    if there are none. `corner` is a corner of the chart that no curve reaches. `has_ties` is true
+    if the order of tied rows can be drawn. `free` is true for axes that the user chose, if no other
+    kind has them.
     """
 
     name: str
@@ -51,6 +82,15 @@ class Kind:
     y: str
     segments: Literal["straight", "hyperbolic"] = "straight"
     aliases: tuple[str, ...] = ()
+    scale: Scale = "linear"
+    scaled: Mapping[Scale, str] = field(default_factory=dict)
+    simplified: tuple[Scale, ...] = ("linear", "log")
+    area: str = "auc"
+    area_label: str = "ROC AUC"  # on other axes, it is not the area under the drawn curve
+    chance: Chance | None = DIAGONAL
+    corner: str = "lower right"
+    has_ties: bool = False
+    free: bool = False
 
     @property
     def rates(self) -> tuple[str, ...]:
@@ -69,7 +109,15 @@ class Kind:
 KINDS = {
     kind.name: kind
     for kind in (
-        Kind(name="roc", title="ROC", x="fpr", y="tpr"),
+        Kind(
+            name="roc",
+            title="ROC",
+            x="fpr",
+            y="tpr",
+            scaled={"log": "x", "normal_deviate": "xy"},
+            area_label="AUC",
+            has_ties=True,
+        ),
         Kind(
             name="precision_recall",
             title="Precision-recall",
@@ -77,19 +125,74 @@ KINDS = {
             y="precision",
             segments="hyperbolic",
             aliases=("pr",),
+            # The rows that are selected for linear axes are sufficient for all scales.
+            simplified=("linear",),
+            area="average_precision",
+            area_label="AP",
+            chance=OF_PREVALENCES,
+            corner="lower left",
         ),
-        Kind(name="det", title="Detection error trade-off", x="fpr", y="fnr"),
-        Kind(name="gain", title="Gain", x="alert_rate", y="tpr"),
-        Kind(name="lift", title="Lift", x="alert_rate", y="lift", segments="hyperbolic"),
+        Kind(
+            name="det",
+            title="Detection error trade-off",
+            x="fpr",
+            y="fnr",
+            scale="normal_deviate",
+            scaled={"log": "xy", "normal_deviate": "xy"},
+            simplified=("normal_deviate",),
+            chance=Chance(falls=True),
+            corner="upper right",
+        ),
+        Kind(
+            name="gain",
+            title="Gain",
+            x="alert_rate",
+            y="tpr",
+            scaled={"log": "x"},
+            has_ties=True,
+        ),
+        Kind(
+            name="lift",
+            title="Lift",
+            x="alert_rate",
+            y="lift",
+            segments="hyperbolic",
+            scaled={"log": "x"},
+            simplified=("linear",),
+            chance=Chance(height=1),
+            corner="upper right",
+        ),
         Kind(
             name="predictive_value",
             title="Predictive value",
             x="alert_rate",
             y="ppv",  # an alias, because the table may have another column named `precision`
             segments="hyperbolic",
+            simplified=("linear",),
+            chance=OF_PREVALENCES,
         ),
-        Kind(name="skill", title="Skill", x="alert_rate", y="skill"),
-        Kind(name="lift_chart", title="Lift chart", x="alert_rate", y="tp"),
+        Kind(
+            name="skill",
+            title="Skill",
+            x="alert_rate",
+            y="skill",
+            simplified=("linear",),
+            chance=Chance(text="The dashed line shows the best constant prediction", height=0),
+        ),
+        Kind(
+            name="lift_chart",
+            title="Lift chart",
+            x="alert_rate",
+            y="tp",
+            scaled={"log": "x"},
+            chance=Chance(
+                text=f"{OF_PREVALENCES.text}. Dotted lines show perfect scores",
+                of_curves=True,
+                perfect=True,
+                key="dashed: chance, dotted: perfect scores",
+            ),
+            has_ties=True,
+        ),
     )
 }
 
@@ -127,21 +230,15 @@ def kind_of(columns: Sequence[str], kind: str | None = None) -> Kind:
     )
 
 
-Scale: TypeAlias = Literal["linear", "log", "logit", "normal_deviate"]
-
-# The axes to which each scale applies, for each kind that supports the scale.
-SCALED_AXES: dict[Scale, dict[str, tuple[str, ...]]] = {
-    "log": {
-        "roc": ("x",),
-        "det": ("x", "y"),
-        "gain": ("x",),
-        "lift": ("x",),
-        "lift_chart": ("x",),
-        "calibration": ("x", "y"),
-    },
-    "logit": {"calibration": ("x", "y")},
-    "normal_deviate": {"roc": ("x", "y"), "det": ("x", "y")},
-}
+# The axes of tables of calibration, which are no curve tables.
+CALIBRATION_KIND = Kind(
+    name="calibration",
+    title="Calibration",
+    x="score_mean",
+    y="event_rate",
+    scaled={"log": "xy", "logit": "xy"},
+    chance=Chance(text="The dashed line shows perfect calibration"),
+)
 
 
 def scale_of(kind: Kind, scale: Scale | None) -> Scale:
@@ -150,13 +247,12 @@ def scale_of(kind: Kind, scale: Scale | None) -> Scale:
     Raise an error if the kind does not support the scale.
     """
     if scale is None:
-        return "normal_deviate" if kind.name == "det" else "linear"
+        return kind.scale
     check_choice("scale", scale, [None, *get_args(Scale)])
-    axes_by_kind = SCALED_AXES.get(scale)
-    if axes_by_kind is not None and kind.name not in axes_by_kind:
-        kinds = ", ".join(repr(name) for name in axes_by_kind if name in KINDS)
+    if scale != "linear" and scale not in kind.scaled:
+        kinds = ", ".join(repr(name) for name, one in KINDS.items() if scale in one.scaled)
         charts = [f"kind={kinds}"] if kinds else []
-        charts += ["tables of calibration"] if "calibration" in axes_by_kind else []
+        charts += ["tables of calibration"] if scale in CALIBRATION_KIND.scaled else []
         raise OptionValueError.compose(
             "scale",
             scale,

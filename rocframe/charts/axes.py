@@ -16,7 +16,7 @@ from rocframe.charts.labels import datum, escape_field, finite, short_name
 from rocframe.curves.thinning import axis_positions, nice_step, scale_values
 from rocframe.errors import OptionValueError
 from rocframe.inference import STANDARD_NORMAL
-from rocframe.kinds import KINDS, SCALED_AXES, Kind, kind_of, scale_of
+from rocframe.kinds import CALIBRATION_KIND, KINDS, Kind, kind_of, scale_of
 from rocframe.options import check_choice, to_floats
 from rocframe.rates import CONFUSION, COUNT_METRICS, NAMES, TOTALS, CountRatio
 from rocframe.schemas.table_type import THRESHOLD
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from rocframe.charts.chart import ChartOptions
     from rocframe.curves.thinning import LinePoints
-    from rocframe.kinds import Scale
+    from rocframe.kinds import Chance, Scale
     from rocframe.rates import Rate
 
 TICKS = 5
@@ -46,20 +46,28 @@ LOG_TICKS = (*reversed(LOG_STARTS), 0.1, 1.0)
 SMALL_RATES = tuple(float(f"{digit}e-{power}") for power in range(9, 0, -1) for digit in (1, 2, 5))
 LOG_ENDS = (*SMALL_RATES, 1.0)
 LOGIT_ENDS = (*SMALL_RATES, *(round(1 - rate, 9) for rate in reversed(SMALL_RATES[:-1])))
+# The rates with a tick on an axis of a scale.
+TICK_RATES: dict[Scale, tuple[float, ...]] = {
+    "log": LOG_TICKS,
+    "normal_deviate": (*DEVIATE_TICKS, 0.5, *(1 - tick for tick in reversed(DEVIATE_TICKS))),
+    "logit": LOGIT_ENDS,
+}
 POWERS = frozenset(
     {*SMALL_RATES[::3], 0.5, *(round(1 - rate, 9) for rate in SMALL_RATES[::3]), 1.0}
 )
 MAX_RATE_TICKS = 8  # if there are more ticks, only those in POWERS are shown
-LOGIT_LABELS = "format(1 / (1 + exp(-datum.value)), datum.value > 6.9 ? '.6~r' : '.3~r')"
 # Scales that draw a computed field: the suffix of its name, and its Vega expression.
 COMPUTED: dict[str, tuple[str, str]] = {
     "normal_deviate": ("deviate", "quantileNormal({0})"),
     "logit": ("logit", "log({0} / (1 - {0}))"),
 }
-# Rates above 99.9 % have five digits, because three digits would round 99.99 % to 100 %.
-PERCENT_LABELS = "format(cumulativeNormal(datum.value), datum.value > 3.1 ? '.5~p' : '.3~p')"
+# The labels of their axes. Rates above 99.9 % have more digits, because three digits would round
+# 99.99 % to 100 %.
+LABELS: dict[str, str] = {
+    "normal_deviate": "format(cumulativeNormal(datum.value), datum.value > 3.1 ? '.5~p' : '.3~p')",
+    "logit": "format(1 / (1 + exp(-datum.value)), datum.value > 6.9 ? '.6~r' : '.3~r')",
+}
 
-FREE = "free"  # name of the kind with axes that the user chose, if no other kind has these axes
 # Metrics that depend on costs, on beta or on the threshold are excluded, because they cannot be
 # computed from the counts of a point alone.
 AXIS_METRICS = tuple(
@@ -102,11 +110,6 @@ class PlotAxis:
     per_panel: bool = False
     ticks: tuple[float, ...] = ()
     padding: float = 0.0
-
-    @property
-    def is_normal_deviate(self) -> bool:
-        """Whether the axis shows normal deviates of rates."""
-        return self.scale == "normal_deviate"
 
     @property
     def field(self) -> str:
@@ -153,37 +156,37 @@ class PlotAxis:
         """Return a rate in the units of the axis: its normal deviate or logit, or the rate."""
         if self.scale == "logit":
             return round(log(rate / (1 - rate)), 6)
-        return round(STANDARD_NORMAL.inv_cdf(rate), 6) if self.is_normal_deviate else rate
+        is_deviate = self.scale == "normal_deviate"
+        return round(STANDARD_NORMAL.inv_cdf(rate), 6) if is_deviate else rate
 
     def channel(self) -> dict[str, Any]:
         """Return the arguments of an Altair position channel: title, scale and ticks."""
         domain = [self.coordinate(self.low), self.coordinate(self.high)]
+        limits: dict[str, Any] = {"zero": False} if self.per_panel else {"domain": domain}
+        scale = alt.Scale(**limits, nice=self.nice)
         if self.scale == "log":
-            scale = alt.Scale(type="log", domain=domain, nice=False)
-            values = [tick for tick in LOG_TICKS if self.low <= tick <= self.high]
-            values = list(self.ticks) if self.ticks and not self.zoomed else values
-            ticks: dict[str, Any] = {"values": values} if len(values) > 1 else {"tickCount": TICKS}
-            axis = alt.Axis(format="~g", **ticks, labelFlush=False)
-        else:
-            limits: dict[str, Any] = {"zero": False} if self.per_panel else {"domain": domain}
-            scale = alt.Scale(**limits, nice=self.nice)
-            ends = [self.low, self.high]
-            axis = linear_axis(count_ticks(ends) if self.name in CONFUSION else TICKS)
-            if self.ticks and not self.zoomed:
-                axis = alt.Axis(values=list(self.ticks), labelFlush=False)
-        if self.is_normal_deviate:
-            rates = [*DEVIATE_TICKS, 0.5, *(1 - tick for tick in reversed(DEVIATE_TICKS))]
-            values = [self.coordinate(rate) for rate in rates if self.low <= rate <= self.high]
-            values = values if len(values) > 1 else domain
-            axis = alt.Axis(values=values, labelExpr=PERCENT_LABELS, labelFlush=False)
-        elif self.scale == "logit":
-            rates = [*rate_ticks([rate for rate in LOGIT_ENDS if self.low <= rate <= self.high])]
-            values = [self.coordinate(rate) for rate in rates]
-            values = values if len(values) > 1 else domain
-            axis = alt.Axis(values=values, labelExpr=LOGIT_LABELS, labelFlush=False)
+            scale["type"] = "log"
         if self.padding:
             scale["padding"] = self.padding
-        return {"type": "quantitative", "title": self.title, "scale": scale, "axis": axis}
+        return {"type": "quantitative", "title": self.title, "scale": scale, "axis": self._axis()}
+
+    def _axis(self) -> alt.Axis:
+        """Return the ticks and their labels."""
+        rates: Sequence[float] = self.ticks
+        if not rates or self.zoomed:
+            all_rates = TICK_RATES.get(self.scale, ())
+            rates = [rate for rate in all_rates if self.low <= rate <= self.high]
+        if self.scale == "linear":
+            ends = [self.low, self.high]
+            default = linear_axis(count_ticks(ends) if self.name in CONFUSION else TICKS)
+            return alt.Axis(values=[*rates], labelFlush=False) if rates else default
+        if self.scale == "log":
+            ticks: Any = {"values": [*rates]} if len(rates) > 1 else {"tickCount": TICKS}
+            return alt.Axis(format="~g", **ticks, labelFlush=False)
+        rates = rate_ticks(rates) if self.scale == "logit" else rates
+        rates = rates if len(rates) > 1 else [self.low, self.high]
+        values = [self.coordinate(rate) for rate in rates]
+        return alt.Axis(values=values, labelExpr=LABELS[self.scale], labelFlush=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,7 +205,7 @@ class Plane:
     @property
     def name(self) -> str:
         """The name of the chart, such as `ROC chart`, for use in a sentence."""
-        if self.kind.name == FREE:
+        if self.kind.free:
             return "Chart"
         title = self.kind.title
         return title if title.endswith("chart") else f"{title} chart"
@@ -216,6 +219,11 @@ class Plane:
         """Return the title of a rate or a count: its entry in `titles`, or else `default`."""
         rate = (COUNT_METRICS | NAMES).get(name)
         return self.titles.get(name if rate is None else rate.name, default)
+
+    @property
+    def chance(self) -> Chance | None:
+        """The lines of chance; None if the chart has none."""
+        return self.kind.chance if self.diagonal else None
 
     @property
     def excludes_zero(self) -> bool:
@@ -302,9 +310,9 @@ class Plane:
 
 # The axes of calibration curves from 0 to 1.
 CALIBRATION_PLANE = Plane(
-    kind=Kind(name="calibration", title="Calibration", x="score_mean", y="event_rate"),
-    x=PlotAxis(name="score_mean", title="Score"),
-    y=PlotAxis(name="event_rate", title="Event rate"),
+    kind=CALIBRATION_KIND,
+    x=PlotAxis(name=CALIBRATION_KIND.x, title="Score"),
+    y=PlotAxis(name=CALIBRATION_KIND.y, title="Event rate"),
 )
 
 
@@ -381,13 +389,11 @@ def zoom_plane(plane: Plane, options: ChartOptions) -> Plane:
     """Apply the options `x_domain`, `y_domain`, `diagonal`, `benefit` and `cost` to a plane."""
     titles = value_titles(options.benefit, options.cost)
     plane = replace(plane, diagonal=options.diagonal, titles=titles)
-    for side in ("x", "y"):
-        axis = getattr(plane, side)
-        plane = replace(plane, **{side: replace(axis, title=plane.title(axis.name, axis.title))})
     for side, domain in (("x", options.x_domain), ("y", options.y_domain)):
-        if domain is not None:
-            axis = getattr(plane, side).zoom(f"{side}_domain", domain)
-            plane = replace(plane, **{side: axis})
+        axis = getattr(plane, side)
+        axis = replace(axis, title=plane.title(axis.name, axis.title))
+        axis = axis if domain is None else axis.zoom(f"{side}_domain", domain)
+        plane = replace(plane, **{side: axis})
     return plane
 
 
@@ -416,19 +422,20 @@ def chart_kind(columns: Sequence[str], options: ChartOptions, default: str | Non
         check_choice(name, value, AXIS_METRICS)
     x, y = str(options.x), str(options.y)
     for kind in KINDS.values():
-        # Precision and ppv are the same metric. The kind predictive_value is used only if the user
-        # names it `ppv`.
-        is_same = kind.name != "predictive_value" or y == kind.y
+        # Precision and ppv are the same metric. A kind with an alias on the y axis is used only if
+        # the user names this alias.
+        is_same = kind.y in {y, _metric(y).name}
         if is_same and _metric(kind.x) is _metric(x) and _metric(kind.y) is _metric(y):
             return kind
     straight = all(
         isinstance(rate.formula, CountRatio) and rate.formula.denominator in {(), *TOTALS}
         for rate in (_metric(x), _metric(y))
     )
-    free = Kind(name=FREE, title="", x=x, y=y, segments="straight" if straight else "hyperbolic")
     titles = value_titles(options.benefit, options.cost)
     x_title, y_title = (titles.get(_metric(name).name, axis_title(name)) for name in (x, y))
-    return replace(free, title=f"{y_title} against {inside_sentence(x_title)}")
+    title = f"{y_title} against {inside_sentence(x_title)}"
+    segments: Any = "straight" if straight else "hyperbolic"
+    return Kind(name="", title=title, x=x, y=y, segments=segments, chance=None, free=True)
 
 
 def inside_sentence(title: str) -> str:
@@ -470,11 +477,10 @@ def choose_plane(
     An axis of counts or lift ends at the maximum of `top`, which contains `y` or its upper limits.
     An axis of skill starts at the minimum of `y`, which then contains the lower limits as well.
     """
-    if kind.name == FREE:
-        scale_of(kind, scale)
-        return Plane(kind=kind, x=free_axis(kind.x, x), y=free_axis(kind.y, top))
     scale_name = scale_of(kind, scale)
-    scaled_sides = SCALED_AXES[scale_name][kind.name] if scale_name in SCALED_AXES else ()
+    if kind.free:
+        return Plane(kind=kind, x=free_axis(kind.x, x), y=free_axis(kind.y, top))
+    scaled_sides = kind.scaled.get(scale_name, "")
     # The lower end of an axis that cannot show 0 is near the smallest error rate of the points. On
     # an axis of normal deviates, the error rate of tpr is 1 - tpr.
     errors = [x, 1 - y if scale_name == "normal_deviate" and kind.y == "tpr" else y]

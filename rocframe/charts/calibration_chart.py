@@ -19,6 +19,7 @@ from rocframe.charts.curve_layers import (
     chance_layers,
     chance_text,
     hover_layer,
+    limit_channels,
 )
 from rocframe.charts.groups import GROUP_INDEX, read_groups
 from rocframe.charts.labels import (
@@ -30,9 +31,9 @@ from rocframe.charts.labels import (
     json_values,
     tooltip,
 )
-from rocframe.charts.line_chart import band_layers, bar_layer, interval_caption, limit_channels
+from rocframe.charts.line_chart import band_layers, bar_layer, interval_caption
 from rocframe.charts.match_rows import match_rows
-from rocframe.charts.style import BACKGROUND, BAND_OPACITY, REFERENCE_COLOR, with_key
+from rocframe.charts.style import BACKGROUND, BAND_OPACITY, GRAY, with_key
 from rocframe.curves.table import check_ends, curve_layout
 from rocframe.curves.thinning import score_bins
 from rocframe.errors import OptionValueError
@@ -377,7 +378,7 @@ def _consistency_layers(plot: CurvePlot, n_curves: int) -> list[alt.Chart]:
         return lines
     area = limited.mark_area(opacity=BAND_OPACITY)
     area = area.encode(**limit_channels(plot.plane, "y", CONSISTENCY))
-    return [layer.encode(color=alt.ColorValue(REFERENCE_COLOR)) for layer in (area, *lines)]
+    return [layer.encode(color=GRAY) for layer in (area, *lines)]
 
 
 def _interval_layers(

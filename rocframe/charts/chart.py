@@ -306,38 +306,12 @@ def chart(
     'ROC chart, 1 curve: true positive rate against false positive rate. The dashed line shows \
 chance. AUC 0.750. ROC areas over all orders of tied rows: 0.500 to 1.000.'
     """
+    given = locals()
+    options = ChartOptions(**{option.name: given[option.name] for option in fields(ChartOptions)})
     check_frame("table", table)
     if isinstance(table, pl.LazyFrame):  # type: ignore[unreachable]
         raise LazyFrameError.compose("chart")
     layout = table_of(table.columns)
-    options = ChartOptions(
-        by=by,
-        kind=kind,
-        x=x,
-        y=y,
-        color=color,
-        colors=colors,
-        dash=dash,
-        highlight=highlight,
-        facet=facet,
-        detail=detail,
-        scale=scale,
-        x_domain=x_domain,
-        y_domain=y_domain,
-        text=text,
-        areas=areas,
-        ties=ties,
-        lines=lines,
-        scores=scores,
-        benefit=benefit,
-        cost=cost,
-        diagonal=diagonal,
-        legend=legend,
-    )
-    check_flag("diagonal", diagonal)
-    check_flag("legend", legend)
-    check_flag("dash", dash)
-    check_flag("lines", lines)
     table_type = layout.type
     if table_type.chart_hint is not None:
         problem = f"chart: tables of {table_type.name} have no chart"
@@ -414,6 +388,8 @@ class ChartOptions:
         """
         names = [option.name for option in fields(self) if option.name in options]
         for option in fields(self):
+            if isinstance(option.default, bool):
+                check_flag(option.name, getattr(self, option.name))
             available = f"Available: {', '.join(names)}." if names else "This chart has no options."
             check_supported(
                 option.name,

@@ -10,7 +10,13 @@ import altair as alt
 import polars as pl
 
 from rocframe.charts.axes import roc_plane
-from rocframe.charts.curve_layers import NO_TOOLTIP, CurvePlot, chance_layers, chance_text
+from rocframe.charts.curve_layers import (
+    NO_TOOLTIP,
+    CurvePlot,
+    chance_layers,
+    chance_text,
+    limit_channels,
+)
 from rocframe.charts.dot_charts import model_texts
 from rocframe.charts.groups import JOINT, field_names, read_groups
 from rocframe.charts.labels import (
@@ -20,9 +26,8 @@ from rocframe.charts.labels import (
     number_text,
     tooltip,
 )
-from rocframe.charts.line_chart import limit_channels
 from rocframe.charts.operating_point_chart import POINT_SIZE
-from rocframe.charts.style import BACKGROUND, BAND_OPACITY, REFERENCE_COLOR
+from rocframe.charts.style import BACKGROUND, BAND_OPACITY, GRAY
 from rocframe.frames import column
 from rocframe.options import NOT_GIVEN
 from rocframe.rates import CONFUSION
@@ -100,9 +105,7 @@ def combination_chart(
             },
         ),
         *(
-            _name_layer(f"_{side}", f"model_{side}", is_above, MIN_LEFT).encode(
-                color=alt.ColorValue(REFERENCE_COLOR)
-            )
+            _name_layer(f"_{side}", f"model_{side}", is_above, MIN_LEFT).encode(color=GRAY)
             for side, is_above in above.items()
         ),
     ]
@@ -205,9 +208,7 @@ def _decision_layers(
                 *(tooltip(name, number=RATE_FORMAT) for name in rates),
             ],
         )
-        layers.append(
-            layer.encode(color=alt.ColorValue(REFERENCE_COLOR)) if mark == ALONE else layer
-        )
+        layers.append(layer.encode(color=GRAY) if mark == ALONE else layer)
     return layers
 
 

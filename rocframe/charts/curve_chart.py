@@ -15,7 +15,6 @@ import polars as pl
 from rocframe.areas.area import areas_of_ties
 from rocframe.charts.axes import (
     AXIS_METRICS,
-    FREE,
     Plane,
     axis_rates,
     axis_title,
@@ -43,7 +42,6 @@ from rocframe.charts.curve_data import (
 from rocframe.charts.curve_layers import (
     NO_TOOLTIP,
     CurvePlot,
-    chance_key,
     chance_layers,
     chance_records,
     chance_text,
@@ -59,10 +57,10 @@ from rocframe.charts.groups import (
     JOINT,
     MAX_AREAS_IN_PANEL,
     area_captions,
-    area_name,
     area_text,
     areas_of,
     free_name,
+    in_panels,
     metric_channels,
     read_groups,
     total_area,
@@ -74,18 +72,17 @@ from rocframe.charts.labels import (
     json_numbers,
     json_rows,
     level_text,
-    sentences,
     tooltip,
 )
 from rocframe.charts.layer_chart import CURVE_LINE
 from rocframe.charts.match_rows import match_rows
-from rocframe.charts.style import REFERENCE_COLOR, TIE_KEY, with_key
+from rocframe.charts.style import GRAY, TIE_KEY, with_key
 from rocframe.curves.table import check_ends, curve_layout, read_curves
 from rocframe.curves.thinning import BETWEEN
 from rocframe.errors import OptionValueError, RepeatedNameError
 from rocframe.frames import column
-from rocframe.kinds import PREVALENCE, Kind
-from rocframe.options import check_choice, check_flag, check_supported, is_text
+from rocframe.kinds import KINDS, PREVALENCE, Kind
+from rocframe.options import check_choice, check_supported, is_text
 from rocframe.rates import CONFUSION, COUNT_METRICS, NAMES
 from rocframe.schemas.curves import GIVEN_THRESHOLDS, METRIC_INTERVALS
 from rocframe.schemas.recognition import table_of
@@ -124,7 +121,7 @@ def curve_chart(
     if thresholds is not None:
         return threshold_chart(curves, table.columns, options, *thresholds)
     axes = (options.x or kind.x, str(options.y or kind.y))
-    taken = (*axes, *CONFUSION, PREVALENCE, area_name(kind))
+    taken = (*axes, *CONFUSION, PREVALENCE, kind.area)
     groups = read_groups(curves.keys, by, table.columns, options, taken)
     areas = areas_of(curves, kind)
     # The area between given thresholds is unknown, and not shown.
@@ -151,9 +148,9 @@ def curve_chart(
     chance = chance_records(plane, records, groups.panel, curves.prevalence)
     area_tooltips = []
     if shown is not None:
-        area_tooltips = [tooltip(area_name(kind), number=RATE_FORMAT)]
+        area_tooltips = [tooltip(kind.area, number=RATE_FORMAT)]
         for record in records:
-            record[area_name(kind)] = json_number(areas[record[GROUP_INDEX]])
+            record[kind.area] = json_number(areas[record[GROUP_INDEX]])
     plot = CurvePlot(
         plane=plane,
         records=records,
@@ -175,12 +172,12 @@ def curve_chart(
     area = " ".join(filter(None, (area, limits.get(""))))
     level = f"brackets: {level} confidence limits" if level else ""
     prevalence = prevalence_text(curves.prevalence, (kind.x, kind.y))
-    key = chance_key(plane) if options.legend else ""
+    key = plane.chance.key if plane.chance and options.legend else ""
     return groups.with_titles(
         plot.layered(layers, [*row_tooltips(plot), *area_tooltips], calculated=row_counts(plot)),
         title=kind.title,
         subtitle=JOINT.join(filter(None, (area, level, prevalence, key))),
-        description=sentences(
+        description=[
             f"{plane.name}, {format_count(len(records), 'curve')}: {plane.axis_names}",
             chance_text(plane, of_curves=True),
             plane.zoom_text,
@@ -189,7 +186,7 @@ def curve_chart(
             level.capitalize(),
             _tie_text(curves, groups.captioned_column) if options.ties else "",
             f"Nothing is drawn: {OUTSIDE}" if notes and groups.panel is None else "",
-        ),
+        ],
     )
 
 
@@ -216,8 +213,6 @@ def _best_values(column: GroupColumn, areas: Sequence[float]) -> list[str]:
 
 
 AREA_LINE = 13  # height of a line of text in pixels
-# Corners of panels that curves do not reach, by kind; else the lower right one.
-AREA_CORNERS = {"precision_recall": "lower left", "det": "upper right", "lift": "upper right"}
 PANEL_AREA = "panel area"
 TEXT, TEXT_LINE = "_text", "_line"  # the fields of a text in a panel, and of the number of its line
 
@@ -246,7 +241,7 @@ def _panel_areas(
 
 def _area_layer(side: int, kind: Kind) -> alt.Chart:
     """Write the areas of a panel into one of its corners, in the colors of the curves."""
-    corner = AREA_CORNERS.get(kind.name, "lower right")
+    corner = kind.corner
     is_left = corner.endswith("left")
     align: Literal["left", "right"] = "left" if is_left else "right"
     start = 16 if corner.startswith("upper") else side - 6
@@ -268,11 +263,8 @@ def _notes(
     In a chart without panels, undefined areas have no such record, because the subtitle or legend
     states that they are undefined.
     """
-    by_panel: dict[Any, list[dict[str, Any]]] = {}
-    for record in records:
-        by_panel.setdefault(panel and record[panel], []).append(record)
     notes = []
-    for panel_records in by_panel.values():
+    for panel_records in in_panels(records, panel):
         if any(record[plane.x.name] for record in panel_records):
             continue
         known = [areas[record[GROUP_INDEX]] for record in panel_records]
@@ -285,8 +277,7 @@ def _notes(
 def _note_layer(side: int) -> alt.Chart:
     """Write the reason for an empty panel below its center, where no diagonal crosses it."""
     text = _panel_text(EMPTY_REASON, side / 2, side * 0.85, fontSize=12)
-    layer: alt.Chart = text.encode(color=alt.ColorValue(REFERENCE_COLOR))
-    return layer
+    return text.encode(color=GRAY)  # type: ignore[no-any-return]
 
 
 def _text_record(part: str, plane: Plane) -> dict[str, Any]:
@@ -362,22 +353,20 @@ def _area_rows(table: object, kind: Kind) -> tuple[pl.DataFrame, tuple[str, ...]
 
     Also return the group columns of the table, and the name of the column of the areas.
     """
-    is_precision_recall = kind.name == "precision_recall"
     layout = table_of(table.columns) if isinstance(table, pl.DataFrame) else None
     if not isinstance(table, pl.DataFrame) or layout is None or layout.type not in COLUMNS_OF_AREAS:
         problem = "expected a table of areas with confidence limits"
         value = table.columns if isinstance(table, pl.DataFrame) else table
         raise OptionValueError.compose("areas", value, problem, AREA_HINT)
     if layout.type is METRIC_INTERVALS:
-        table = table.filter(metric="average_precision" if is_precision_recall else "auc")
-    elif is_precision_recall:
+        table = table.filter(metric=kind.area)
+    elif kind.area != "auc":
         problem = "the chart has precision-recall curves, but the table has areas of ROC curves"
         hint = 'Use rf.intervals(…, metrics="average_precision").'
         raise OptionValueError.compose("areas", table, problem, hint)
     return table, layout.by, COLUMNS_OF_AREAS[layout.type]
 
 
-TIE_KINDS = ("roc", "gain", "lift_chart")  # kinds of curves whose ties can be drawn
 TIE = "tie"  # the value of the field LAYER in the records of ties
 BOX = "_box"  # the field of the number of an outline of a tie
 TIE_OPACITY = 0.1
@@ -390,14 +379,14 @@ TIE_CORNERS = ((0, 0), (1, 0), (1, 1), (0, 1), (0, 0))
 
 def _check_ties(options: ChartOptions, kind: Kind) -> None:
     """Raise an error if ties cannot be drawn for this kind of curve."""
-    check_flag("ties", options.ties)
     axes = f"a chart with x={kind.x!r} and y={kind.y!r}"
+    names = (repr(name) for name, one in KINDS.items() if one.has_ties)
     check_supported(
         "ties",
         options.ties or None,
-        axes if kind.name == FREE else f"kind={kind.name!r}",
-        supported=kind.name in TIE_KINDS,
-        hint=f"Use kind={' or '.join(map(repr, TIE_KINDS))}, or leave the option out.",
+        axes if kind.free else f"kind={kind.name!r}",
+        supported=kind.has_ties,
+        hint=f"Use kind={' or '.join(names)}, or leave the option out.",
     )
 
 
@@ -495,7 +484,7 @@ def threshold_axes(options: ChartOptions) -> tuple[Kind, list[str]] | None:
         check_supported(name, getattr(options, name), axis, default=default)
     metrics = [str(options.x)] if is_y else _metric_names(options.y)
     x, y = (metrics[0], THRESHOLD) if is_y else (THRESHOLD, metrics[0])
-    return Kind(name=FREE, title="", x=x, y=y), metrics
+    return Kind(name="", title="", x=x, y=y, chance=None, free=True), metrics
 
 
 def threshold_chart(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rocframe.charts.axes import FREE, axis_rates, axis_values
+from rocframe.charts.axes import axis_rates, axis_values
 from rocframe.charts.groups import GROUP_INDEX
 from rocframe.charts.labels import digits_of, json_numbers
 from rocframe.curves.thinning import (
@@ -36,23 +36,13 @@ if TYPE_CHECKING:
 
     from rocframe.charts.axes import Plane
     from rocframe.curves.table import Curves
-    from rocframe.kinds import Kind, Scale
+    from rocframe.kinds import Kind
 
     # Counts, and the values at which rows are selected; see `rows_at_levels`.
     Levels: TypeAlias = list[tuple[NDArray[Any], NDArray[np.float64]]]
 
 LEVEL_STEP = 1 / 4000  # length of a step in `drawn_points`, as a share of an axis
 MIN_RATE = 1e-6  # the smallest rate on axes that cannot show 0
-
-# The scales for which the rows of each kind are selected; the default is linear and log. For
-# precision and lift, the rows that are selected for linear axes are sufficient for all scales.
-SIMPLIFIED_SCALES: dict[str, tuple[Scale, ...]] = {
-    "det": ("normal_deviate",),
-    "precision_recall": ("linear",),
-    "lift": ("linear",),
-    "predictive_value": ("linear",),
-    "skill": ("linear",),
-}
 
 
 def drawn_points(
@@ -65,7 +55,7 @@ def drawn_points(
     curves with an undefined area, no rows are selected.
     """
     drawn = np.isfinite(areas)
-    if kind.name == FREE:
+    if kind.free:
         points = points_of_counts(curves, drawn, step=step)
         x, y = axis_rates(kind, points)
         return points.select(np.isfinite(x) & np.isfinite(y))
@@ -83,7 +73,7 @@ def drawn_points(
     ends = {"low": np.full(len(drawn), MIN_RATE), "top": np.ones(len(drawn))}
     axes_of_scales = [
         DisplayAxes(kind=kind, scale=scale, pos=counts.pos, neg=counts.neg, **ends)
-        for scale in SIMPLIFIED_SCALES.get(kind.name, ("linear", "log"))
+        for scale in kind.simplified
     ]
 
     def levels(curve: int, rows: slice) -> Levels:

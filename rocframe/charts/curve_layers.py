@@ -7,22 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from rocframe.charts.axes import CALIBRATION_PLANE, FREE
 from rocframe.charts.curve_data import LAYER, NEGATIVES, POSITIVES, row_field
-from rocframe.charts.groups import GROUP_INDEX
+from rocframe.charts.groups import GROUP_INDEX, span
 from rocframe.charts.labels import (
     COUNT_FORMAT,
-    MAX_IN_SUBTITLE,
     RATE_FORMAT,
     escape_field,
     inline_data,
     json_numbers,
-    not_drawn,
-    sentences,
     tooltip,
 )
 from rocframe.charts.layer_chart import layered
-from rocframe.charts.style import CHANCE_DASH, PERFECT_DASH, REFERENCE_COLOR
+from rocframe.charts.style import CHANCE_DASH, GRAY, PERFECT_DASH
 from rocframe.kinds import PREVALENCE
 from rocframe.rates import CONFUSION
 from rocframe.schemas.table_type import THRESHOLD
@@ -37,7 +33,6 @@ if TYPE_CHECKING:
 MANY_CURVES = 20  # a panel with more curves has thin lines
 NEAR_LEVELS = 1 / 100  # share of an axis; closer lines of chance are merged
 LOG_STEPS = 48  # segments of a line of chance on logarithmic axes
-WITHOUT_CHANCE = "means"  # name of the kind of charts without lines of chance, such as means
 # The values of the field LAYER in the records of lines of chance and of perfect scores.
 CHANCE, PERFECT_SCORES = "chance", "perfect scores"
 NO_TOOLTIP = alt.TooltipValue(None)
@@ -111,24 +106,18 @@ class CurvePlot:
         self,
         chart: alt.LayerChart,
         *,
-        title: str,
-        subtitle: str,
         description: Sequence[str],
         undrawn: Sequence[str] | None = None,
+        **titles: str,
     ) -> alt.LayerChart | alt.FacetChart:
         """Add titles to a chart of this data, and split it into panels.
 
-        The subtitle and the description also contain `undrawn`, the names of groups or points that
-        are not drawn; by default, the names of the groups without points. The description also
+        The default of `undrawn` are the names of the groups without points. The description also
         contains the ranges of `x_domain` and `y_domain`.
         """
-        names = self.undrawn() if undrawn is None else undrawn
-        return self.groups.with_titles(
-            chart,
-            title=title,
-            subtitle=sentences(subtitle, not_drawn(names, MAX_IN_SUBTITLE), end=""),
-            description=sentences(*description, self.plane.zoom_text, not_drawn(names)),
-        )
+        undrawn = self.undrawn() if undrawn is None else undrawn
+        description = [*description, self.plane.zoom_text]
+        return self.groups.with_titles(chart, description=description, undrawn=undrawn, **titles)
 
     def axis_tooltips(self, *, counts: bool = True) -> list[alt.Tooltip]:
         """Return a tooltip line for each axis; without `counts`, only for axes that show rates."""
@@ -137,6 +126,11 @@ class CurvePlot:
             for axis in (self.plane.x, self.plane.y)
             if counts or axis.name not in (THRESHOLD, *CONFUSION)
         ]
+
+
+def limit_channels(plane: Plane, side: str, ends: Sequence[str]) -> dict[str, Any]:
+    """Return the channels of marks between the limits in two columns, along the axis `side`."""
+    return span(side, *map(plane.field, ends)) | {"tooltip": NO_TOOLTIP}
 
 
 def overlay(part: str | None) -> alt.Chart:
@@ -203,59 +197,13 @@ def row_counts(plot: CurvePlot) -> dict[str, str]:
     return {name: text for name, text in counts.items() if name not in plot.fields}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chance:
-    """The lines of chance of a kind of curves: their description, and where they are.
-
-    The line is y = x, or y = 1 - x if it `falls`, or horizontal at a `height`. With `of_curves`,
-    the lines depend on the numbers of positives and negatives of each curve. `key` explains the
-    lines in the subtitle.
-    """
-
-    text: str = "The dashed line shows chance"
-    height: float | None = None
-    falls: bool = False
-    of_curves: bool = False
-    key: str = ""
-
-
-OF_PREVALENCES = Chance(text="Each dashed line shows chance at one prevalence", of_curves=True)
-# The lines of chance of kinds of curves; None if there are none, and y = x for all other kinds.
-CHANCES: dict[str, Chance | None] = {
-    "precision_recall": OF_PREVALENCES,
-    "predictive_value": OF_PREVALENCES,
-    "lift_chart": Chance(
-        text=f"{OF_PREVALENCES.text}. Dotted lines show perfect scores",
-        of_curves=True,
-        key="dashed: chance, dotted: perfect scores",
-    ),
-    "lift": Chance(height=1),
-    "skill": Chance(text="The dashed line shows the best constant prediction", height=0),
-    "det": Chance(falls=True),
-    CALIBRATION_PLANE.kind.name: Chance(text="The dashed line shows perfect calibration"),
-    FREE: None,
-    WITHOUT_CHANCE: None,
-}
-
-
-def _chance_of(plane: Plane) -> Chance | None:
-    """Return the lines of chance of a chart; None if it has none."""
-    return CHANCES.get(plane.kind.name, Chance()) if plane.diagonal else None
-
-
 def chance_text(plane: Plane, *, of_curves: bool = False) -> str:
     """Return a sentence about the lines of chance; empty if the chart has none.
 
     `of_curves` is True for charts of curve tables, which contain the prevalence.
     """
-    chance = _chance_of(plane)
+    chance = plane.chance
     return "" if chance is None or (chance.of_curves and not of_curves) else chance.text
-
-
-def chance_key(plane: Plane) -> str:
-    """Return the meaning of the dashed and dotted lines of a lift chart; empty for other charts."""
-    chance = _chance_of(plane)
-    return "" if chance is None else chance.key
 
 
 def reference_line(points: Mapping[str, Sequence[Any]], dash: Sequence[int]) -> alt.Chart:
@@ -264,16 +212,16 @@ def reference_line(points: Mapping[str, Sequence[Any]], dash: Sequence[int]) -> 
     The layer has its own data, so that filters of the chart do not remove it.
     """
     rows = [dict(zip(points, row, strict=True)) for row in zip(*points.values(), strict=True)]
-    layer: alt.Chart = _reference(alt.Chart(alt.InlineData(values=rows)), dash)
-    return layer
+    return _reference(alt.Chart(alt.InlineData(values=rows)), dash)  # type: ignore[no-any-return]
 
 
 def _reference(layer: Any, dash: Sequence[int]) -> Any:
-    return layer.mark_line(order=False, strokeWidth=1).encode(
-        color=alt.ColorValue(REFERENCE_COLOR),
-        strokeDash=alt.StrokeDashValue([*dash]),
-        tooltip=NO_TOOLTIP,
-    )
+    return layer.mark_line(order=False, strokeWidth=1).encode(**gray_dashes(dash))
+
+
+def gray_dashes(dash: Sequence[int] = CHANCE_DASH) -> dict[str, Any]:
+    """Return the channels of a reference line: gray, with dashes, and without a tooltip."""
+    return {"color": GRAY, "strokeDash": alt.StrokeDashValue([*dash]), "tooltip": NO_TOOLTIP}
 
 
 def chance_records(
@@ -284,10 +232,9 @@ def chance_records(
     `records` are those of the curves, and the values of `panel` have separate panels. `prevalence`
     is that of all curves; None for the prevalence of each curve.
     """
-    chance = _chance_of(plane)
+    chance = plane.chance
     if chance is None or not chance.of_curves:
         return []
-    is_lift = plane.kind.name == "lift_chart"
     x, y = plane.x.name, plane.y.name
     drawn = [record for record in records if record[x]]
     totals: list[Any] = [record[POSITIVES] for record in drawn]
@@ -296,7 +243,7 @@ def chance_records(
         total / size if prevalence is None else prevalence
         for total, size in zip(totals, sizes, strict=True)
     )
-    totals = totals if is_lift else shares
+    totals = totals if chance.perfect else shares
     groups = [panel and record[panel] for record in drawn]
     known: dict[Any, list[Any]] = {}
     rows = (groups, merge_levels(totals, plane.y.high), totals, merge_levels(shares, 1))
@@ -306,7 +253,7 @@ def chance_records(
     lines: list[dict[str, Any]] = []
     for (name, level), values in known.items():
         group = {} if panel is None else {panel: name}
-        if not is_lift:
+        if not chance.perfect:
             ends = [f"{end:.4g}" for end in (min(values)[0], max(values)[0])]
             text = " to ".join(dict.fromkeys(ends))
             lines.append(
@@ -340,7 +287,7 @@ def chance_layers(
             if PREVALENCE in lines[0]:
                 line = line.encode(tooltip=[tooltip(PREVALENCE)])
             layers.append(line)
-    chance = _chance_of(plane)
+    chance = plane.chance
     if chance is None or chance.of_curves:
         return layers
     x, y = plane.x, plane.y

@@ -15,11 +15,10 @@ from rocframe.charts.dot_plot import (
     documented_columns,
     draw_dots,
     mark_name,
-    row_records,
     title_with_counts,
     with_panels,
 )
-from rocframe.charts.groups import JOINT, GroupColumn, Groups, free_name, read_groups
+from rocframe.charts.groups import JOINT, GroupColumn, Groups, free_name, read_groups, row_records
 from rocframe.charts.labels import (
     MAX_NAME_LENGTH,
     chart_text,
@@ -29,11 +28,10 @@ from rocframe.charts.labels import (
     json_values,
     level_text,
     number_text,
-    sentences,
     tooltip,
 )
 from rocframe.charts.layer_chart import layered
-from rocframe.charts.style import BACKGROUND, REFERENCE_COLOR
+from rocframe.charts.style import BACKGROUND, GRAY, REFERENCE_COLOR
 from rocframe.charts.time_chart import date_column, time_chart
 from rocframe.frames import number_distinct_rows, select_keys
 from rocframe.inference import simultaneous_limits
@@ -262,10 +260,10 @@ def covariance_chart(
         chart,
         title=title_with_counts("Correlation of areas", table),
         subtitle="Each pair of models, estimated from the same rows",
-        description=sentences(
+        description=[
             f"Correlation of areas, {n_models} models{n_groups}",
             _pairs_text(groups, records, models),
-        ),
+        ],
     )
 
 
@@ -273,9 +271,7 @@ def _cell_layers(*, with_numbers: bool) -> list[Any]:
     """Draw the cells of a matrix, and the correlations in a color that contrasts with the cell."""
     cells: Any = alt.Chart().mark_rect(stroke=BACKGROUND)
     gray: Any = alt.Chart().transform_filter("!isValid(datum.correlation)")
-    gray = gray.mark_rect(stroke=BACKGROUND, opacity=0.3).encode(
-        color=alt.ColorValue(REFERENCE_COLOR)
-    )
+    gray = gray.mark_rect(stroke=BACKGROUND, opacity=0.3).encode(color=GRAY)
     if not with_numbers:
         return [cells, gray]
     numbers: Any = alt.Chart().mark_text(fontSize=11)

@@ -12,15 +12,18 @@ import altair as alt
 import polars as pl
 
 from rocframe.charts.axes import linear_axis
-from rocframe.charts.curve_layers import NO_TOOLTIP
+from rocframe.charts.curve_layers import NO_TOOLTIP, gray_dashes
 from rocframe.charts.groups import (
     ALL_ROWS,
     JOINT,
     GroupColumn,
     Groups,
     highlighted_groups,
+    in_panels,
     nominal,
     read_groups,
+    row_records,
+    span,
 )
 from rocframe.charts.labels import (
     datum,
@@ -30,7 +33,6 @@ from rocframe.charts.labels import (
     field_name,
     finite,
     inline_data,
-    json_rows,
     json_values,
     level_text,
     note_text,
@@ -41,7 +43,7 @@ from rocframe.charts.labels import (
 )
 from rocframe.charts.layer_chart import layered
 from rocframe.charts.style import (
-    CHANCE_DASH,
+    GRAY,
     MAX_DISTINCT_COLORS,
     REFERENCE_COLOR,
     SYMBOLS,
@@ -131,7 +133,7 @@ def draw_dots(
                 plot.records,
                 {"align": "left", "fontSize": plot.font_size},
                 x=alt.XValue(6),
-                color=alt.ColorValue(REFERENCE_COLOR),
+                color=GRAY,
             ),
             *_right_texts(plot),
         ],
@@ -161,12 +163,12 @@ def draw_dots(
             ", ".join(keys) if several and plot.groups.panel is not None else "",
             end="",
         ),
-        description=sentences(
+        description=[
             _joined(style.title, format_count(table.height, "row")),
             style.subtitle,
             f"The dashed line is {' and '.join(dashed)}" if dashed else "",
             join_first(texts, separator="; "),
-        ),
+        ],
         offset=TITLE_OFFSET,
     )
     return result.resolve_scale(x="independent") if style.in_panels else result
@@ -364,14 +366,6 @@ def significant(alpha: float | None) -> str:
     return f"isValid(datum.p_adjusted) && datum.p_adjusted < {alpha}"
 
 
-def _ends(start: str, end: str) -> dict[str, Any]:
-    """Return the x channels of marks from the number in one field to the number in another."""
-    return {
-        "x": alt.X(field=escape_field(start), type="quantitative"),
-        "x2": alt.X2(field=escape_field(end)),
-    }
-
-
 def _span_layers(plot: DotPlot) -> list[alt.Chart]:
     """Draw the dotted box and the lines of each row."""
     style, layers = plot.style, []
@@ -381,28 +375,28 @@ def _span_layers(plot: DotPlot) -> list[alt.Chart]:
         start, end = style.box
         box = alt.Chart().transform_filter(f"{datum(start)} < {datum(end)}")
         box = box.mark_bar(filled=False, strokeWidth=1, height=round(height, 1))
-        layers.append(with_key(box.encode(**_ends(start, end)), TIE_KEY, "tie"))
-    widths = {span.name: span.width for span in style.spans}
+        layers.append(with_key(box.encode(**span("x", start, end)), TIE_KEY, "tie"))
+    widths = {one.name: one.width for one in style.spans}
     scale = alt.Scale(type="ordinal", domain=[*widths], range=[*widths.values()])
     legend = alt.Legend(**GRAY_LEGEND, symbolType="stroke", symbolSize=200)
     width = alt.StrokeWidth(f"{SPAN_FIELD}:O", scale=scale, legend=legend)
-    for span in style.spans:
-        ends = (span.start, span.end)
+    for one in style.spans:
+        ends = (one.start, one.end)
         n_known = {len(finite(record[name] for name in ends)) for record in plot.records}
         if style.marks and 2 not in n_known:  # without marks, the lines draw the axes
             continue
         line: Any = alt.Chart()
         if 1 in n_known:  # one limit is infinite
             line = line.transform_filter(" && ".join(f"isNumber({datum(name)})" for name in ends))
-        thickness = round(min(span.width, height), 2)
+        thickness = round(min(one.width, height), 2)
         # Bars have the color of the theme without a color channel, and filled symbols in legends.
-        is_rule = span.name or (plot.groups.color and span.width < MIN_BAR_WIDTH)
+        is_rule = one.name or (plot.groups.color and one.width < MIN_BAR_WIDTH)
         line = line.mark_rule(strokeWidth=thickness) if is_rule else line.mark_bar(height=thickness)
-        if span.name:
-            line = line.transform_calculate(**{SPAN_FIELD: f"'{span.name}'"})
-        if span.name and not style.span_title:
+        if one.name:
+            line = line.transform_calculate(**{SPAN_FIELD: f"'{one.name}'"})
+        if one.name and not style.span_title:
             line = line.encode(strokeWidth=width)
-        layers.append(line.encode(**_ends(*ends)))
+        layers.append(line.encode(**span("x", *ends)))
     return layers
 
 
@@ -417,7 +411,7 @@ def _mark_layer(plot: DotPlot, i: int) -> alt.Chart:
     if i:
         mark = mark.encode(x=alt.X(field=escape_field(name), type="quantitative"))
     if style.span_title:
-        mark = mark.encode(color=alt.ColorValue(REFERENCE_COLOR))
+        mark = mark.encode(color=GRAY)
     if i or style.span_title:
         mark = mark.encode(strokeDash=alt.StrokeDashValue([1, 0]))
     if len(style.marks) > 1:
@@ -442,23 +436,21 @@ def mark_name(name: str) -> str:
     return " ".join(SPELLINGS.get(word, word) for word in name.split("_"))
 
 
+# The channels of marks at a value of an axis that extend along the whole other axis.
+ACROSS = {
+    "x": {"y": alt.YValue(0), "y2": alt.Y2Value("height")},
+    "y": {"x": alt.XValue(0), "x2": alt.X2Value("width")},
+}
+
+
 def reference_rule(side: str, field: str, values: Iterable[float], **channels: Any) -> alt.Chart:
     """Draw a dashed line across the chart at each of `values` on the axis `side`, "x" or "y".
 
     The data of the layer are the values of the field of this axis.
     """
-    across = {"x": {"y": alt.YValue(0), "y2": alt.Y2Value("height")}}
-    across["y"] = {"x": alt.XValue(0), "x2": alt.X2Value("width")}
     rows = [{field: value} for value in values]
-    return _dashed(alt.Chart(alt.InlineData(values=rows))).encode(**across[side], **channels)  # type: ignore[no-any-return]
-
-
-def _dashed(layer: alt.Chart) -> Any:
-    return layer.mark_rule(strokeWidth=1).encode(
-        color=alt.ColorValue(REFERENCE_COLOR),
-        strokeDash=alt.StrokeDashValue(CHANCE_DASH),
-        tooltip=NO_TOOLTIP,
-    )
+    layer: Any = alt.Chart(alt.InlineData(values=rows)).mark_rule(strokeWidth=1)
+    return layer.encode(**gray_dashes(), **ACROSS[side], **channels)  # type: ignore[no-any-return]
 
 
 def _dashed_lines(plot: DotPlot) -> list[alt.Chart]:
@@ -469,10 +461,9 @@ def _dashed_lines(plot: DotPlot) -> list[alt.Chart]:
     if style.reference_column is not None:
         panel = [] if plot.groups.panel is None else [plot.groups.panel]
         keys = [escape_field(name) for name in (*panel, style.reference_column)]
-        each = _dashed(alt.Chart()).transform_aggregate(groupby=keys)
-        x = alt.X(field=keys[-1], type="quantitative")
-        ends = {"y": alt.YValue(0), "y2": alt.Y2Value("height")}
-        lines.append(each.encode(x=x, **ends, **plot.whole_line))
+        each = alt.Chart().mark_rule(strokeWidth=1).transform_aggregate(groupby=keys)
+        place = {"x": alt.X(field=keys[-1], type="quantitative")} | ACROSS["x"]
+        lines.append(each.encode(**gray_dashes(), **place, **plot.whole_line))
     return lines
 
 
@@ -501,7 +492,7 @@ def _right_texts(plot: DotPlot) -> list[alt.Chart]:
                 title.encode(
                     x=alt.XValue("width"),
                     y=alt.YValue(-8),
-                    color=alt.ColorValue(REFERENCE_COLOR),
+                    color=GRAY,
                     text=alt.TextValue(heading),
                     tooltip=NO_TOOLTIP,
                     **plot.whole_line,
@@ -530,14 +521,6 @@ def _add_numbers(plot: DotPlot) -> None:
                 record[ESTIMATE_TEXT] = f"{texts[0]} ({texts[1]} to {texts[2]})"
             else:
                 record[ESTIMATE_TEXT] = texts[0] if finite([record[style.value]]) else ""
-
-
-def in_panels(records: Iterable[dict[str, Any]], panel: str | None) -> list[list[dict[str, Any]]]:
-    """Return the records of each value of the field `panel`; one list if it is None."""
-    result: dict[Any, list[dict[str, Any]]] = {}
-    for record in records:
-        result.setdefault(panel and record[panel], []).append(record)
-    return [*result.values()]
 
 
 def _decimals(largest: float) -> int:
@@ -702,12 +685,6 @@ def better(name: str) -> str:
         return "lower"
     direction = NAMES[name].better if name in NAMES else "higher"
     return "" if direction == "neither" else direction
-
-
-def row_records(table: pl.DataFrame, groups: Groups, shown: Iterable[str]) -> list[dict[str, Any]]:
-    """Return a record for each row of a table: its groups and the columns `shown`."""
-    texts = {name: column.texts for name, column in groups.columns.items()}
-    return json_rows(texts | {name: json_values(table.get_column(name)) for name in shown})
 
 
 def documented_columns(table: pl.DataFrame, by: Sequence[str]) -> list[str]:

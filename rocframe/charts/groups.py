@@ -13,11 +13,16 @@ import altair as alt
 
 from rocframe.areas.area import auc_of, average_precision_of
 from rocframe.charts.labels import (
+    MAX_IN_SUBTITLE,
     MAX_NAME_LENGTH,
     chart_text,
     distinct_labels,
     escape_field,
     field_name,
+    json_rows,
+    json_values,
+    not_drawn,
+    sentences,
     short_name,
     tooltip,
 )
@@ -29,7 +34,7 @@ from rocframe.schemas.table_type import MODEL
 from rocframe.text import join_first
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     import polars as pl
 
@@ -277,14 +282,19 @@ class Groups:
         *,
         title: str,
         subtitle: str,
-        description: str,
+        description: Sequence[str],
+        undrawn: Sequence[str] = (),
         offset: float | None = None,
     ) -> alt.LayerChart | alt.FacetChart:
         """Add the title and the description to a chart, and split it into panels.
 
-        `offset` is the distance in pixels between the title and a chart without panels. Data of the
-        chart are split into panels. Layers with their own data are repeated in each panel.
+        The subtitle and the sentences of the description end with `undrawn`, the names of groups or
+        rows that are not drawn. `offset` is the distance in pixels between the title and a chart
+        without panels. Data of the chart are split into panels. Layers with their own data are
+        repeated in each panel.
         """
+        subtitle = sentences(subtitle, not_drawn(undrawn, MAX_IN_SUBTITLE), end="")
+        texts = [*description, not_drawn(undrawn)]
         name = self.one_color or (self.color if self.highlighted else None)
         if name is not None:
             column = self.columns[name]
@@ -294,7 +304,7 @@ class Groups:
                 "the same color; tooltips show the value"
             )
             subtitle = JOINT.join(filter(None, (subtitle, text)))
-            description = f"{description} {text}."
+            texts.append(text)
         head = {
             "title": alt.Title(
                 title,
@@ -302,7 +312,7 @@ class Groups:
                 anchor="start",
                 offset=offset if offset and self.panel is None else alt.Undefined,
             ),
-            "description": description,
+            "description": sentences(*texts),
         }
         if not self.legend:
             _remove_legends(chart)
@@ -345,6 +355,30 @@ def nominal(channel: type[Any], field: str, **options: Any) -> Any:
     escaped = escape_field(field)
     title = {} if escaped == field else {"title": field}  # in texts for screen readers
     return channel(field=escaped, type="nominal", **title | options)
+
+
+def span(side: str, start: str, end: str) -> dict[str, Any]:
+    """Return the channels of marks from the number in one field to that in another field.
+
+    `side` is the axis of both numbers, "x" or "y".
+    """
+    one, other = (alt.X, alt.X2) if side == "x" else (alt.Y, alt.Y2)
+    first = one(field=escape_field(start), type="quantitative")
+    return {side: first, f"{side}2": other(field=escape_field(end))}
+
+
+def in_panels(records: Iterable[dict[str, Any]], panel: str | None) -> list[list[dict[str, Any]]]:
+    """Return the records of each value of the field `panel`; one list if it is None."""
+    result: dict[Any, list[dict[str, Any]]] = {}
+    for record in records:
+        result.setdefault(panel and record[panel], []).append(record)
+    return [*result.values()]
+
+
+def row_records(table: pl.DataFrame, groups: Groups, shown: Iterable[str]) -> list[dict[str, Any]]:
+    """Return a record for each row of a table: its groups and the columns `shown`."""
+    texts = {name: column.texts for name, column in groups.columns.items()}
+    return json_rows(texts | {name: json_values(table.get_column(name)) for name in shown})
 
 
 def field_names(by: Sequence[str], taken: Collection[str] = ()) -> dict[str, str]:
@@ -454,7 +488,7 @@ def free_name(name: str, names: Sequence[str]) -> str:
 
 def areas_of(curves: Curves, kind: Kind) -> list[float]:
     """Return the area under each curve, NaN if undefined."""
-    areas = average_precision_of(curves) if is_precision_recall(kind) else auc_of(curves)
+    areas = average_precision_of(curves) if kind.area == "average_precision" else auc_of(curves)
     return [float(area) for area in areas]
 
 
@@ -491,8 +525,7 @@ def area_text(areas: Sequence[float] | None, kind: Kind) -> str:
     """Return the area of one curve, or the mean of several areas, as text; empty without areas."""
     if not areas:
         return ""
-    # On other axes, the area under the drawn curve is not the ROC AUC.
-    name = "AP" if is_precision_recall(kind) else "AUC" if kind.name == "roc" else "ROC AUC"
+    name = kind.area_label
     known = [area for area in areas if not isnan(area)]
     if not known:
         return f"{name} undefined"
@@ -500,13 +533,3 @@ def area_text(areas: Sequence[float] | None, kind: Kind) -> str:
     text = f"{mean}{name} {fmean(known):.3f}"
     used = f"{text}, {len(known)} of {len(areas)} curves"
     return used if len(known) < len(areas) else text
-
-
-def area_name(kind: Kind) -> str:
-    """Return the name of the area of a kind of curves, as in tables."""
-    return "average_precision" if is_precision_recall(kind) else "auc"
-
-
-def is_precision_recall(kind: Kind) -> bool:
-    """Return whether the area of a kind of curves is average precision."""
-    return kind.name == "precision_recall"

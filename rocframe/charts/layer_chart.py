@@ -202,7 +202,7 @@ class LayerChart(Colored, alt.LayerChart):
                 setattr(result, name, value)
         parts = [self, other]
         if isinstance(other, LayerChart):
-            parts[1] = _without_layers(other, _layers_with_data(self))
+            parts[1] = _without_layers(other, [*filter(_has_data, _single_layers(self))])
             if _show_equal_groups(self, other) and _layers_of_style(self, CURVE_LINE):
                 parts[1] = _without_layers(parts[1], _layers_of_style(other, ESTIMATE))
             _check_axes(self, other)
@@ -297,13 +297,18 @@ def _without_layers(chart: Any, others: Sequence[Any]) -> Any:
     return result
 
 
+def _single_layers(chart: Any) -> list[Any]:
+    """Return the layers of a chart at all levels."""
+    if not isinstance(chart, alt.LayerChart):
+        return [chart]
+    layers: Any = chart._kwds["layer"]
+    return [layer for part in layers for layer in _single_layers(part)]
+
+
 def _layers_of_style(chart: Any, style: str) -> list[Any]:
     """Return the layers of a chart, at all levels, whose marks have a style."""
-    if isinstance(chart, alt.LayerChart):
-        layers: Any = chart._kwds["layer"]
-        return [one for layer in layers for one in _layers_of_style(layer, style)]
-    mark = chart._get("mark")
-    return [chart] if isinstance(mark, alt.MarkDef) and mark.style == style else []
+    marks = ((layer, layer._get("mark")) for layer in _single_layers(chart))
+    return [layer for layer, mark in marks if isinstance(mark, alt.MarkDef) and mark.style == style]
 
 
 def _show_equal_groups(first: Any, second: Any) -> bool:
@@ -314,14 +319,6 @@ def _show_equal_groups(first: Any, second: Any) -> bool:
     one, other = (color.to_dict(validate=False) for color in colors)
     domains = (color.get("scale", {}).get("domain") for color in (one, other))
     return bool(one.get("field") == other.get("field") and len({*map(str, domains)}) == 1)
-
-
-def _layers_with_data(chart: Any) -> list[Any]:
-    """Return the layers of a chart, at all levels, that have their own data."""
-    if not isinstance(chart, alt.LayerChart):
-        return [chart] if _has_data(chart) else []
-    layers: Any = chart._kwds["layer"]
-    return [layer for part in layers for layer in _layers_with_data(part)]
 
 
 def _channels(chart: Any) -> dict[str, Any]:

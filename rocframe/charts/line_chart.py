@@ -11,9 +11,8 @@ import altair as alt
 import numpy as np
 import polars as pl
 
-from rocframe.areas.area import ROC_AREAS, area_of_mean
+from rocframe.areas.area import area_of_mean
 from rocframe.charts.axes import (
-    CALIBRATION_PLANE,
     EMPTY_HEIGHT,
     Plane,
     PlotAxis,
@@ -27,13 +26,14 @@ from rocframe.charts.axes import (
 from rocframe.charts.curve_data import LAYER
 from rocframe.charts.curve_layers import (
     NO_TOOLTIP,
-    WITHOUT_CHANCE,
     CurvePlot,
     chance_layers,
     chance_text,
     curve_filter,
     curve_stroke,
+    gray_dashes,
     hover_layer,
+    limit_channels,
     line_layer,
     overlay,
     reference_line,
@@ -52,19 +52,18 @@ from rocframe.charts.labels import (
     RATE_FORMAT,
     digits_of,
     distinct_labels,
-    escape_field,
     json_numbers,
     level_text,
     sentences,
     tooltip,
 )
 from rocframe.charts.layer_chart import ESTIMATE, MEAN_LINE
-from rocframe.charts.style import BAND_OPACITY, CHANCE_DASH, REFERENCE_COLOR, with_key
+from rocframe.charts.style import BAND_OPACITY, CHANCE_DASH, with_key
 from rocframe.curves.thinning import corner_points, evenly_ranked_rows
 from rocframe.errors import OptionValueError
 from rocframe.frames import collect_frame, column, number_keys
 from rocframe.kernel.groups import group_starts
-from rocframe.kinds import Kind, scale_of
+from rocframe.kinds import CALIBRATION_KIND, Kind, scale_of
 from rocframe.options import NOT_GIVEN, check_choice
 from rocframe.schemas.statistics import CurveAverage, curve_average_of, metric_average_of
 from rocframe.schemas.table_type import MODEL, SIDE, LineStyle
@@ -296,14 +295,6 @@ def _limit_layers(plot: CurvePlot, style: LineStyle, key: str) -> list[alt.Chart
     return [band.encode(**channel) for band in bands for channel in channels.values()]
 
 
-def limit_channels(plane: Plane, side: str, ends: Sequence[str]) -> dict[str, Any]:
-    """Return the channels of marks between the limits in two columns, along the axis `side`."""
-    low, high = (escape_field(plane.field(end)) for end in ends)
-    one, other = (alt.X, alt.X2) if side == "x" else (alt.Y, alt.Y2)
-    channels = {side: one(field=low, type="quantitative"), f"{side}2": other(field=high)}
-    return channels | {"tooltip": NO_TOOLTIP}
-
-
 def bar_layer(layer: alt.Chart, key: str) -> alt.Chart:
     """Draw bars, with the text `key` in a legend."""
     bars = layer.mark_rule(opacity=BAR_OPACITY, strokeWidth=BAR_WIDTH)
@@ -329,9 +320,8 @@ def _dashed_layers(plot: CurvePlot, style: LineStyle) -> list[alt.Chart]:
     if style.reference:
         details = [nominal(alt.Detail, name) for name in plot.groups.table_columns]
         y = alt.Y(field=style.reference, type="quantitative")
-        color, dash = alt.value(REFERENCE_COLOR), alt.value(CHANCE_DASH)
         line = line_layer(plot, strokeWidth=1)
-        layers.append(line.encode(y=y, detail=details, color=color, strokeDash=dash))
+        layers.append(line.encode(y=y, detail=details, **gray_dashes()))
     return layers
 
 
@@ -380,7 +370,7 @@ def _plane(table: pl.DataFrame, style: LineStyle, options: ChartOptions) -> tupl
     high = high if high > low else low + EMPTY_HEIGHT
     clipped = bool(style.benefits)
     y = PlotAxis(name=style.y, title=y_title, low=low, high=high, nice=style.nice, clipped=clipped)
-    kind = Kind(name=WITHOUT_CHANCE, title=style.title, x=x.name, y=y.name)
+    kind = Kind(name="", title=style.title, x=x.name, y=y.name, chance=None)
     plane = zoom_plane(Plane(kind=kind, x=x, y=y), options)
     plane = replace(plane, y=replace(plane.y, nice=plane.y.nice and not clipped))
     return plane, "" if plane.x.zoomed else omitted
@@ -538,7 +528,7 @@ def mean_chart(
         line=MEAN_LINE,
     )
     plot = _read_lines(ordered, mean.by, style, plane, options)
-    areas = _areas(table, mean) if kind.name in ROC_AREAS else None
+    areas = _areas(table, mean) if kind.x == "fpr" else None
     return _draw_lines(plot, style, key=key, areas=areas)
 
 
@@ -585,7 +575,7 @@ def _one_mean_column(
     long = pl.concat(parts).with_columns(
         pl.when(column(name).is_finite()).then(column(name)) for name in (average.fixed, y)
     )
-    kind = Kind(name=WITHOUT_CHANCE, title="Means", x=average.fixed, y=y)
+    kind = Kind(name="", title="Means", x=average.fixed, y=y, chance=None)
     by = (*metric, *average.by)
     return long, CurveAverage(by=by, kind=kind, averaged=(y,), sides=False)
 
@@ -600,7 +590,7 @@ def _metric_plane(
         return pl.concat([one.alias(name) for one in columns]).fill_null(nan).to_numpy()
 
     ends = ("_lower", "_upper")
-    if (kind.x, kind.y) == (CALIBRATION_PLANE.x.name, CALIBRATION_PLANE.y.name):
+    if (kind.x, kind.y) == (CALIBRATION_KIND.x, CALIBRATION_KIND.y):
         rows = table.drop_nulls(kind.y)
         numbers = np.concatenate([values(rows, kind.x), values(rows, kind.y, *ends)])
         return calibration_plane(numbers.round(7).tolist(), options.scale)

@@ -24,6 +24,7 @@ from rocframe.charts.curve_layers import (
     chance_layers,
     chance_text,
     curve_filter,
+    limit_channels,
     overlay,
 )
 from rocframe.charts.groups import GROUP_INDEX, GroupColumn, field_names, nominal, read_groups
@@ -42,9 +43,9 @@ from rocframe.charts.labels import (
 )
 from rocframe.charts.style import (
     BACKGROUND,
+    GRAY,
     MAX_SIZE_STEPS,
     MAX_SIZED_GROUPS,
-    REFERENCE_COLOR,
     SIZE_RATIO,
     SYMBOLS,
     with_key,
@@ -408,19 +409,15 @@ def _limit_layer(plane: Plane, name: str, level: str) -> alt.Chart:
     bars = alt.Chart().mark_rule(strokeWidth=LIMIT_WIDTH)
     bars = bars.transform_filter(f"isValid({datum(low)})")
     bars = with_key(bars, f"{level} confidence limits", "bar", LIMIT_WIDTH)
-    channels = (alt.X, alt.X2) if name == plane.x.name else (alt.Y, alt.Y2)
-    first, second = (
-        channel(field=plane.field(end)) for channel, end in zip(channels, (low, high), strict=True)
-    )
-    layer: alt.Chart = bars.encode(first, second, tooltip=NO_TOOLTIP)
-    return layer
+    side = "x" if name == plane.x.name else "y"
+    return bars.encode(**limit_channels(plane, side, (low, high)))  # type: ignore[no-any-return]
 
 
 def _hull_layers(by: Sequence[str]) -> list[alt.Chart]:
     """Draw the lines between the vertices of each hull; `by` are the fields with its group."""
     layer: alt.Chart = alt.Chart().mark_line(strokeWidth=1, order=False)
-    color, detail = alt.ColorValue(REFERENCE_COLOR), [nominal(alt.Detail, name) for name in by]
-    return [layer.encode(color=color, detail=detail, tooltip=NO_TOOLTIP)]
+    detail = [nominal(alt.Detail, name) for name in by]
+    return [layer.encode(color=GRAY, detail=detail, tooltip=NO_TOOLTIP)]
 
 
 def _text_layer(plane: Plane, name: str) -> alt.Chart:
@@ -505,7 +502,7 @@ def _point_layers(plot: CurvePlot, shape: str, style: PointStyle) -> list[alt.Ch
         return [layer]
     gray = layer.transform_filter(f"{datum(color)} === '{NO_MODEL}'")
     return [
-        gray.encode(color=alt.ColorValue(REFERENCE_COLOR)),
+        gray.encode(color=GRAY),
         layer.transform_filter(f"{datum(color)} !== '{NO_MODEL}'"),
     ]
 

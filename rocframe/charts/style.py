@@ -97,6 +97,7 @@ ORDERED_COLORS = (
 
 # The gray of reference lines, which is visible on white and on dark backgrounds.
 REFERENCE_COLOR = "#80868b"
+GRAY = alt.ColorValue(REFERENCE_COLOR)
 OTHER_COLOR = "#b4b9be"  # of groups that are not highlighted
 # The color of the background of the active theme, around marks that overlap lines.
 BACKGROUND = alt.ExprRef("background")
@@ -233,6 +234,30 @@ def _shared(chart: Any) -> Any:
     return (chart.spec if isinstance(chart, alt.FacetChart) else chart).encoding
 
 
+OUTLINE: dict[str, Any] = {
+    "symbolType": "square",
+    "symbolStrokeColor": REFERENCE_COLOR,
+    "symbolFillColor": "transparent",
+    "symbolStrokeWidth": 1,
+}
+STROKE: dict[str, Any] = {"symbolType": "stroke", "symbolStrokeColor": REFERENCE_COLOR}
+BAND = {
+    "symbolType": "square",
+    "symbolFillColor": REFERENCE_COLOR,
+    "symbolOpacity": BAND_OPACITY,
+}
+# The channel and the symbol of each legend below a chart. Lines have another channel than bars and
+# bands. Outlines of ties have another channel than dashes, which can distinguish groups. The
+# channel strokeOpacity has no legend in Vega-Lite.
+KEYS: dict[str, tuple[type[alt.Opacity | alt.StrokeWidth], dict[str, Any]]] = {
+    "band": (alt.StrokeWidth, BAND),
+    "limits": (alt.StrokeWidth, OUTLINE | {"symbolOpacity": 1}),
+    "bar": (alt.StrokeWidth, STROKE),
+    "line": (alt.Opacity, STROKE),
+    "tie": (alt.Opacity, OUTLINE | {"symbolDash": TIE_DASH}),
+}
+
+
 def with_key(
     layer: alt.Chart,
     text: str,
@@ -241,36 +266,16 @@ def with_key(
 ) -> alt.Chart:
     """Return the layer with a legend below the chart; `text` states the meaning of its marks.
 
-    `width` is the stroke width of bars. The text is in a legend, not in the subtitle, because the
-    sum of two charts shows the legends of both charts, but only the title of the first.
+    `width` is the stroke width of bars and lines. The text is in a legend, not in the subtitle,
+    because the sum of two charts shows the legends of both charts, but only the title of the first.
     """
-    options: dict[str, Any] = {"symbolType": "square", "symbolStrokeColor": REFERENCE_COLOR}
-    channel: type[alt.Opacity | alt.StrokeWidth] = alt.StrokeWidth
-    value: Any = width
-    if symbol == "band":
-        options = {
-            "symbolType": "square",
-            "symbolFillColor": REFERENCE_COLOR,
-            "symbolOpacity": BAND_OPACITY,
-        }
-    elif symbol == "limits":
-        options |= {"symbolFillColor": "transparent", "symbolStrokeWidth": 1, "symbolOpacity": 1}
+    channel, options = KEYS[symbol]
+    if symbol == "line":
+        options = options | {"symbolStrokeWidth": width}
     elif symbol == "tie":
-        # Another channel than that of dashes, which can distinguish groups. The channel
-        # strokeOpacity has no legend in Vega-Lite.
-        channel, value = alt.Opacity, 1
-        options |= {
-            "symbolFillColor": "transparent",
-            "symbolStrokeWidth": 1,
-            "symbolDash": TIE_DASH,
-        }
         layer = layer.encode(strokeDash=alt.StrokeDashValue(TIE_DASH))
-    else:
-        options["symbolType"] = "stroke"
-        if symbol == "line":  # another channel than that of bars and bands
-            channel, value = alt.Opacity, 1
-            options["symbolStrokeWidth"] = width
     legend = alt.Legend(title=None, orient="bottom", labelLimit=0, symbolSize=200, **options)
+    value = width if channel is alt.StrokeWidth else 1
     scale = alt.Scale(type="ordinal", domain=[text], range=[value])
     entry: alt.Chart = layer.transform_calculate(_key=dumps(text)).encode(
         channel("_key:O", scale=scale, legend=legend)

@@ -11,20 +11,28 @@ import polars as pl
 from rocframe.charts.axes import count_ticks, inside_sentence, linear_axis
 from rocframe.charts.curve_layers import NO_TOOLTIP
 from rocframe.charts.dot_plot import (
+    ACROSS,
     REASON,
     documented_columns,
-    in_panels,
     interval_text,
     is_near,
     reason_layers,
     reference_rule,
-    row_records,
     significant,
     with_panels,
 )
-from rocframe.charts.groups import CHART_SIDE, JOINT, PANEL_SIDE, GroupColumn, Groups, read_groups
+from rocframe.charts.groups import (
+    CHART_SIDE,
+    JOINT,
+    PANEL_SIDE,
+    GroupColumn,
+    Groups,
+    in_panels,
+    read_groups,
+    row_records,
+    span,
+)
 from rocframe.charts.labels import (
-    MAX_IN_SUBTITLE,
     distinct_number_texts,
     domain_of,
     escape_field,
@@ -33,7 +41,6 @@ from rocframe.charts.labels import (
     inline_data,
     json_rows,
     json_values,
-    not_drawn,
     note_text,
     number_text,
     sentences,
@@ -127,10 +134,8 @@ class LinePlot:
         points: Any = alt.Chart().mark_point(filled=True, size=size, opacity=1)
         layers = [lines]
         if self.limits is not None:
-            low, high = self.limits
             bars: Any = alt.Chart().mark_bar(width=1.5, opacity=0.5)
-            ends = {"y": alt.Y(field=low, type="quantitative"), "y2": alt.Y2(field=high)}
-            layers.append(bars.encode(**ends))
+            layers.append(bars.encode(**span("y", *self.limits)))
         x, y = (alt.value(side / 2) for side in self.size)
         return [*layers, points, *reason_layers(self.records, {}, x=x, y=y)]
 
@@ -169,8 +174,9 @@ class LinePlot:
         return self.groups.with_titles(
             chart,
             title=self.title,
-            subtitle=sentences(subtitle, not_drawn(self.undrawn, MAX_IN_SUBTITLE), end=""),
-            description=sentences(*self.texts, *description, not_drawn(self.undrawn)),
+            subtitle=subtitle,
+            description=[*self.texts, *description],
+            undrawn=self.undrawn,
         )
 
 
@@ -452,20 +458,18 @@ def _window_column(table: pl.DataFrame, by: Sequence[str]) -> str:
 
 def _reference_layers(groups: Groups) -> list[Any]:
     """Return the line of the area of the reference of each group, and the band of its interval."""
-    low, high = REFERENCE_LIMITS
     panel = [] if groups.panel is None else [groups.panel]
     keys = dict.fromkeys([*groups.table_columns, *panel, REFERENCE, *REFERENCE_LIMITS])
-    across = {"x": alt.XValue(0), "x2": alt.X2Value("width"), "tooltip": NO_TOOLTIP}
     band: Any = alt.Chart().mark_rect(opacity=BAND_OPACITY / 2)
     line: Any = alt.Chart().mark_rule().encode(strokeDash=alt.StrokeDashValue(CHANCE_DASH))
     band, line = (
         layer.transform_filter(f"datum.{HAS_LINE}")
         .transform_aggregate(groupby=[*map(escape_field, keys)])
-        .encode(**across)
+        .encode(**ACROSS["y"], tooltip=NO_TOOLTIP)
         for layer in (band, line)
     )
     return [
-        band.encode(y=alt.Y(field=low, type="quantitative"), y2=alt.Y2(field=high)),
+        band.encode(**span("y", *REFERENCE_LIMITS)),
         line.encode(y=alt.Y(field=REFERENCE, type="quantitative")),
     ]
 

@@ -29,7 +29,7 @@ from rocframe.frames import as_input_frame, check_keys, column, find_keys, lazy_
 from rocframe.kernel.codec import concatenated_ranges
 from rocframe.kernel.groups import groups_of_rows, run_starts
 from rocframe.kernel.threads import run_parallel
-from rocframe.kinds import SCALED_AXES, kind_of, scale_of
+from rocframe.kinds import kind_of, scale_of
 from rocframe.options import parse_fraction, parse_numbers, public, to_floats
 from rocframe.schemas.curves import SIMPLIFICATION
 from rocframe.schemas.table_type import THRESHOLD
@@ -160,7 +160,7 @@ def simplify(
             check_new_columns(table, SIMPLIFICATION, "simplify")
         shape = kind_of(list(schema), kind)
         axes_scale = scale_of(shape, scale)
-        if axes_scale == "log" and len(SCALED_AXES["log"][shape.name]) > 1:
+        if axes_scale == "log" and len(shape.scaled["log"]) > 1:
             problem = (
                 "max_error= cannot be guaranteed if both axes are logarithmic, as in "
                 f"{shape.title} charts with this scale"
