@@ -12,14 +12,15 @@ import polars as pl
 
 from rocframe.charts.axes import calibration_plane, zoom_plane
 from rocframe.charts.curve_chart import curves_of
-from rocframe.charts.curve_data import LAYER
 from rocframe.charts.curve_layers import (
+    LAYER,
     NO_TOOLTIP,
     CurvePlot,
     chance_layers,
     chance_text,
     hover_layer,
     limit_channels,
+    match_rows,
 )
 from rocframe.charts.groups import GROUP_INDEX, read_groups
 from rocframe.charts.labels import (
@@ -32,7 +33,6 @@ from rocframe.charts.labels import (
     tooltip,
 )
 from rocframe.charts.line_chart import band_layers, bar_layer, interval_caption
-from rocframe.charts.match_rows import match_rows
 from rocframe.charts.style import BACKGROUND, BAND_OPACITY, GRAY, with_key
 from rocframe.curves.table import check_ends, curve_layout
 from rocframe.curves.thinning import score_bins

@@ -28,45 +28,41 @@ from rocframe.charts.axes import (
     prevalence_text,
     zoom_plane,
 )
-from rocframe.charts.curve_data import (
+from rocframe.charts.curve_layers import (
     LAYER,
     LEVEL_STEP,
-    add_bend_points,
-    drawn_points,
-    point_fields,
-    points_of_counts,
-    records_of,
-    simplified_lines,
-    thinned_lines,
-)
-from rocframe.charts.curve_layers import (
     NO_TOOLTIP,
     CurvePlot,
+    add_bend_points,
     chance_layers,
     chance_records,
     chance_text,
     curve_stroke,
+    drawn_points,
+    layered_rows,
     line_layer,
+    match_rows,
     overlay,
-    row_counts,
+    point_fields,
+    points_of_counts,
+    records_of,
     row_layer,
-    row_tooltips,
+    simplified_lines,
+    thinned_lines,
 )
 from rocframe.charts.groups import (
     GROUP_INDEX,
     JOINT,
     MAX_AREAS_IN_PANEL,
-    area_captions,
     area_text,
     areas_of,
     free_name,
     in_panels,
     metric_channels,
     read_groups,
-    total_area,
+    with_areas,
 )
 from rocframe.charts.labels import (
-    EMPTY_REASON,
     RATE_FORMAT,
     json_number,
     json_numbers,
@@ -75,7 +71,6 @@ from rocframe.charts.labels import (
     tooltip,
 )
 from rocframe.charts.layer_chart import CURVE_LINE
-from rocframe.charts.match_rows import match_rows
 from rocframe.charts.style import GRAY, TIE_KEY, with_key
 from rocframe.curves.table import check_ends, curve_layout, read_curves
 from rocframe.curves.thinning import BETWEEN
@@ -96,7 +91,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.charts.chart import ChartOptions
-    from rocframe.charts.curve_data import Lines
+    from rocframe.charts.curve_layers import Lines
     from rocframe.charts.groups import GroupColumn, Groups
     from rocframe.curves.table import Curves
     from rocframe.curves.thinning import LinePoints
@@ -129,8 +124,7 @@ def curve_chart(
     if groups.one_color is not None:
         groups = groups.with_highlight(_best_values(groups.columns[groups.one_color], areas))
     limits, level = area_limits(options.areas, curves.keys, groups.captioned_column, areas, kind)
-    captions = area_captions(groups.captioned_column, shown, kind, limits)
-    groups = replace(groups, captions=captions)
+    groups, area = with_areas(groups, shown, kind, limits)
 
     points = drawn_points(curves, kind, areas)
     full = given_titles(curve_plane(kind, points, options.scale), options)
@@ -167,14 +161,12 @@ def curve_chart(
         *([_note_layer(groups.side)] if notes else []),
         *([_area_layer(groups.side, kind)] if cells else []),
     ]
-    # The subtitle shows the area if no legend, panel header or tooltip shows it.
-    area = "" if groups.captioned_column else total_area(shown, kind, groups)
     area = " ".join(filter(None, (area, limits.get(""))))
     level = f"brackets: {level} confidence limits" if level else ""
     prevalence = prevalence_text(curves.prevalence, (kind.x, kind.y))
     key = plane.chance.key if plane.chance and options.legend else ""
     return groups.with_titles(
-        plot.layered(layers, [*row_tooltips(plot), *area_tooltips], calculated=row_counts(plot)),
+        layered_rows(plot, layers, area_tooltips),
         title=kind.title,
         subtitle=JOINT.join(filter(None, (area, level, prevalence, key))),
         description=[
@@ -213,7 +205,7 @@ def _best_values(column: GroupColumn, areas: Sequence[float]) -> list[str]:
 
 
 AREA_LINE = 13  # height of a line of text in pixels
-PANEL_AREA = "panel area"
+PANEL_AREA, EMPTY_REASON = "panel area", "empty"
 TEXT, TEXT_LINE = "_text", "_line"  # the fields of a text in a panel, and of the number of its line
 
 
@@ -529,11 +521,7 @@ def threshold_chart(
     title = threshold_title(plane, metrics)
     prevalence = prevalence_text(curves.prevalence, metrics)
     chart = plot.with_titles(
-        plot.layered(
-            [line_layer(plot, **curve_stroke(plot)), row_layer(plot)],
-            row_tooltips(plot),
-            calculated=row_counts(plot),
-        ),
+        layered_rows(plot, [line_layer(plot, **curve_stroke(plot)), row_layer(plot)]),
         title=title,
         subtitle=prevalence,
         description=[

@@ -15,8 +15,7 @@ import polars as pl
 from rocframe.charts.axes import axis_title, value_titles
 from rocframe.charts.calibration_chart import BIN, LEVEL, LEVEL_END
 from rocframe.charts.chart import ChartOptions
-from rocframe.charts.curve_data import LAYER
-from rocframe.charts.curve_layers import reference_line
+from rocframe.charts.curve_layers import LAYER, reference_line
 from rocframe.charts.dashboard_data import dashboard_data
 from rocframe.charts.labels import RATE_FORMAT, inline_data, tooltip
 from rocframe.charts.layer_chart import LayerChart, VConcatChart, layered

@@ -13,10 +13,9 @@ import polars as pl
 from rocframe.charts.axes import axis_values, curve_plane
 from rocframe.charts.calibration_chart import BIN, level_ends, point_records
 from rocframe.charts.curve_chart import curves_of
-from rocframe.charts.curve_data import LAYER, add_bend_points, drawn_points
-from rocframe.charts.groups import GROUP_INDEX, area_captions, areas_of, read_groups
+from rocframe.charts.curve_layers import LAYER, add_bend_points, drawn_points, match_rows
+from rocframe.charts.groups import GROUP_INDEX, areas_of, read_groups, with_areas
 from rocframe.charts.labels import digits_of, json_numbers, shorten
-from rocframe.charts.match_rows import match_rows
 from rocframe.curves.convex_hull import hull_vertices
 from rocframe.curves.table import check_ends, curve_layout
 from rocframe.curves.thinning import (
@@ -162,8 +161,7 @@ def dashboard_data(
         ".roc.chart(x_domain=(0, 0.2)).",
     )
     areas = areas_of(curves, KINDS["roc"])
-    captions = area_captions(groups.captioned_column, areas, KINDS["roc"])
-    groups = replace(_numbered_columns(groups), captions=captions)
+    groups = _numbered_columns(with_areas(groups, areas, KINDS["roc"])[0])
     settings = replace(settings, prevalence=settings.prevalence or curves.prevalence)
     best = lowest_cost(curves, settings)
     defined = np.flatnonzero((curves.pos > 0) & (curves.neg > 0))

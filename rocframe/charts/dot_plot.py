@@ -37,7 +37,6 @@ from rocframe.charts.labels import (
     level_text,
     note_text,
     number_text,
-    one_row,
     sentences,
     tooltip,
 )
@@ -487,7 +486,9 @@ def _right_texts(plot: DotPlot) -> list[alt.Chart]:
         texts: Any = alt.Chart().mark_text(**style, fontSize=plot.font_size)
         layers.append(texts.encode(x=alt.XValue("width"), text=alt.Text(f"{text}:N")))
         if plot.groups.panel is None:
-            title: Any = one_row().mark_text(**style, fontSize=FONT_SIZE, fontWeight="bold")
+            title: Any = alt.Chart(alt.InlineData(values=[{}])).mark_text(
+                **style, fontSize=FONT_SIZE, fontWeight="bold"
+            )
             layers.append(
                 title.encode(
                     x=alt.XValue("width"),

@@ -13,7 +13,6 @@ import altair as alt
 
 from rocframe.areas.area import auc_of, average_precision_of
 from rocframe.charts.labels import (
-    MAX_IN_SUBTITLE,
     MAX_NAME_LENGTH,
     chart_text,
     distinct_labels,
@@ -21,7 +20,6 @@ from rocframe.charts.labels import (
     field_name,
     json_rows,
     json_values,
-    not_drawn,
     sentences,
     short_name,
     tooltip,
@@ -43,6 +41,7 @@ if TYPE_CHECKING:
     from rocframe.kinds import Kind
 
 MAX_AREAS_IN_PANEL = 8
+MAX_IN_SUBTITLE, MAX_IN_DESCRIPTION = 3, 10  # names of groups or rows that are not drawn
 LEGEND_CHANNELS = (
     *(alt.Color, alt.Opacity, alt.Shape),
     *(alt.StrokeDash, alt.StrokeOpacity, alt.StrokeWidth),
@@ -293,8 +292,11 @@ class Groups:
         without panels. Data of the chart are split into panels. Layers with their own data are
         repeated in each panel.
         """
-        subtitle = sentences(subtitle, not_drawn(undrawn, MAX_IN_SUBTITLE), end="")
-        texts = [*description, not_drawn(undrawn)]
+        short, long = (
+            f"Not drawn: {join_first(undrawn, limit)}" if undrawn else ""
+            for limit in (MAX_IN_SUBTITLE, MAX_IN_DESCRIPTION)
+        )
+        subtitle, texts = sentences(subtitle, short, end=""), [*description, long]
         name = self.one_color or (self.color if self.highlighted else None)
         if name is not None:
             column = self.columns[name]
@@ -514,11 +516,22 @@ def area_captions(
     }
 
 
-def total_area(areas: Sequence[float] | None, kind: Kind, groups: Groups) -> str:
-    """Return the (mean) area of all curves as text; empty if the chart has several models."""
+def with_areas(
+    groups: Groups,
+    areas: Sequence[float] | None,
+    kind: Kind,
+    limits: Mapping[str, str] | None = None,
+) -> tuple[Groups, str]:
+    """Return groups with the areas as captions, and the (mean) area of all curves for a subtitle.
+
+    The second is empty if a legend or panel header shows the areas, or if there are several models.
+    `limits` maps captioned values to the text of the confidence limits, which follows the area.
+    """
+    captions = area_captions(groups.captioned_column, areas, kind, limits)
     columns = groups.columns.values()
     several_models = any(len(column.values) > 1 for column in columns if column.title == MODEL)
-    return "" if several_models else area_text(areas, kind)
+    area = "" if groups.captioned_column or several_models else area_text(areas, kind)
+    return replace(groups, captions=captions), area
 
 
 def area_text(areas: Sequence[float] | None, kind: Kind) -> str:

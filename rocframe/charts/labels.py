@@ -14,17 +14,15 @@ import polars as pl
 
 from rocframe.inference import SEPARATOR
 from rocframe.schemas.table_type import THRESHOLD
-from rocframe.text import format_name, format_percent, format_values, join_first
+from rocframe.text import format_name, format_percent, format_values
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
 MAX_NAME_LENGTH = 48
-MAX_IN_SUBTITLE = 3  # items listed in a subtitle
 CHART_DIGITS = 7  # of numbers in charts
 ALL_DIGITS = 17  # sufficient for every Float64
 MIN_EXACT = 1e7  # larger floats, such as sums of costs, are not rounded to CHART_DIGITS
-EMPTY_REASON = "empty"  # marks the records with the reason for an empty panel
 RATE_FORMAT, COUNT_FORMAT = ".4~g", ",.2~f"
 
 # The members of every JavaScript object, and the Vega keyword `if`. Vega does not draw a chart with
@@ -111,11 +109,6 @@ def distinct_texts(texts: Sequence[str]) -> list[str]:
 def sentences(*parts: str, end: str = ".") -> str:
     """Join the parts that are not empty as sentences."""
     return ". ".join(part for part in parts if part) + end
-
-
-def not_drawn(names: Sequence[str], limit: int = 10) -> str:
-    """Return a sentence with the names of undrawn items; empty without names."""
-    return f"Not drawn: {join_first(names, limit)}" if names else ""
 
 
 def number_text(value: Any) -> str:
@@ -208,11 +201,6 @@ def inline_data(records: Sequence[Mapping[str, Any]]) -> alt.InlineData:
     records = [{name: part for name, part in one.items() if name != "_curve"} for one in records]
     values = dumps(records, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
     return alt.InlineData(values=values, format=alt.JsonDataFormat(type="json"))
-
-
-def one_row() -> alt.Chart:
-    """Return a layer with one row of data, so that its mark is drawn once."""
-    return alt.Chart(alt.InlineData(values=[{}]))
 
 
 def finite(values: Iterable[Any]) -> list[float]:

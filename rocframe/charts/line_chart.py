@@ -23,8 +23,8 @@ from rocframe.charts.axes import (
     roc_plane,
     zoom_plane,
 )
-from rocframe.charts.curve_data import LAYER
 from rocframe.charts.curve_layers import (
+    LAYER,
     NO_TOOLTIP,
     CurvePlot,
     chance_layers,
@@ -41,12 +41,11 @@ from rocframe.charts.curve_layers import (
 from rocframe.charts.groups import (
     GROUP_INDEX,
     GroupColumn,
-    area_captions,
     free_name,
     metric_channels,
     nominal,
     read_groups,
-    total_area,
+    with_areas,
 )
 from rocframe.charts.labels import (
     RATE_FORMAT,
@@ -232,10 +231,9 @@ def _draw_lines(
 
     `key` is the text about the limits in the legend, and `areas` are the areas under the lines.
     """
-    plane, by_value = plot.plane, plot.groups.captioned_column
-    groups = replace(plot.groups, captions=area_captions(by_value, areas, plane.kind))
+    plane = plot.plane
+    groups, area = with_areas(plot.groups, areas, plane.kind)
     plot = replace(plot, groups=groups)
-    area = "" if by_value else total_area(areas, plane.kind, groups)
     has_limits = any(
         record[end] != record[name]
         for record in plot.records

@@ -116,10 +116,6 @@ SYMBOLS = (
     *("circle", "diamond", "square", "triangle-up"),
     *("cross", "triangle-down", "triangle-right", "triangle-left"),
 )
-# If marks coincide, this is the ratio of the areas of a mark and of the mark above it, up to three
-# times. With a ratio below 2, a square would hide the circle below it. If there are more than eight
-# groups, marks have the same size, because large marks would hide the marks of other groups.
-SIZE_RATIO, MAX_SIZE_STEPS, MAX_SIZED_GROUPS = 2.2, 3, 8
 
 
 def color_scale(domain: Sequence[str], *, ordered: bool = False) -> alt.Scale:

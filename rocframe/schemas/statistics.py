@@ -561,7 +561,7 @@ COMBINATIONS = TableType(
     columns=combination_columns,
     recognize=has_columns(*COMBINED_RATES, "model_a", "model_b", "operator", adjacent=4),
     ties=ROW_TIES,
-    drawing="rocframe.charts.combination_chart:combination_chart",
+    drawing="rocframe.charts.operating_point_chart:combination_chart",
     chart_options=(*CHANNELS, *DOMAINS, *HIDDEN_PARTS),
 )
 
@@ -590,7 +590,7 @@ CHAINS = TableType(
         adjacent=4,
     ),
     ties=ROW_TIES,
-    drawing="rocframe.charts.combination_chart:chain_chart",
+    drawing="rocframe.charts.operating_point_chart:chain_chart",
     chart_options=(*CHANNELS, *DOMAINS, *HIDDEN_PARTS),
 )
 
