@@ -72,7 +72,8 @@ class Kind:
     applies, and `simplified` the scales for which the rows of a line are selected. `area` is the
     column of the area, and `area_label` its name in charts. `chance` are the lines of chance; None
     if there are none. `corner` is a corner of the chart that no curve reaches. `has_ties` is true
-    if the order of tied rows can be drawn. `free` is true for axes that the user chose, if no other
+    if the order of tied rows can be drawn, and `roc_area` if the area below or above the curve is
+    that of the ROC curve. `free` is true for axes that the user chose, if no other
     kind has them.
     """
 
@@ -90,6 +91,7 @@ class Kind:
     chance: Chance | None = DIAGONAL
     corner: str = "lower right"
     has_ties: bool = False
+    roc_area: bool = False
     free: bool = False
 
     @property
@@ -117,6 +119,7 @@ KINDS = {
             scaled={"log": "x", "normal_deviate": "xy"},
             area_label="AUC",
             has_ties=True,
+            roc_area=True,
         ),
         Kind(
             name="precision_recall",
@@ -142,6 +145,7 @@ KINDS = {
             simplified=("normal_deviate",),
             chance=Chance(falls=True),
             corner="upper right",
+            roc_area=True,
         ),
         Kind(
             name="gain",

@@ -387,7 +387,7 @@ def area_of_mean(plan: pl.LazyFrame, schema: pl.Schema, mean: CurveAverage) -> p
     Straight lines connect the rows of a curve. The area is null if the rows do not cover the axis
     from 0 to 1, if a row has no mean, or if rows are means of different numbers of curves.
     """
-    name = "auc_of_mean" if mean.kind.x == "fpr" else "area_of_mean"
+    name = "auc_of_mean" if mean.kind.roc_area else "area_of_mean"
     check_group_columns(mean.by, schema, (name,))
     group_dtypes(mean.by, schema)
     x, y = pl.col(mean.kind.x), pl.col(mean.kind.y)

@@ -63,7 +63,7 @@ COMPUTED: dict[str, tuple[str, str]] = {
 }
 # The labels of their axes. Rates above 99.9 % have more digits, because three digits would round
 # 99.99 % to 100 %.
-LABELS: dict[str, str] = {
+LABEL_EXPRESSIONS: dict[str, str] = {
     "normal_deviate": "format(cumulativeNormal(datum.value), datum.value > 3.1 ? '.5~p' : '.3~p')",
     "logit": "format(1 / (1 + exp(-datum.value)), datum.value > 6.9 ? '.6~r' : '.3~r')",
 }
@@ -186,7 +186,7 @@ class PlotAxis:
         rates = rate_ticks(rates) if self.scale == "logit" else rates
         rates = rates if len(rates) > 1 else [self.low, self.high]
         values = [self.coordinate(rate) for rate in rates]
-        return alt.Axis(values=values, labelExpr=LABELS[self.scale], labelFlush=False)
+        return alt.Axis(values=values, labelExpr=LABEL_EXPRESSIONS[self.scale], labelFlush=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

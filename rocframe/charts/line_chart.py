@@ -526,7 +526,7 @@ def mean_chart(
         line=MEAN_LINE,
     )
     plot = _read_lines(ordered, mean.by, style, plane, options)
-    areas = _areas(table, mean) if kind.x == "fpr" else None
+    areas = _areas(table, mean) if kind.roc_area else None
     return _draw_lines(plot, style, key=key, areas=areas)
 
 

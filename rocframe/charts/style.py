@@ -230,14 +230,14 @@ def _shared(chart: Any) -> Any:
     return (chart.spec if isinstance(chart, alt.FacetChart) else chart).encoding
 
 
-OUTLINE: dict[str, Any] = {
+OUTLINE_SYMBOL: dict[str, Any] = {
     "symbolType": "square",
     "symbolStrokeColor": REFERENCE_COLOR,
     "symbolFillColor": "transparent",
     "symbolStrokeWidth": 1,
 }
-STROKE: dict[str, Any] = {"symbolType": "stroke", "symbolStrokeColor": REFERENCE_COLOR}
-BAND = {
+STROKE_SYMBOL: dict[str, Any] = {"symbolType": "stroke", "symbolStrokeColor": REFERENCE_COLOR}
+BAND_SYMBOL = {
     "symbolType": "square",
     "symbolFillColor": REFERENCE_COLOR,
     "symbolOpacity": BAND_OPACITY,
@@ -245,12 +245,12 @@ BAND = {
 # The channel and the symbol of each legend below a chart. Lines have another channel than bars and
 # bands. Outlines of ties have another channel than dashes, which can distinguish groups. The
 # channel strokeOpacity has no legend in Vega-Lite.
-KEYS: dict[str, tuple[type[alt.Opacity | alt.StrokeWidth], dict[str, Any]]] = {
-    "band": (alt.StrokeWidth, BAND),
-    "limits": (alt.StrokeWidth, OUTLINE | {"symbolOpacity": 1}),
-    "bar": (alt.StrokeWidth, STROKE),
-    "line": (alt.Opacity, STROKE),
-    "tie": (alt.Opacity, OUTLINE | {"symbolDash": TIE_DASH}),
+KEY_SYMBOLS: dict[str, tuple[type[alt.Opacity | alt.StrokeWidth], dict[str, Any]]] = {
+    "band": (alt.StrokeWidth, BAND_SYMBOL),
+    "limits": (alt.StrokeWidth, OUTLINE_SYMBOL | {"symbolOpacity": 1}),
+    "bar": (alt.StrokeWidth, STROKE_SYMBOL),
+    "line": (alt.Opacity, STROKE_SYMBOL),
+    "tie": (alt.Opacity, OUTLINE_SYMBOL | {"symbolDash": TIE_DASH}),
 }
 
 
@@ -265,7 +265,7 @@ def with_key(
     `width` is the stroke width of bars and lines. The text is in a legend, not in the subtitle,
     because the sum of two charts shows the legends of both charts, but only the title of the first.
     """
-    channel, options = KEYS[symbol]
+    channel, options = KEY_SYMBOLS[symbol]
     if symbol == "line":
         options = options | {"symbolStrokeWidth": width}
     elif symbol == "tie":
