@@ -73,8 +73,7 @@ class Kind:
     column of the area, and `area_label` its name in charts. `chance` are the lines of chance; None
     if there are none. `corner` is a corner of the chart that no curve reaches. `has_ties` is true
     if the order of tied rows can be drawn, and `roc_area` if the area below or above the curve is
-    that of the ROC curve. `free` is true for axes that the user chose, if no other
-    kind has them.
+    that of the ROC curve. `free` is true for axes that the user chose, if no other kind has them.
     """
 
     name: str

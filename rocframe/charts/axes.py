@@ -271,13 +271,13 @@ class Plane:
         """Whether curves are not straight between two neighboring points."""
         return self.kind.segments != "straight" or self.excludes_zero
 
-    def contains(self, x: float, y: float) -> bool:
-        """Whether a point is finite and inside the ranges of both axes."""
-        inside = (
-            not axis.limited or axis.low <= rate <= axis.high
-            for axis, rate in ((self.x, x), (self.y, y))
-        )
-        return isfinite(x) and isfinite(y) and all(inside)
+    def contains(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return a mask of the points that are finite and inside the ranges of both axes."""
+        inside: NDArray[np.bool_] = np.isfinite(x) & np.isfinite(y)
+        for axis, rates in ((self.x, x), (self.y, y)):
+            if axis.limited:
+                inside &= (axis.low <= rates) & (rates <= axis.high)
+        return inside
 
     def position(self, points: LinePoints) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the positions of points, as shares of the axes."""
@@ -478,8 +478,6 @@ def choose_plane(
     An axis of skill starts at the minimum of `y`, which then contains the lower limits as well.
     """
     scale_name = scale_of(kind, scale)
-    if kind.free:
-        return Plane(kind=kind, x=free_axis(kind.x, x), y=free_axis(kind.y, top))
     scaled_sides = kind.scaled.get(scale_name, "")
     # The lower end of an axis that cannot show 0 is near the smallest error rate of the points. On
     # an axis of normal deviates, the error rate of tpr is 1 - tpr.
@@ -488,19 +486,11 @@ def choose_plane(
         [values for side, values in zip("xy", errors, strict=True) if side in scaled_sides] or [x]
     )
     low = axis_start(ends.round(12), LOG_STARTS if scale_name == "log" else DEVIATE_STARTS)
-    axes = []
-    for side, name in (("x", kind.x), ("y", kind.y)):
-        axis = PlotAxis(name=name, title=axis_title(name))
-        if side in scaled_sides:
-            high = 1.0 if scale_name == "log" else 1 - low
-            axis = replace(axis, low=low, high=high, scale=scale_name)
-        elif name == "skill":
-            axis = free_axis(name, y)
-        elif name in {"lift", *CONFUSION}:
-            highest = float(np.nanmax(top, initial=0))
-            axis = replace(axis, high=highest or EMPTY_HEIGHT, nice=True)
-        axes.append(axis)
-    return Plane(kind=kind, x=axes[0], y=axes[1])
+    high = 1.0 if scale_name == "log" else 1 - low
+    axes = {"x": free_axis(kind.x, x), "y": free_axis(kind.y, np.append(y, top))}
+    for side in scaled_sides:
+        axes[side] = replace(axes[side], low=low, high=high, scale=scale_name)
+    return Plane(kind=kind, **axes)
 
 
 def free_axis(name: str, values: NDArray[np.float64]) -> PlotAxis:

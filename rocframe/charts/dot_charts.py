@@ -128,8 +128,7 @@ def comparison_chart(
                 ),
             )
     table, rule = _smallest_p_values(table)
-    models = model_texts(table, PAIR_NAME_LENGTH).texts
-    pairs = zip(models[: table.height], models[table.height :], strict=True)
+    pairs = zip(*(models.texts for models in model_columns(table, PAIR_NAME_LENGTH)), strict=True)
     part = pl.Series(pair, [f"{a} − {b}" for a, b in pairs], pl.String)
     style = replace(
         style,
@@ -153,13 +152,17 @@ def _smallest_p_values(table: pl.DataFrame) -> tuple[pl.DataFrame, str]:
     return table[rows], f"Rows with the {MAX_DRAWN_PAIRS} smallest of {table.height:,} p-values"
 
 
-def model_texts(table: pl.DataFrame, length: int = MAX_NAME_LENGTH) -> GroupColumn:
-    """Return `model_a` of all rows, followed by `model_b` of all rows, as one column.
+def model_columns(table: pl.DataFrame, length: int = MAX_NAME_LENGTH) -> list[GroupColumn]:
+    """Return the columns `model_a` and `model_b`, both with the values of both.
 
     Each name has at most about `length` characters.
     """
     names = (table.get_column(name).alias("model") for name in ("model_a", "model_b"))
-    return GroupColumn.from_keys(pl.concat(names), length)
+    both = GroupColumn.from_keys(pl.concat(names), length)
+    return [
+        replace(both, codes=codes)
+        for codes in (both.codes[: table.height], both.codes[table.height :])
+    ]
 
 
 def metric_chart(
@@ -229,18 +232,18 @@ def covariance_chart(
     table: pl.DataFrame, layout: Table, options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw the correlations of the areas of each group as a matrix."""
-    models = model_texts(table)
+    models = model_columns(table)
     shown = documented_columns(table, layout.by)
     groups = read_groups(table, layout.by, table.columns, replace(options, color=None), shown)
     groups = with_panels(groups, groups.columns, table.height, shown)
     records = row_records(table, groups, shown)
-    texts = models.texts
-    for record, a, b in zip(records, texts[: table.height], texts[table.height :], strict=True):
+    for record, a, b in zip(records, models[0].texts, models[1].texts, strict=True):
         record |= {"model_a": a, "model_b": b}
-    n_models = len(models.values)
+    values = models[0].values
+    n_models = len(values)
     cell = max(MIN_CELL_SIDE, min(CELL_SIDE, MAX_MATRIX_SIDE // max(1, n_models)))
     side = cell * max(1, n_models)
-    scale = alt.Scale(domain=list(models.values), type="band")
+    scale = alt.Scale(domain=list(values), type="band")
     axes: dict[str, Any] = {"labelLimit": 0, "labelOverlap": False, "ticks": False, "domain": False}
     colors = alt.Scale(domain=[-1, -0.5, 0, 0.5, 1], range=list(SCALE_COLORS))
     chart = layered(
@@ -288,10 +291,12 @@ def _cell_layers(*, with_numbers: bool) -> list[Any]:
     ]
 
 
-def _pairs_text(groups: Groups, records: Sequence[dict[str, Any]], models: GroupColumn) -> str:
+def _pairs_text(
+    groups: Groups, records: Sequence[dict[str, Any]], models: Sequence[GroupColumn]
+) -> str:
     """Describe the correlations of the pairs of models in each group."""
     names = groups.names(len(records)) if groups.table_columns else [""] * len(records)
-    codes = zip(models.codes[: len(records)], models.codes[len(records) :], strict=True)
+    codes = zip(models[0].codes, models[1].codes, strict=True)
     pairs = [
         f"{f'{name}{JOINT}' if name else ''}{record['model_a']} and {record['model_b']}: "
         f"{number_text(record['correlation'])}"

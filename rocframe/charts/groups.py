@@ -27,7 +27,7 @@ from rocframe.charts.labels import (
 from rocframe.charts.style import COLORS, OTHER_COLOR, color_scale, theme_colors, value_texts
 from rocframe.errors import OptionValueError, RepeatedNameError
 from rocframe.frames import number_distinct_rows
-from rocframe.options import NOT_GIVEN, NotGiven, check_distinct, check_group_column, parse_names
+from rocframe.options import NOT_GIVEN, check_distinct, check_group_column, parse_names
 from rocframe.schemas.table_type import MODEL
 from rocframe.text import join_first
 
@@ -403,9 +403,7 @@ def read_groups(
     `columns` are all columns of the drawn table, and `taken` the other fields of the chart. If
     `keys` has no rows, there are no colors and no panels.
     """
-    color, panel = choose_channels(
-        by, columns, color=options.color, facet=options.facet, detail=options.detail
-    )
+    color, panel = choose_channels(by, columns, options)
     fields = field_names(by, taken) if keys.height else {}
     groups = Groups(
         columns={key: GroupColumn.from_keys(keys.get_column(name)) for name, key in fields.items()},
@@ -435,27 +433,21 @@ def highlighted_groups(groups: Groups, highlight: object) -> Groups:
 
 
 def choose_channels(
-    by: Sequence[str],
-    columns: Sequence[str],
-    *,
-    color: str | NotGiven | None,
-    facet: str | None,
-    detail: str | Sequence[str],
+    by: Sequence[str], columns: Sequence[str], options: ChartOptions
 ) -> tuple[str | None, str | None]:
     """Check `color`, `facet` and `detail`; return the columns with colors and with panels."""
-    channels: tuple[tuple[str, object], ...] = (("color", color), ("facet", facet))
-    for argument, value in channels:
-        if not (value is None or value is NOT_GIVEN or isinstance(value, str)):
+    color, facet = options.color, options.facet
+    given: list[tuple[str, Any]] = [] if facet is None else [("facet", facet)]
+    given += [] if color is None or color is NOT_GIVEN else [("color", color)]
+    for argument, value in given:
+        if not isinstance(value, str):
             problem, hint = "expected a column name", f"Use, for example, {argument}={MODEL!r}."
             raise OptionValueError.compose(argument, value, problem, hint)
-    details = parse_names(detail)
-    column_options = [("detail", name) for name in details]
-    column_options += [("facet", facet)] if facet is not None else []
-    column_options += [("color", color)] if isinstance(color, str) else []
-    for argument, name in column_options:
+    details = parse_names(options.detail)
+    for argument, name in (*(("detail", name) for name in details), *given):
         check_group_column(argument, name, by, columns)
     check_distinct("detail", details)
-    for argument, name in column_options[len(details) :]:
+    for argument, name in given:
         if name in details:
             problem = f"{argument}= already separates the curves by this column"
             raise RepeatedNameError(f"detail={name!r}: {problem}.\nRemove {name!r} from detail=.")
@@ -494,28 +486,6 @@ def areas_of(curves: Curves, kind: Kind) -> list[float]:
     return [float(area) for area in areas]
 
 
-def area_captions(
-    column: GroupColumn | None,
-    areas: Sequence[float] | None,
-    kind: Kind,
-    limits: Mapping[str, str] | None = None,
-) -> dict[str, str]:
-    """Return the caption of each value of a group column: the value and the area of its curves.
-
-    `limits` maps values to the text of the confidence limits, which follows the area.
-    """
-    if column is None or areas is None:
-        return {}
-    by_value: dict[str, list[float]] = {value: [] for value in column.values}
-    for value, area in zip(column.texts, areas, strict=True):
-        by_value[value].append(area)
-    right = {value: f" {text}" for value, text in (limits or {}).items()}
-    return {
-        value: f"{value} ({area_text(part, kind)}{right.get(value, '')})"
-        for value, part in by_value.items()
-    }
-
-
 def with_areas(
     groups: Groups,
     areas: Sequence[float] | None,
@@ -527,11 +497,20 @@ def with_areas(
     The second is empty if a legend or panel header shows the areas, or if there are several models.
     `limits` maps captioned values to the text of the confidence limits, which follows the area.
     """
-    captions = area_captions(groups.captioned_column, areas, kind, limits)
+    captions: dict[str, str] = {}
+    if groups.captioned_column is not None and areas is not None:
+        by_value: dict[str, list[float]] = {value: [] for value in groups.captioned_column.values}
+        for value, area in zip(groups.captioned_column.texts, areas, strict=True):
+            by_value[value].append(area)
+        right = {value: f" {text}" for value, text in (limits or {}).items()}
+        captions = {
+            value: f"{value} ({area_text(part, kind)}{right.get(value, '')})"
+            for value, part in by_value.items()
+        }
     columns = groups.columns.values()
     several_models = any(len(column.values) > 1 for column in columns if column.title == MODEL)
-    area = "" if groups.captioned_column or several_models else area_text(areas, kind)
-    return replace(groups, captions=captions), area
+    text = "" if groups.captioned_column or several_models else area_text(areas, kind)
+    return replace(groups, captions=captions), text
 
 
 def area_text(areas: Sequence[float] | None, kind: Kind) -> str:

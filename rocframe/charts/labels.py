@@ -143,19 +143,17 @@ def note_text(note: str | None) -> str:
     return note.partition(SEPARATOR)[0].replace("_", " ") if note else "undefined"
 
 
-def json_number(
-    value: float | str | None, infinity: str | None = "inf", digits: int = CHART_DIGITS
-) -> float | str | None:
+def json_number(value: float | str | None, digits: int = CHART_DIGITS) -> float | str | None:
     """Return a number as a JSON value with this number of significant digits, and null for NaN.
 
-    Infinity is replaced by the value `infinity`. Texts and integers do not change.
+    Infinity becomes a text. Texts and integers do not change.
     """
     if value is None or isinstance(value, int | str):
         return value
     if isnan(value):
         return None
     if not isfinite(value):
-        return infinity if value == inf else "-inf"
+        return "inf" if value == inf else "-inf"
     if abs(value) >= MIN_EXACT:
         return value
     rounded = value if digits == ALL_DIGITS else float(f"{value:.{digits}g}")
@@ -163,10 +161,10 @@ def json_number(
 
 
 def json_numbers(
-    values: Iterable[float | str | None], infinity: str | None = "inf", digits: int = CHART_DIGITS
+    values: Iterable[float | str | None], digits: int = CHART_DIGITS
 ) -> list[float | str | None]:
     """Return numbers as JSON values."""
-    return [json_number(value, infinity, digits) for value in values]
+    return [json_number(value, digits) for value in values]
 
 
 def digits_of(name: str) -> int:

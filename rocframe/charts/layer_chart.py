@@ -65,11 +65,11 @@ class Colored(alt.TopLevelMixin):
 
     def __or__(self, other: Any) -> Any:
         """Return both charts side by side."""
-        return _concatenated(HConcatChart, super().__or__(other), "hconcat")
+        return _with_properties(HConcatChart(hconcat=[]), super().__or__(other))
 
     def __and__(self, other: Any) -> Any:
         """Return this chart above the other one."""
-        return _concatenated(VConcatChart, super().__and__(other), "vconcat")
+        return _with_properties(VConcatChart(vconcat=[]), super().__and__(other))
 
 
 class HConcatChart(Colored, alt.HConcatChart):
@@ -149,8 +149,8 @@ def _facet_field(facet: Any) -> Any:
     return definition.get("field")
 
 
-def _concatenated(kind: type[Any], chart: Any, part: str) -> Any:
-    result = kind(**{part: []})
+def _with_properties(result: Any, chart: Any) -> Any:
+    """Return the chart `result` with all properties of a chart of another class."""
     for name, value in chart._kwds.items():
         setattr(result, name, value)
     return result
@@ -188,10 +188,8 @@ class LayerChart(Colored, alt.LayerChart):
     def facet(self, *args: Any, **kwargs: Any) -> FacetChart:
         """Return a chart with a panel for each value of a column; see `altair.LayerChart.facet`."""
         chart = super().facet(*args, **kwargs)
-        result = FacetChart(**{name: chart._get(name) for name in ("data", "spec", "facet")})
-        for name, value in chart._kwds.items():
-            setattr(result, name, value)
-        return result
+        required = {name: chart._get(name) for name in ("data", "spec", "facet")}
+        return _with_properties(FacetChart(**required), chart)  # type: ignore[no-any-return]
 
     def __iadd__(self, other: Any) -> Self:  # type: ignore[misc]
         # Altair's `+` and `add_layers` call this method.

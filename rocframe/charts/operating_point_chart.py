@@ -28,7 +28,7 @@ from rocframe.charts.curve_layers import (
     limit_channels,
     overlay,
 )
-from rocframe.charts.dot_charts import model_texts
+from rocframe.charts.dot_charts import model_columns
 from rocframe.charts.groups import (
     GROUP_INDEX,
     JOINT,
@@ -161,12 +161,6 @@ class PointData:
     title: str
     n_keys: int | None = None
 
-    @property
-    def inside(self) -> NDArray[np.bool_]:
-        """A mask of the points inside the axes."""
-        points = zip(self.x[0].tolist(), self.y[0].tolist(), strict=True)
-        return np.array([self.plane.contains(*point) for point in points], bool)
-
 
 def points_chart(
     table: pl.DataFrame, layout: Table, options: ChartOptions
@@ -199,8 +193,9 @@ def points_chart(
     columns = {
         one: json_values(shown_numbers(table.get_column(name))) for name, one in fields.items()
     }
+    inside = plane.contains(points.x[0], points.y[0])
     for name, (values, *_) in zip(axes, (points.x, points.y), strict=True):
-        columns[name] = json_values(pl.Series(name, np.where(points.inside, values, np.nan)))
+        columns[name] = json_values(pl.Series(name, np.where(inside, values, np.nan)))
     columns |= {name: group.texts for name, group in groups.columns.items()} | limits
     columns |= _mark_sizes(points) if style.size == POINT_SIZE else {}
     records = json_rows(columns)
@@ -407,7 +402,7 @@ def _limit_fields(points: PointData) -> dict[str, list[Any]]:
     columns: dict[str, list[Any]] = {}
     for axis, values in ((points.plane.x, points.x), (points.plane.y, points.y)):
         ends = pl.DataFrame(list(values[1:]), schema=["lower", "upper"]).fill_nan(None)
-        rows = zip(*(ends.get_column(name).to_list() for name in ends.columns), strict=True)
+        rows = zip(*ends, strict=True)
         texts = [format_interval(low, high, 3, brackets=True) for low, high in rows]
         if any(texts):
             columns[f"_{axis.name}_limits"] = texts
@@ -580,9 +575,9 @@ def combination_chart(
     For AND and for OR, a panel shows the rectangle of all possible points, the expected point and
     the measured point.
     """
-    sides, pair, models = ("model_a", "model_b"), f"model_a{JOINT}model_b", model_texts(table).texts
-    parts = (models[: table.height], models[table.height :])
-    texts = (pl.Series(name, part, pl.String) for name, part in zip(sides, parts, strict=True))
+    sides, pair = ("model_a", "model_b"), f"model_a{JOINT}model_b"
+    models = zip(sides, model_columns(table), strict=True)
+    texts = (pl.Series(name, one.texts, pl.String) for name, one in models)
     table = table.with_columns(texts).with_columns(pl.format("{} and {}", *sides).alias(pair))
     if options.color is NOT_GIVEN:
         options = replace(options, color="operator")
