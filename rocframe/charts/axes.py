@@ -490,7 +490,7 @@ def choose_plane(
     axes = {"x": free_axis(kind.x, x), "y": free_axis(kind.y, np.append(y, top))}
     for side in scaled_sides:
         axes[side] = replace(axes[side], low=low, high=high, scale=scale_name)
-    return Plane(kind=kind, **axes)
+    return Plane(kind=kind, x=axes["x"], y=axes["y"])
 
 
 def free_axis(name: str, values: NDArray[np.float64]) -> PlotAxis:
