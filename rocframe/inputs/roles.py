@@ -452,6 +452,7 @@ COLUMN_TYPES: dict[str, tuple[Callable[[pl.DataType], bool], str]] = {
         "Benefits must be numbers. Cast the column first.",
     ),
     "cost": (lambda dtype: dtype.is_numeric(), "Costs must be numbers. Cast the column first."),
+    "threshold": (lambda dtype: dtype.is_numeric(), "Thresholds must be numbers."),
     "count": (
         lambda dtype: dtype.is_integer(),
         "Counts must be integers. Cast the column first, or pass fractions as weight=.",
