@@ -284,16 +284,7 @@ def auc_test(
         cluster=cluster,
         missing=missing,
     )
-    roles = Roles(
-        label=label,
-        score=score,
-        by=by,
-        positive=positive,
-        weight=weight,
-        count=count,
-        missing=missing,
-        cluster=cluster,
-    )
+    roles = Roles(label, score, by, positive, weight, count, missing, cluster)
     table = plan_table(
         predictions,
         roles,

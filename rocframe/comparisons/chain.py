@@ -187,15 +187,7 @@ def chain(
     └───────┴───────┴──────┴──────┴─────────────────┴─────────────────┘
     """
     check_choice("operator", operator, get_args(Operator))
-    roles = Roles(
-        label=label,
-        score=score,
-        by=by,
-        positive=positive,
-        weight=weight,
-        count=count,
-        missing=missing,
-    )
+    roles = Roles(label, score, by, positive, weight, count, missing)
     thresholds = parse_model_thresholds(threshold, between)
     pairing = PairingOptions.parse(
         roles, between=between, id=id, unmatched=unmatched, unpaired=None

@@ -210,15 +210,7 @@ def combine(
     │ or       ┆ 0.5 ┆ 1.0 ┆ 0.4375          ┆ 0.9375          │
     └──────────┴─────┴─────┴─────────────────┴─────────────────┘
     """
-    roles = Roles(
-        label=label,
-        score=score,
-        by=by,
-        positive=positive,
-        weight=weight,
-        count=count,
-        missing=missing,
-    )
+    roles = Roles(label, score, by, positive, weight, count, missing)
     thresholds = parse_model_thresholds(threshold, between)
     pairing = PairingOptions.parse(
         roles, between=between, id=id, unmatched=unmatched, unpaired=None

@@ -309,16 +309,7 @@ def compare(
     │ -0.1595    ┆ 0.337608 ┆ 0.146546 ┆ 4.0 ┆ 0.128   ┆ 0.2875  ┆ t_test │
     └────────────┴──────────┴──────────┴─────┴─────────┴─────────┴────────┘
     """
-    roles = Roles(
-        label=label,
-        score=score,
-        by=by,
-        positive=positive,
-        weight=weight,
-        count=count,
-        missing=missing,
-        cluster=cluster,
-    )
+    roles = Roles(label, score, by, positive, weight, count, missing, cluster)
     options = CompareOptions.parse(
         roles,
         metric=metric,

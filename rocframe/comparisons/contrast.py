@@ -215,16 +215,7 @@ def contrast(
     └──────────┴───────────┴─────┴──────────┴──────────┘
     """
     check_adjust(adjust)
-    roles = Roles(
-        label=label,
-        score=score,
-        by=by,
-        positive=positive,
-        weight=weight,
-        count=count,
-        missing=missing,
-        cluster=cluster,
-    )
+    roles = Roles(label, score, by, positive, weight, count, missing, cluster)
     rates = {"fpr": fpr, "tpr": tpr, "specificity": specificity, "sensitivity": sensitivity}
     rate_range = RateRange.parse(rates, standardize)
     pairing = PairingOptions.parse(roles, between=between, id=id, unmatched=unmatched)

@@ -288,16 +288,7 @@ def decision_intervals(
         confidence=confidence,
         difference_method=default if isinstance(ci, NotGiven) else confidence.ci,
     )
-    roles = Roles(
-        label=label,
-        score=score,
-        by=by,
-        positive=positive,
-        weight=weight,
-        count=count,
-        missing=missing,
-        cluster=cluster,
-    )
+    roles = Roles(label, score, by, positive, weight, count, missing, cluster)
     pairing = PairingOptions.parse(
         roles,
         between=between,

@@ -489,16 +489,7 @@ def auc_covariance(
     │ b       ┆ b       ┆ 0.15625    ┆ 0.625 ┆ 0.625 │
     └─────────┴─────────┴────────────┴───────┴───────┘
     """
-    roles = Roles(
-        label=label,
-        score=score,
-        by=by,
-        positive=positive,
-        weight=weight,
-        count=count,
-        missing=missing,
-        cluster=cluster,
-    )
+    roles = Roles(label, score, by, positive, weight, count, missing, cluster)
     rates = {"fpr": fpr, "tpr": tpr, "specificity": specificity, "sensitivity": sensitivity}
     quantity = Quantity(rate_range=RateRange.parse(rates, standardize))
     pairing = PairingOptions.parse(roles, between=between, id=id, unmatched=unmatched, min_models=1)

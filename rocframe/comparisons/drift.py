@@ -287,16 +287,7 @@ def drift(
     └──────┴──────────┴────────────┴────────────┴───────────┴────────────┘
     """
     options = DriftOptions.parse(reference, alternative, level, adjust, family)
-    roles = Roles(
-        label=label,
-        score=score,
-        by=by,
-        positive=positive,
-        weight=weight,
-        count=count,
-        missing=missing,
-        cluster=cluster,
-    )
+    roles = Roles(label, score, by, positive, weight, count, missing, cluster)
     return plan_windows(
         predictions,
         roles,

@@ -227,16 +227,7 @@ def drift_test(
     """
     level = parse_level(level)
     check_adjust(adjust)
-    roles = Roles(
-        label=label,
-        score=score,
-        by=by,
-        positive=positive,
-        weight=weight,
-        count=count,
-        missing=missing,
-        cluster=cluster,
-    )
+    roles = Roles(label, score, by, positive, weight, count, missing, cluster)
 
     def adjust_tests(table: pl.DataFrame) -> pl.DataFrame:
         for name in ("homogeneity_p", "trend_p"):

@@ -248,16 +248,7 @@ def gate(
     >>> decision["passed"].all()
     True
     """
-    roles = Roles(
-        label=label,
-        score=score,
-        by=by,
-        positive=positive,
-        weight=weight,
-        count=count,
-        missing=missing,
-        cluster=cluster,
-    )
+    roles = Roles(label, score, by, positive, weight, count, missing, cluster)
     options = GateOptions.parse(
         roles,
         baseline=baseline,

@@ -182,16 +182,7 @@ def hull_shares(
     """
     check_flag("paired", paired)
     check_supported("id", id, "paired=False", supported=paired)
-    roles = Roles(
-        label=label,
-        score=score,
-        by=by,
-        positive=positive,
-        weight=weight,
-        count=count,
-        missing=missing,
-        cluster=cluster,
-    )
+    roles = Roles(label, score, by, positive, weight, count, missing, cluster)
     pairing = PairingOptions.parse(
         roles,
         between=between,

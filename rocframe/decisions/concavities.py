@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from rocframe.curves.convex_hull import hull_vertices
-from rocframe.curves.table import COMPLETE_CURVES, check_ends, curve_layout, name_key, read_curves
+from rocframe.curves.table import COMPLETE_CURVES, check_ends, name_key, plan_curves
 from rocframe.decisions.costs import CurveRows, curve_ranges
 from rocframe.decisions.transfer import plan_transfer, pooled_other_curves
 from rocframe.errors import (
@@ -27,7 +27,6 @@ from rocframe.frames import (
     number_keys,
     private_names,
     select_keys,
-    through_node,
 )
 from rocframe.inference import class_notes
 from rocframe.inputs.roles import check_column_type, resolve_column
@@ -36,7 +35,7 @@ from rocframe.kernel.codec import falling_ranks, round_thresholds, sort_order
 from rocframe.kernel.groups import cumulative_sums, is_run_start, run_starts
 from rocframe.options import check_choice, check_supported, parse_integer, public
 from rocframe.schemas.curves import CONCAVITIES, REPAIRED_AUC, concavity_columns
-from rocframe.schemas.table_type import score_floats, with_scores
+from rocframe.schemas.table_type import THRESHOLD, score_floats
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -131,30 +130,20 @@ def concavities(curves: FrameT, /, *, min_rows: int = 1, by: By = None) -> Frame
     """
     min_rows = parse_integer("min_rows", min_rows, example=10)
 
-    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-        columns = concavity_columns(schema.get("tp", pl.Int64()))
-        table = curve_layout(schema, by, tuple(columns))
-        columns = with_scores(columns, table.scores) | {"score_max": table.scores}
+    def find(curves: Curves, columns: Schema) -> pl.DataFrame:
+        check_ends(curves, "its convex hull is unknown", COMPLETE_CURVES)
+        rows = CurveRows.from_curves(curves)
+        parts = find_concavities(rows, min_rows)
+        pairs = doubled_pairs(rows, len(curves.firsts))
+        auc = exact_quotient(doubled_wins(rows, rows.threshold, len(pairs)), pairs)
+        result = _vertex_columns(rows, parts) | {"area": parts.area, "auc": auc[parts.curve]}
+        return build_table(curves.keys, result, columns, rows=parts.curve)
 
-        def find(frame: pl.DataFrame) -> pl.DataFrame:
-            curves = read_curves(frame, table)
-            check_ends(curves, "its convex hull is unknown", COMPLETE_CURVES)
-            rows = CurveRows.from_curves(curves)
-            parts = find_concavities(rows, min_rows)
-            pairs = doubled_pairs(rows, len(curves.firsts))
-            auc = exact_quotient(doubled_wins(rows, rows.threshold, len(pairs)), pairs)
-            result = _vertex_columns(rows, parts) | {"area": parts.area, "auc": auc[parts.curve]}
-            return build_table(curves.keys, result, columns, rows=parts.curve)
+    def columns(schema: pl.Schema) -> Schema:
+        scores = score_floats([schema.get(THRESHOLD, pl.Float64())])
+        return concavity_columns(schema.get("tp", pl.Int64())) | {"score_max": scores}
 
-        return through_node(
-            plan.select(table.count_columns),
-            find,
-            schema={**table.keys, **columns},
-            by=table.by,
-            anchor="area",
-        )
-
-    return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))
+    return plan_curves(curves, by, columns, find, anchor="area")
 
 
 class Concavities(NamedTuple):
@@ -637,7 +626,7 @@ def repaired_auc(
     return plan_transfer(
         curves,
         compute,
-        over=over if chosen is None else None,
+        over=over,
         keys=None if chosen is None else keys,
         columns=lambda _: REPAIRED_AUC.columns(),
         by=by,

@@ -130,15 +130,7 @@ def confusion_matrix(
     │ 0.666667 ┆ 0.333333 ┆ 0.333333 ┆ true         ┆ 0.333333    ┆ 0.666667    │
     └──────────┴──────────┴──────────┴──────────────┴─────────────┴─────────────┘
     """
-    roles = Roles(
-        label=label,
-        score=score,
-        by=by,
-        positive=positive,
-        weight=weight,
-        count=count,
-        missing=missing,
-    )
+    roles = Roles(label, score, by, positive, weight, count, missing)
     schema = confusion_matrix_columns(roles.count_dtype)
 
     def compute(cases: Cases) -> pl.DataFrame:

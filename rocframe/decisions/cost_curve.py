@@ -9,22 +9,15 @@ import polars as pl
 
 from rocframe.curves.convex_hull import hull_vertices
 from rocframe.curves.locate import round_values
-from rocframe.curves.table import COMPLETE_CURVES, check_ends, curve_layout, read_curves
-from rocframe.frames import (
-    as_input_frame,
-    build_table,
-    lazy_plan,
-    number_keys,
-    take_rows,
-    through_node,
-)
+from rocframe.curves.table import COMPLETE_CURVES, check_ends, plan_curves
+from rocframe.frames import build_table, number_keys, take_rows
 from rocframe.inference import class_notes
 from rocframe.kernel.arrays import exact_product, exact_quotient, grouped_bisect, scale_by_totals
 from rocframe.kernel.codec import concatenated_ranges
 from rocframe.kernel.groups import group_starts, groups_of_rows, is_run_start
-from rocframe.options import check_group_column, check_supported, grid_values, parse_grid, public
+from rocframe.options import check_supported, grid_values, parse_grid, public
 from rocframe.schemas.curves import COST_CURVE, COST_CURVE_ACROSS
-from rocframe.schemas.table_type import THRESHOLD, with_scores
+from rocframe.schemas.table_type import THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -169,36 +162,22 @@ def cost_curve(
         "which each curve is the best one.",
     )
 
-    names = COST_CURVE if across is None else COST_CURVE_ACROSS
-
-    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-        table = curve_layout(schema, by, tuple(names))
-        columns = with_scores(names, table.scores)
+    def compute(curves: Curves, columns: Schema) -> pl.DataFrame:
+        envelopes = lower_envelopes(curves, values)
         if across is not None:
-            check_group_column("across", across, table.by, schema)
-        keys = tuple(name for name in table.by if name != across)
+            return common_envelope_table(curves, envelopes, across, columns)
+        result = {**envelopes.columns, "note": envelopes.note.tolist()}
+        return build_table(curves.keys, result, columns, rows=envelopes.curve)
 
-        def compute(frame: pl.DataFrame) -> pl.DataFrame:
-            curves = read_curves(frame, table)
-            envelopes = lower_envelopes(curves, values)
-            if across is not None:
-                return common_envelope_table(curves, envelopes, keys, across, columns)
-            note = envelopes.note.tolist()
-            return build_table(
-                curves.keys, {**envelopes.columns, "note": note}, columns, rows=envelopes.curve
-            )
-
-        last = {} if across is None else {across: table.keys[across]}
-        return through_node(
-            plan.select(table.count_columns),
-            compute,
-            schema={**{name: table.keys[name] for name in keys}, **columns, **last},
-            by=keys,
-            anchor="probability_cost",
-            compared=across,
-        )
-
-    return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))
+    return plan_curves(
+        curves,
+        by,
+        COST_CURVE if across is None else COST_CURVE_ACROSS,
+        compute,
+        anchor="probability_cost",
+        compared=None if across is None else ("across", across),
+        position="last",
+    )
 
 
 class EnvelopeLines(NamedTuple):
@@ -374,14 +353,14 @@ def _cost_values(
 
 
 def common_envelope_table(
-    curves: Curves, envelopes: Envelopes, by: tuple[str, ...], across: str, schema: Schema
+    curves: Curves, envelopes: Envelopes, across: str, schema: Schema
 ) -> pl.DataFrame:
-    """Return the lower envelope of all curves with the same values of the columns `by`.
+    """Return the lower envelope of all curves that differ only in the column `across`.
 
     `schema` has the columns of the result.
     """
     n_curves = len(curves.firsts)
-    keys, group = number_keys(curves.keys, by)
+    keys, group = number_keys(curves.keys, curves.keys_without(across))
     if not n_curves:
         empty = build_table(keys, {}, schema, rows=[])
         return empty.with_columns(curves.keys.get_column(across))

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rocframe.curves.at import point_axis, rows_at
-from rocframe.curves.table import curve_layout, read_curves, score_outside_unit
+from rocframe.curves.table import plan_curves, score_outside_unit
 from rocframe.errors import OptionValueError, ScoreError
-from rocframe.frames import as_input_frame, build_table, lazy_plan, through_node
+from rocframe.frames import build_table
 from rocframe.inference import class_notes
 from rocframe.options import parse_fraction, parse_numbers, public
 from rocframe.schemas.curves import DECISION_CURVE
@@ -130,17 +130,13 @@ def decision_curve(
     if prevalence is not None:
         prevalence = parse_fraction("prevalence", prevalence, example=0.1)
 
-    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-        table = curve_layout(schema, by, tuple(DECISION_CURVE))
-        return through_node(
-            plan.select(table.count_columns),
-            lambda frame: net_benefit_table(read_curves(frame, table), values, prevalence),
-            schema={**table.keys, **DECISION_CURVE},
-            by=table.by,
-            anchor="probability_threshold",
-        )
-
-    return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))
+    return plan_curves(
+        curves,
+        by,
+        DECISION_CURVE,
+        lambda curves, _: net_benefit_table(curves, values, prevalence),
+        anchor="probability_threshold",
+    )
 
 
 def parse_probability_thresholds(thresholds: object, argument: str = "thresholds") -> list[float]:

@@ -148,15 +148,7 @@ def h_measure(
     └───────────┴───────────────┴──────────────┴─────────┴─────────┘
     """
     parsed = parse_prior(prior)
-    roles = Roles(
-        label=label,
-        score=score,
-        by=by,
-        positive=positive,
-        weight=weight,
-        count=count,
-        missing=missing,
-    )
+    roles = Roles(label, score, by, positive, weight, count, missing)
 
     def compute(cases: Cases) -> pl.DataFrame:
         scan = Scan.from_cases(scale_weights(cases))

@@ -19,6 +19,7 @@ from rocframe.curves.table import (
     check_ends,
     check_new_columns,
     curve_layout,
+    plan_curves,
     read_curves,
 )
 from rocframe.decisions.costs import EQUAL_COST_KINDS, ErrorCosts, equal_cost_steps, lowest_cost
@@ -171,7 +172,7 @@ def hull(curves: FrameT, /, *, across: str | None = None, by: By = None) -> Fram
         keys = tuple(name for name in table.by if name != across)
 
         def find(frame: pl.DataFrame) -> pl.DataFrame:
-            return hull_table(read_curves(frame, table), keys, across)
+            return hull_table(read_curves(frame, table), across)
 
         return through_node(
             plan.select(table.all_columns),
@@ -213,9 +214,9 @@ class CommonHulls(NamedTuple):
     shared_curve: NDArray[np.int64]
 
 
-def hull_table(curves: Curves, by: tuple[str, ...], across: str | None) -> pl.DataFrame:
-    """Return the vertices of the common hull of all curves with the same values of `by`."""
-    hulls = common_hulls(curves, by, across)
+def hull_table(curves: Curves, across: str | None) -> pl.DataFrame:
+    """Return the vertices of the common hulls of curves that differ only in `across`."""
+    hulls = common_hulls(curves, across)
     columns = optimal_ranges(curves, hulls)
     note = hulls.note[hulls.group].tolist()
     last = []
@@ -239,12 +240,12 @@ def is_trivial(curves: Curves, hulls: CommonHulls) -> NDArray[np.bool_]:
     return trivial
 
 
-def common_hulls(curves: Curves, by: tuple[str, ...], across: str | None) -> CommonHulls:
-    """Return the vertices of the common hulls of all curves with the same values of `by`."""
+def common_hulls(curves: Curves, across: str | None) -> CommonHulls:
+    """Return the vertices of the common hulls of curves that differ only in `across`."""
     check_ends(curves, "its convex hull is unknown", COMPLETE_CURVES)
     keys, group = curves.keys, np.arange(len(curves.firsts))
     if across is not None:
-        keys, group = number_keys(curves.keys, by)
+        keys, group = number_keys(curves.keys, curves.keys_without(across))
     pos, neg = curves.pos, curves.neg
     n_groups = keys.height
     # A curve that lacks a class is used only if all curves of its group lack a class.
@@ -474,26 +475,21 @@ def iso_lines(
     if costs is not None:
         ErrorCosts.parse(costs)
 
-    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-        curve_layout(schema, by, ())  # raises an error if the table is not a curve table
-        axes = _straight_kind(list(schema), kind)
-        table = curve_layout(schema, by, (*COST_LINE_COLUMNS, *axes.rates, *OPTIMA_COLUMNS))
-        columns = (
+    def columns(schema: pl.Schema) -> Schema:
+        table = curve_layout(schema, by, ())  # raises an error if the table is not a curve table
+        return (
             COST_LINE_COLUMNS
             | {name: table.row[name] for name in CURVE_COLUMNS}
             | (floats(PREVALENCE) if table.has_prevalence else {})
-            | floats(*axes.rates)
+            | floats(*_straight_kind(list(schema), kind).rates)
             | OPTIMA_COLUMNS
         )
-        return through_node(
-            plan.select(table.count_columns),
-            lambda frame: _equal_cost_table(read_curves(frame, table), axes, settings, columns),
-            schema={**table.keys, **columns},
-            by=table.by,
-            anchor="n_optima",
-        )
 
-    return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))
+    def build(curves: Curves, columns: Schema) -> pl.DataFrame:
+        axes = _straight_kind(list(curves.layout.row), kind)
+        return _equal_cost_table(curves, axes, settings, columns)
+
+    return plan_curves(curves, by, columns, build, anchor="n_optima")
 
 
 def _straight_kind(columns: list[str], kind: KindName | None) -> Kind:

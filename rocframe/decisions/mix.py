@@ -9,7 +9,7 @@ import polars as pl
 
 from rocframe.curves.at import parse_point
 from rocframe.curves.locate import confusion_counts, interpolated_values, round_values, segment_root
-from rocframe.curves.table import curve_layout, read_curves
+from rocframe.curves.table import plan_curves
 from rocframe.decisions.hull import common_hulls
 from rocframe.errors import ColumnTypeError, OptionValueError, RepeatedNameError
 from rocframe.frames import (
@@ -22,17 +22,16 @@ from rocframe.frames import (
     private_names,
     select_keys,
     take_rows,
-    through_node,
 )
 from rocframe.inputs.roles import check_column_type, resolve_column
 from rocframe.kernel.arrays import grouped_bisect
 from rocframe.kernel.groups import group_starts
 from rocframe.kinds import parse_metric
-from rocframe.options import check_group_column, parse_integer, public
+from rocframe.options import parse_integer, public
 from rocframe.rates import NAMES, Settings, as_fpr_or_tpr
 from rocframe.schemas.curves import MIX, MIXTURE, mixture_columns
 from rocframe.schemas.recognition import table_of
-from rocframe.schemas.table_type import POINT_NAMES, THRESHOLD, score_floats, with_scores
+from rocframe.schemas.table_type import POINT_NAMES, THRESHOLD, score_floats
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
     from rocframe.curves.table import Curves
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By, Column
+    from rocframe.schemas.table_type import Schema
 
 
 @public
@@ -154,49 +154,26 @@ def mix(
     arguments = {"fpr": fpr, "tpr": tpr, "specificity": specificity, "sensitivity": sensitivity}
     axis, values = parse_point({**arguments, "alert_rate": alert_rate}, function="mix")
 
-    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-        model = None
-        if isinstance(across, str) and across in schema:
-            model = across, schema[across]
-        columns = mixture_columns(model)
-        table = curve_layout(schema, by, tuple(columns))
-        columns = with_scores(columns, table.scores)
-        if across is not None:
-            check_group_column("across", across, table.by, schema)
-        keys = {name: dtype for name, dtype in table.keys.items() if name != across}
+    def columns(schema: pl.Schema) -> Schema:
+        has_models = isinstance(across, str) and across in schema
+        return mixture_columns((across, schema[across]) if has_models else None)
 
-        def find(frame: pl.DataFrame) -> pl.DataFrame:
-            return mixtures(
-                read_curves(frame, table),
-                by=tuple(keys),
-                across=across,
-                axis=axis,
-                values=values,
-                columns=columns,
-            )
-
-        return through_node(
-            plan.select(table.count_columns),
-            find,
-            schema={**keys, **columns},
-            by=tuple(keys),
-            anchor="at_value",
-        )
-
-    return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))
+    return plan_curves(
+        curves,
+        by,
+        columns,
+        lambda curves, columns: mixtures(curves, across, axis, values, columns),
+        anchor="at_value",
+        compared=None if across is None else ("across", across),
+        position=None,
+    )
 
 
 def mixtures(
-    curves: Curves,
-    *,
-    by: tuple[str, ...],
-    across: str | None,
-    axis: str,
-    values: Sequence[float],
-    columns: dict[str, pl.DataType],
+    curves: Curves, across: str | None, axis: str, values: Sequence[float], columns: Schema
 ) -> pl.DataFrame:
     """Return the mixture of two vertices of each hull at each value; null if there is none."""
-    hulls = common_hulls(curves, by, across)
+    hulls = common_hulls(curves, across)
     n_groups = hulls.keys.height
     with np.errstate(divide="ignore", invalid="ignore"):
         pos, neg = (total / hulls.n_curves for total in (hulls.n_pos, hulls.n_neg))

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from rocframe.curves.table import curve_layout, read_curves
+from rocframe.curves.table import plan_curves
 from rocframe.decisions.cost_curve import EnvelopeLines, expand_ranges, normalized_cost
 from rocframe.decisions.hull import common_hulls, optimal_ranges
 from rocframe.errors import OptionValueError
-from rocframe.frames import as_input_frame, build_table, lazy_plan, through_node
+from rocframe.frames import build_table
 from rocframe.inference import class_notes
 from rocframe.kernel.groups import group_starts, groups_of_rows
-from rocframe.options import check_group_column, parse_fraction, public, to_floats
+from rocframe.options import parse_fraction, public, to_floats
 from rocframe.schemas.curves import LC_INDEX_COLUMNS, SUPERIORITY_COLUMNS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     import polars as pl
     from numpy.typing import NDArray
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from rocframe.curves.table import Curves
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By
-    from rocframe.schemas.table_type import Schema
 
 
 @public
@@ -133,13 +132,13 @@ def relative_superiority(
     └───────┴──────────────────────┴───────────────────────┴────────────────────┴────────┘
     """
     parsed = None if prevalence is None else parse_fraction("prevalence", prevalence, example=0.1)
-    return _compare_costs(
+    return plan_curves(
         curves,
-        across,
         by,
-        lambda table: superiority_table(table, across, parsed),
-        schema=SUPERIORITY_COLUMNS,
+        SUPERIORITY_COLUMNS,
+        lambda curves, _: superiority_table(curves, across, parsed),
         anchor="n_best",
+        compared=("across", across),
     )
 
 
@@ -247,13 +246,13 @@ def lc_index(
     """
     ratios = _parse_cost_ratio(cost_ratio)
     parsed = None if prevalence is None else parse_fraction("prevalence", prevalence, example=0.1)
-    return _compare_costs(
+    return plan_curves(
         curves,
-        across,
         by,
-        lambda table: lc_index_table(table, across, ratios, parsed),
-        schema=LC_INDEX_COLUMNS,
+        LC_INDEX_COLUMNS,
+        lambda curves, _: lc_index_table(curves, across, ratios, parsed),
         anchor="cost_ratio_low",
+        compared=("across", across),
     )
 
 
@@ -275,32 +274,6 @@ def _parse_cost_ratio(cost_ratio: object) -> list[float]:
         )
         raise OptionValueError.compose("cost_ratio", cost_ratio, problem, hint)
     return [value + 0.0 for value in values]
-
-
-def _compare_costs(
-    curves: FrameT,
-    across: str,
-    by: By,
-    build: Callable[[Curves], pl.DataFrame],
-    *,
-    schema: Schema,
-    anchor: str,
-) -> FrameT:
-    """Return the table that `build` computes from the curves, as the kind of frame of `curves`."""
-
-    def resolve(plan: pl.LazyFrame, columns: pl.Schema) -> pl.LazyFrame:
-        table = curve_layout(columns, by, tuple(schema))
-        check_group_column("across", across, table.by, columns)
-        return through_node(
-            plan.select(table.count_columns),
-            lambda frame: build(read_curves(frame, table)),
-            schema={**table.keys, **schema},
-            by=tuple(name for name in table.by if name != across),
-            anchor=anchor,
-            compared=across,
-        )
-
-    return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))
 
 
 class CostRanges(NamedTuple):
@@ -326,8 +299,7 @@ def cost_ranges(curves: Curves, across: str, prevalence: float | None) -> CostRa
     """Return the ranges of costs in which each curve has the lowest cost of its group."""
     if prevalence is not None:
         curves = replace(curves, prevalence=prevalence)
-    others = tuple(name for name in curves.layout.by if name != across)
-    hulls = common_hulls(curves, others, across)
+    hulls = common_hulls(curves, across)
     limits = optimal_ranges(curves, hulls)
     pos, neg = curves.pos, curves.neg
     n_points = len(hulls.row)

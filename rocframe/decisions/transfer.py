@@ -9,29 +9,20 @@ import numpy as np
 import polars as pl
 
 from rocframe.curves.at import point_axis, rows_at
-from rocframe.curves.table import COMPLETE_CURVES, check_ends, curve_layout, read_curves
+from rocframe.curves.table import COMPLETE_CURVES, check_ends, plan_curves
 from rocframe.decisions.costs import CurveRows, best_rows
 from rocframe.decisions.operating_point import RuleOptions, allowed_rows
 from rocframe.errors import OptionValueError
-from rocframe.frames import (
-    as_input_frame,
-    build_table,
-    check_keys,
-    find_keys,
-    lazy_plan,
-    number_keys,
-    select_keys,
-    through_node,
-)
+from rocframe.frames import build_table, check_keys, find_keys, number_keys, select_keys
 from rocframe.inference import class_notes
 from rocframe.kernel.codec import concatenated_ranges, falling_ranks, sort_order
 from rocframe.kernel.groups import cumulative_sums, group_starts, is_run_start
 from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.kernel.threads import run_parallel, split_groups
-from rocframe.options import check_group_column, check_supported, public
+from rocframe.options import check_supported, public
 from rocframe.rates import CONFUSION
 from rocframe.schemas.curves import RULE_COLUMNS, transfer_columns
-from rocframe.schemas.table_type import THRESHOLD, with_scores
+from rocframe.schemas.table_type import THRESHOLD
 from rocframe.text import format_key
 
 if TYPE_CHECKING:
@@ -230,7 +221,7 @@ def transfer(
     return plan_transfer(
         curves,
         compute,
-        over=over if chosen is None else None,
+        over=over,
         keys=None
         if chosen is None
         else {name: chosen.schema[name] for name in _chosen_keys(chosen)},
@@ -244,7 +235,7 @@ def plan_transfer(
     curves: FrameT,
     compute: Callable[[Curves, Schema], pl.DataFrame],
     *,
-    over: str | None,
+    over: str,
     keys: Mapping[str, pl.DataType] | None,
     columns: Callable[[pl.DataType], Schema],
     by: By,
@@ -252,30 +243,18 @@ def plan_transfer(
 ) -> FrameT:
     """Return a table with a result for each curve, to which a choice on other data is applied.
 
-    The choice is a threshold or a set of concavities. `over` is the group column of the folds, and
-    `keys` is None. If the choice is read from another table, `over` is None, and `keys` are the
-    group columns of that table and their dtypes. `columns` returns the columns of the result for
-    the dtype of the counts, and `compute` returns the result. `anchor` names a column that is never
-    null.
+    The choice is a threshold or a set of concavities. `keys` are the group columns of the table
+    `chosen` and their dtypes; None if the choice is made on the other folds, which `over` names.
     """
-
-    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-        new_columns = columns(schema.get("tp", pl.Int64()))
-        table = curve_layout(schema, by, tuple(new_columns))
-        new_columns = with_scores(new_columns, table.scores)
-        if keys is None:
-            check_group_column("over", over, table.by, schema)
-        check_keys("chosen", keys or {}, table.keys, keys or {}, noun="curves")
-        return through_node(
-            plan.select(table.count_columns),
-            lambda frame: compute(read_curves(frame, table), new_columns),
-            schema={**table.keys, **new_columns},
-            by=[name for name in table.by if name != over],
-            anchor=anchor,
-            compared=over,
-        )
-
-    return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))
+    return plan_curves(
+        curves,
+        by,
+        lambda schema: columns(schema.get("tp", pl.Int64())),
+        compute,
+        anchor=anchor,
+        compared=("over", over) if keys is None else None,
+        check=lambda table: check_keys("chosen", keys or {}, table.keys, keys or {}, noun="curves"),
+    )
 
 
 class Choice(NamedTuple):
@@ -510,7 +489,7 @@ class OtherFolds:
     def from_curves(cls, curves: Curves, over: str) -> OtherFolds:
         """Return the steps of a curve table; `over` is the column of the folds."""
         check_ends(curves, "it cannot be pooled with other curves", COMPLETE_CURVES)
-        _, group = number_keys(curves.keys, [name for name in curves.layout.by if name != over])
+        _, group = number_keys(curves.keys, curves.keys_without(over))
         order = np.argsort(group, kind="stable")
         group = group[order]
         n_groups = int(group.max(initial=-1)) + 1
