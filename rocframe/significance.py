@@ -1,13 +1,8 @@
 """The function `auc_test`: tests of an AUC against chance or against a given area.
 
 For given scores, the AUC is determined by the sum of the ranks of the positives. Under the null
-hypothesis, the positives are a random subset of the rows of a group, so the ranks of the positives
-are a random sample without replacement.
-
-References
-----------
-B. Phipson, G. K. Smyth (2010), "Permutation p-values should never be zero", Statistical
-Applications in Genetics and Molecular Biology 9(1), article 39. doi:10.2202/1544-6115.1585
+hypothesis, the positives are a random subset of the rows of a group, so their ranks are a random
+sample without replacement.
 """
 
 from __future__ import annotations
@@ -109,18 +104,15 @@ def auc_test(
     null : float, default 0.5
         AUC that the null hypothesis assumes, between 0 and 1. 0.5 is chance.
     method : str, default None
-        Test of the AUC. `"mann_whitney"` and `"permutation"` require `null=0.5`, and do not support
-        `weight`, `cluster` and `missing="worst"`.
+        `"mann_whitney"` and `"permutation"` require `null=0.5`, and do not support `weight`,
+        `cluster` and `missing="worst"`.
 
-        - `"mann_whitney"`: the Mann-Whitney test, which is the normal approximation of the
-          permutation test.
+        - `"mann_whitney"`: the normal approximation of the permutation test.
         - `"permutation"`: a test that permutes the labels of a group.
-        - `"delong_t"`: the test of Brunner and Munzel. The statistic is the area minus `null`,
-          divided by DeLong's standard error. It is compared with a t distribution.
-        - `"delong"`: a z test with the same statistic. With few rows of a class, it rejects a true
-          null hypothesis too often.
-        - None: `"mann_whitney"`. If `null` is not 0.5, or if `weight`, `cluster` or
-          `missing="worst"` is given, None means `"delong_t"`.
+        - `"delong_t"`: the test of Brunner and Munzel, a t test with DeLong's standard error.
+        - `"delong"`: a z test with the same statistic, which rejects a true null hypothesis too
+          often with few rows of a class.
+        - None: `"mann_whitney"` if its conditions are met, otherwise `"delong_t"`.
     alternative : {"two-sided", "greater", "less"}, default "two-sided"
         Alternative hypothesis: the true area differs from the null (`"two-sided"`), is larger
         (`"greater"`) or is smaller (`"less"`).
@@ -129,16 +121,14 @@ def auc_test(
         least one false rejection. `"bh"` (Benjamini and Hochberg) controls the expected share of
         false rejections among all rejections. None: no adjustment.
     n_perm : int, default 9999
-        Number of random permutations. If at most this many different permutations are possible in a
-        group, all of them are used and the p-value is exact. Otherwise the smallest possible
-        p-value is 1 / (1 + n_perm).
+        Number of random permutations. If a group has at most this many different permutations, all
+        are used and the p-value is exact. Otherwise it is at least 1 / (1 + n_perm).
     seed : int, default None
         Seed of the draws, an integer >= 0; None uses a new seed in each call.
     best_of : int, default None
-        Number of models from which the best model was selected, including models that are not in
-        the table. The result then has columns that compare the AUC with the largest AUC of
-        `best_of` models with random scores. Requires `alternative="greater"` and one of the methods
-        `"mann_whitney"` and `"permutation"`.
+        Number of models from which the best was selected, including models that are not in the
+        table: the AUC is compared with the largest of as many models with random scores. Requires
+        `alternative="greater"` and `"mann_whitney"` or `"permutation"`.
     cluster : str or Expr, default None
         Clusters of dependent rows, such as users.
     positive : object, default None
@@ -157,45 +147,34 @@ def auc_test(
         n_missing, test, note`; one row per group, sorted by group.
 
         - `p_adjusted` (Float64) is the p-value adjusted over all rows of the result.
-        - `statistic` (Float64) is `auc - null` divided by `se`.
-        - `se` (Float64) is DeLong's standard error for `"delong_t"` and `"delong"`. For the other
-          methods, `se` is the standard deviation of the AUC over all permutations of the labels.
-        - `df` (Float64) is the number of degrees of freedom for `"delong_t"`, and null for the
-          other methods.
+        - `statistic` (Float64) is `auc - null` divided by `se` (Float64): DeLong's standard error
+          for `"delong_t"` and `"delong"`, otherwise the standard deviation of the AUC over all
+          permutations of the labels. `df` (Float64) is null except for `"delong_t"`.
         - `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of positives, of negatives, and
-          of rows with a missing value. A row counts `count` times; `weight` has no effect on these
-          numbers.
-        - `test` (String) is the name of the method, or `permutation_exact` if all permutations were
-          used.
+          of rows with a missing value, without weights.
+        - `test` (String) is the method, or `permutation_exact` if all permutations were used.
 
         With `best_of`, the columns `best_of` (Int64), `auc_by_chance` (Float64) and `p_best`
-        (Float64) are left of `note`. `p_best` is the probability that the largest AUC of
-        `best_of` models with independent random scores is at least `auc`. `auc_by_chance` is the
-        expected value of this largest AUC. Both are null if `p_value` is null.
+        (Float64) are left of `note`: the expected largest AUC of `best_of` models with independent
+        random scores, and the probability that it is at least `auc`; null if `p_value` is null.
 
-        `auc`, `se`, `statistic` and the p-values are null if a class has no rows. With the methods
-        `"delong_t"` and `"delong"`, all of these except `auc` are also null if a class has only one
-        row or only one cluster.
-
-        If the variance is 0, `se` and `df` are null. The other values then depend on the null
-        hypothesis. If `auc` equals the area of the null hypothesis, `statistic` is 0 and the
-        p-value is 1. An example is constant scores with `null=0.5`. If the two areas differ,
-        `statistic` and the p-values are null. An example is an AUC of 1 with `"delong_t"`.
+        `auc`, `se`, `statistic` and the p-values are null if a class has no rows and, except for
+        `auc`, with `"delong_t"` and `"delong"` if a class has only one row or cluster. If the
+        variance is 0, `se` and `df` are null. If `auc` then equals `null`, as for constant scores,
+        `statistic` is 0 and the p-value is 1; otherwise, as for an AUC of 1 with `"delong_t"`, both
+        are null.
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
-        no_negatives, one_positive, one_negative, zero_variance`, `few_rows:3`. `few_rows:3` means
-        that the smaller class has only 3 rows or clusters. With fewer than 10, the tests
-        `"delong_t"` and `"delong"` reject a true null hypothesis too often. With `cluster`, the
-        note of a class in a single cluster is `one_positive_cluster` or `one_negative_cluster`.
+        no_negatives, one_positive, one_negative, zero_variance`, `few_rows:3`. With `few_rows:3`,
+        the smaller class has only 3 rows or clusters: with fewer than 10, `"delong_t"` and
+        `"delong"` reject a true null hypothesis too often. With `cluster`, the note of a class in a
+        single cluster is `one_positive_cluster` or `one_negative_cluster`.
 
     Raises
     ------
     RocframeError
-        If a column, an option or a value is invalid.
-    OptionValueError
-        If `null` is not between 0 and 1, or if `n_perm`, `seed` or `best_of` is not a whole number.
-        This error is also raised if the method or the alternative does not support `null`,
-        `weight`, `cluster`, `missing="worst"` or `best_of`.
+        If a column, an option or a value is invalid, or if the method or the alternative does not
+        support `null`, `weight`, `cluster`, `missing="worst"` or `best_of`.
 
     See Also
     --------
@@ -208,34 +187,25 @@ def auc_test(
     A two-sided permutation test counts the permutations whose AUC is at least as far from 1/2 as
     the observed AUC.
 
-    `p_best` is 1 - (1 - `p_value`)^N for N = `best_of` models. In `auc_test`, the scores of a
-    random classifier are the scores of the data in a random order. A random classifier therefore
-    has the same ties as the data. Forman (2002) instead compares the best classifier with simple
-    classifiers that are generated at random. `auc_by_chance` is exact if all permutations were
-    enumerated. Otherwise, the AUC of a random classifier is assumed to be normal with the standard
-    deviation `se`, and limited to values from 0 to 1. If the scores of the models are positively
-    correlated, the largest AUC by chance is smaller than for independent scores, and `p_best` is
-    too large (conservative).
+    `p_best` is 1 - (1 - `p_value`)^N for N = `best_of` models. The scores of a random classifier
+    are the scores of the data in a random order, with the same ties; Forman (2002) instead
+    generates simple classifiers at random. `auc_by_chance` is exact if all permutations were
+    enumerated; otherwise, the AUC of a random classifier is assumed to be normal with the standard
+    deviation `se`, limited to [0, 1]. If the scores of the models are positively correlated, the
+    largest AUC by chance is smaller, and `p_best` is too large (conservative).
 
     References
     ----------
-    E. Brunner, U. Munzel (2000), "The nonparametric Behrens-Fisher problem: asymptotic theory and a
-    small-sample approximation", Biometrical Journal 42(1), 17-25.
-    doi:10.1002/(SICI)1521-4036(200001)42:1<17::AID-BIMJ17>3.0.CO;2-U
-
-    E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson (1988), "Comparing the areas under two or
-    more correlated receiver operating characteristic curves", Biometrics 44(3), 837-845.
-    doi:10.2307/2531595
-
-    G. Forman (2002), "A method for discovering the insignificance of one's best classifier and the
-    unlearnability of a classification task", HP Laboratories, technical report HPL-2002-123.
-
-    H. B. Mann, D. R. Whitney (1947), "On a test of whether one of two random variables is
-    stochastically larger than the other", Annals of Mathematical Statistics 18(1), 50-60.
-    doi:10.1214/aoms/1177730491
-
-    B. Phipson, G. K. Smyth (2010), "Permutation p-values should never be zero", Statistical
-    Applications in Genetics and Molecular Biology 9(1), article 39. doi:10.2202/1544-6115.1585
+    - E. Brunner, U. Munzel (2000), Biometrical Journal 42(1), 17-25.
+      doi:10.1002/(SICI)1521-4036(200001)42:1<17::AID-BIMJ17>3.0.CO;2-U
+    - E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson (1988), Biometrics 44(3), 837-845.
+      doi:10.2307/2531595
+    - G. Forman (2002), "A method for discovering the insignificance of one's best classifier and
+      the unlearnability of a classification task", HP Laboratories, technical report HPL-2002-123.
+    - H. B. Mann, D. R. Whitney (1947), Annals of Mathematical Statistics 18(1), 50-60.
+      doi:10.1214/aoms/1177730491
+    - B. Phipson, G. K. Smyth (2010), Statistical Applications in Genetics and Molecular Biology
+      9(1), article 39. doi:10.2202/1544-6115.1585
 
     Examples
     --------

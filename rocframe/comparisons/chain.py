@@ -1,10 +1,4 @@
-"""The function `chain`: the decisions of several models joined one after the other.
-
-References
-----------
-M. Fréchet (1935), "Généralisation du théorème des probabilités totales", Fundamenta Mathematicae
-25, 379-387. doi:10.4064/fm-25-1-379-387
-"""
+"""The function `chain`: the decisions of several models joined one after the other."""
 
 from __future__ import annotations
 
@@ -68,13 +62,10 @@ def chain(
 ) -> FrameT:
     """Combine the decisions of all models of a group, one after the other.
 
-    A chain of OR starts with the model that has the lowest false positive rate. Each later stage
-    adds the model with the next higher rate. A row is predicted positive if at least one model of
-    the chain predicts it positive.
-
-    A chain of AND starts with the model that has the highest false positive rate. Each later stage
-    adds the model with the next lower rate. A row is predicted positive if all models of the chain
-    predict it positive.
+    A chain of OR starts with the model that has the lowest false positive rate, and each later
+    stage adds the model with the next higher rate: a row is predicted positive if at least one
+    model of the chain predicts it positive. A chain of AND starts with the highest rate and adds
+    the next lower one: a row is predicted positive if all models of the chain predict it positive.
 
     Parameters
     ----------
@@ -87,11 +78,9 @@ def chain(
     operator : {"or", "and"}, default "or"
         How the decisions of the models are joined.
     threshold : float, mapping or DataFrame, default None
-        Threshold of each model: one number for all models, a mapping from models to numbers, or a
-        table of `operating_point` or `at`. The table has the column `threshold` and the column of
-        the models, by default `model`. If the table also has group columns, each group has its own
-        thresholds. Without thresholds, the scores must be decisions: Boolean, or 1 for a positive
-        and 0 for a negative prediction.
+        Threshold of each model: one number for all, a mapping from models to numbers, or a table of
+        `operating_point` or `at` with the columns `threshold` and `between`, and optionally group
+        columns. Without thresholds, the scores must be decisions: Boolean, 0 or 1.
     between : str, default "model"
         Column with the name of the model, for a long table with one row per instance and model.
     id : str or sequence of str, default None
@@ -116,36 +105,28 @@ def chain(
         threshold, n_pos, n_neg, operator, stage, model, note`; one row per group and stage, sorted
         by group and `stage`.
 
-        - `stage` (Int64) is the number of models in the chain up to and including this stage: 1, 2
-          and so on.
-        - `model` is the model that the stage adds. Models with the same false positive rate are in
-          the order of their true positive rates, lowest first for OR and highest first for AND.
-          Models with the same two rates are in the order of their names.
-        - `fpr` and `tpr` (Float64) are the measured rates of the chain up to this stage.
-        - `tp, fp, fn, tn` are the counts of this chain, Int64, or Float64 if rows are weighted.
-        - `fpr_independent` and `tpr_independent` (Float64) are the expected rates if the decisions
-          of all models of the chain are independent within each class.
+        - `model` is the model that the stage adds, and `stage` (Int64) the number of models up to
+          it. Models with equal false positive rates are in the order of their true positive rates
+          (lowest first for OR, highest first for AND), and then of their names.
+        - `fpr`, `tpr` (Float64) and `tp, fp, fn, tn` (Int64, or Float64 if rows are weighted) are
+          those of the chain up to this stage; `fpr_independent` and `tpr_independent` (Float64) are
+          the expected rates if all models decide independently within each class.
+        - `fpr_alone` and `tpr_alone` (Float64) are the rates of the model alone, and `threshold` is
+          its threshold; null for decisions.
+        - `n_pos` and `n_neg` (Int64) are the numbers of positives and negatives, without weights.
 
-        `fpr_alone` and `tpr_alone` (Float64) are the rates of the model alone, and `threshold`
-        (a float) is the threshold of the model. For decisions, `threshold` is null. `n_pos` and
-        `n_neg` (Int64) are the numbers of positives and negatives. A row counts `count` times;
-        `weight` has no effect on these numbers.
-
-        A rate is null if its class has no rows. If the table given as `threshold=` lacks the
-        thresholds of some models of a group, these models are added last. All rates and counts of
-        their stages are null. `note` (String) is null, or the first of these values that applies:
-        `no_rows, no_positives, no_negatives, one_positive, one_negative`, `no_solution` if a
-        threshold is missing, or `unmatched:3` if 3 rows without a matching row of another model
-        were left out.
+        A rate is null if its class has no rows. Models without a threshold in the table are added
+        last, with null rates and counts. `note` (String) is null, or the first of these values that
+        applies: `no_rows, no_positives, no_negatives, one_positive, one_negative`, `no_solution` if
+        a threshold is missing, or `unmatched:3` if 3 rows that another model lacks were left out.
 
     Raises
     ------
     PairingError
         If `id` does not pair the rows of the models.
     RocframeError
-        If a column, an option or a value is invalid, or if a decision is not 0 or 1. It is also
-        raised if thresholds are given as a mapping that lacks a model, or as a table with several
-        thresholds for the same model.
+        If a column, an option or a value is invalid, if a decision is not 0 or 1, if a mapping of
+        thresholds lacks a model, or if a table has several thresholds for the same model.
 
     See Also
     --------
@@ -159,8 +140,8 @@ def chain(
 
     References
     ----------
-    T. Fawcett (2004), "ROC graphs: notes and practical considerations for researchers", HP
-    Laboratories, Palo Alto, section 7.4.4.
+    - T. Fawcett (2004), "ROC graphs: notes and practical considerations for researchers", HP
+      Laboratories, Palo Alto, section 7.4.4.
 
     Examples
     --------

@@ -92,9 +92,9 @@ def combine(
 ) -> FrameT:
     """Combine the decisions of every two models by AND and by OR.
 
-    AND predicts a row positive if both models predict it positive. OR predicts a row positive if at
-    least one model predicts it positive. The result has the measured rates, the lowest and highest
-    possible rates, and the expected rates of independent decisions.
+    AND predicts a row positive if both models predict it positive, OR if at least one model does.
+    The result has the measured rates, the lowest and highest possible rates, and the expected rates
+    of independent decisions.
 
     Parameters
     ----------
@@ -105,11 +105,9 @@ def combine(
     score : str, Expr, selector, sequence or mapping
         The score, higher for positives.
     threshold : float, mapping or DataFrame, default None
-        Threshold of each model: one number for all models, a mapping from models to numbers, or a
-        table of `operating_point` or `at`. The table has the column `threshold` and the column of
-        the models, by default `model`. If the table also has group columns, each group has its own
-        thresholds. Without thresholds, the scores must be decisions: Boolean, or 1 for a positive
-        and 0 for a negative prediction.
+        Threshold of each model: one number for all, a mapping from models to numbers, or a table of
+        `operating_point` or `at` with the columns `threshold` and `between`, and optionally group
+        columns. Without thresholds, the scores must be decisions: Boolean, 0 or 1.
     between : str, default "model"
         Column with the name of the model, for a long table with one row per instance and model.
     id : str or sequence of str, default None
@@ -135,38 +133,31 @@ def combine(
         model_b, operator, note`; two rows per group and pair of models that both have rows in the
         group, sorted by group, `model_a`, `model_b` and `operator`.
 
-        - `operator` (String) is `"and"` or `"or"`.
-        - `fpr` and `tpr` (Float64) are the measured rates of AND or OR.
-        - `tp, fp, fn, tn` are the counts, Int64, or Float64 if rows are weighted.
-
-        - `fpr_independent` and `tpr_independent` (Float64) are the expected rates if the decisions
-          of both models are independent within each class. `tpr_independent` is `tpr_a * tpr_b` for
-          AND, and `tpr_a + tpr_b - tpr_a * tpr_b` for OR.
-        - `fpr_min`, `fpr_max`, `tpr_min` and `tpr_max` (Float64) are the lowest and the highest
-          possible rates. `tpr_min` is `max(0, tpr_a + tpr_b - 1)` for AND and `max(tpr_a, tpr_b)`
-          for OR. `tpr_max` is `min(tpr_a, tpr_b)` for AND and `min(1, tpr_a + tpr_b)` for OR.
-
+        - `fpr`, `tpr` (Float64) and `tp, fp, fn, tn` (Int64, or Float64 if rows are weighted) are
+          those of the `operator` (String), `"and"` or `"or"`.
+        - `tpr_independent` (Float64) is the expected rate if both models decide independently
+          within each class: `tpr_a * tpr_b` for AND, and `tpr_a + tpr_b - tpr_a * tpr_b` for OR.
+        - `tpr_min` and `tpr_max` (Float64) are the lowest and the highest possible rate: `max(0,
+          tpr_a + tpr_b - 1)` and `min(tpr_a, tpr_b)` for AND, `max(tpr_a, tpr_b)` and `min(1, tpr_a
+          + tpr_b)` for OR. The same holds for `fpr`.
         - `fpr_a`, `tpr_a`, `fpr_b` and `tpr_b` (Float64) are the rates of both models on the rows
-          that both scored.
-        - `threshold_a` and `threshold_b` (floats) are the thresholds of the two models. They are
-          null if the models have decisions instead of scores.
-        - `n_pos` and `n_neg` (Int64) are the numbers of positives and negatives. A row counts
-          `count` times; `weight` has no effect on these numbers.
+          that both scored, and `threshold_a` and `threshold_b` their thresholds; null for
+          decisions.
+        - `n_pos` and `n_neg` (Int64) are the numbers of positives and negatives, without weights.
 
-        A rate is null if its class has no rows. If the table given as `threshold=` has no threshold
-        for a model in the group, all rates and counts of pairs with this model are null. `note`
-        (String) is null, or the first of these values that applies: `no_rows, no_positives,
-        no_negatives, one_positive, one_negative`, `no_solution` if a threshold is missing, or
-        `unmatched:3` if 3 rows without a matching row of another model were left out.
+        A rate is null if its class has no rows. All rates and counts are null if the table of
+        thresholds has none for a model in the group. `note` (String) is null, or the first of these
+        values that applies: `no_rows, no_positives, no_negatives, one_positive, one_negative`,
+        `no_solution` if a threshold is missing, or `unmatched:3` if 3 rows that another model lacks
+        were left out.
 
     Raises
     ------
     PairingError
         If `id` does not pair the rows of the models.
     RocframeError
-        If a column, an option or a value is invalid, or if a decision is not 0 or 1. It is also
-        raised if thresholds are given as a mapping that lacks a model, or as a table with several
-        thresholds for the same model.
+        If a column, an option or a value is invalid, if a decision is not 0 or 1, if a mapping of
+        thresholds lacks a model, or if a table has several thresholds for the same model.
 
     See Also
     --------
@@ -176,17 +167,15 @@ def combine(
 
     Notes
     -----
-    The rates of two models do not determine the rates of their combination. To measure the rates of
-    the combination, the decisions of both models on the same rows are needed. The point of a
-    combination can be above the convex hull of the points of both models.
+    The rates of two models do not determine the rates of their combination: to measure these, the
+    decisions of both models on the same rows are needed. The point of a combination can be above
+    the convex hull of the points of both models.
 
     References
     ----------
-    T. Fawcett (2004), "ROC graphs: notes and practical considerations for researchers", HP
-    Laboratories, Palo Alto, section 7.4.3.
-
-    M. Fréchet (1935), "Généralisation du théorème des probabilités totales", Fundamenta
-    Mathematicae 25, 379-387. doi:10.4064/fm-25-1-379-387
+    - T. Fawcett (2004), "ROC graphs: notes and practical considerations for researchers", HP
+      Laboratories, Palo Alto, section 7.4.3.
+    - M. Fréchet (1935), Fundamenta Mathematicae 25, 379-387. doi:10.4064/fm-25-1-379-387
 
     Examples
     --------
@@ -323,11 +312,9 @@ def combine_points(table: FrameT, /, *, across: str = MODEL, by: By = None) -> F
         The columns of `combine`, with two rows per group and pair of models. The columns `fpr`,
         `tpr`, `tp`, `fp`, `fn`, `tn`, `n_pos` and `n_neg` are null.
 
-        The possible and expected true positive rates are null if the true positive rate of one of
-        the two models is undefined. The same is true for the false positive rates. `note` (String)
-        is `no_positives` if only the true positive rate is undefined, `no_negatives` if only the
-        false positive rate is undefined, and `no_solution` if both rates are undefined. Otherwise,
-        `note` is null.
+        The possible and expected true positive rates are null if that of one of the models is
+        undefined; `note` (String) is then `no_positives`. The same holds for the false positive
+        rates and `no_negatives`. If both rates are undefined, `note` is `no_solution`.
 
     Raises
     ------
@@ -341,11 +328,9 @@ def combine_points(table: FrameT, /, *, across: str = MODEL, by: By = None) -> F
 
     References
     ----------
-    T. Fawcett (2004), "ROC graphs: notes and practical considerations for researchers", HP
-    Laboratories, Palo Alto, section 7.4.3.
-
-    M. Fréchet (1935), "Généralisation du théorème des probabilités totales", Fundamenta
-    Mathematicae 25, 379-387. doi:10.4064/fm-25-1-379-387
+    - T. Fawcett (2004), "ROC graphs: notes and practical considerations for researchers", HP
+      Laboratories, Palo Alto, section 7.4.3.
+    - M. Fréchet (1935), Fundamenta Mathematicae 25, 379-387. doi:10.4064/fm-25-1-379-387
 
     Examples
     --------

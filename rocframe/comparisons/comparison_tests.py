@@ -1,25 +1,9 @@
 """Tests of pairs of models: of mean losses, by bootstrap, by permutation, and their records.
 
-The loss of a row is a number that depends on this row only, so t tests of means apply. The paired
-t test is for models that scored the same rows. If the losses are not autocorrelated, it is the test
-of Diebold and Mariano. For Welch's t test of models that scored different rows, this module
-estimates the mean loss of one model and its variance.
-
-References
-----------
-F. X. Diebold, R. S. Mariano (1995), "Comparing predictive accuracy", Journal of Business and
-Economic Statistics 13(3), 253-263. doi:10.1080/07350015.1995.10524599
-
-The ranks of both models are exchanged at random within rows.
-
-References
-----------
-A. I. Bandos, H. E. Rockette, D. Gur (2005), "A permutation test sensitive to differences in
-areas for comparing ROC curves from a paired design", Statistics in Medicine 24(18), 2873-2893.
-doi:10.1002/sim.2149
-E. S. Venkatraman, C. B. Begg (1996), "A distribution-free procedure for comparing receiver
-operating characteristic curves from a paired experiment", Biometrika 83(4), 835-848.
-doi:10.1093/biomet/83.4.835
+The loss of a row is a number that depends on this row only, so t tests of means apply: the paired
+test (that of Diebold and Mariano, if losses are not autocorrelated), and Welch's test for models
+that scored different rows. The permutation tests exchange the ranks of both models at random within
+rows. The sources are in the docstring of `compare`.
 """
 
 from __future__ import annotations

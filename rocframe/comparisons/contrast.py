@@ -82,9 +82,9 @@ def contrast(
 ) -> FrameT:
     """Test in each group whether a contrast of the models' areas is 0.
 
-    The areas are the AUCs of the models, or partial areas. A contrast is a weighted sum of areas
-    with weights that add up to 0. The null hypothesis is that all given contrasts are 0. By
-    default, the null hypothesis is that all models of the group have the same area.
+    A contrast is a weighted sum of the models' AUCs, or partial areas, with weights that add up to
+    0. The null hypothesis is that all given contrasts are 0; by default, that all models of the
+    group have the same area.
 
     Parameters
     ----------
@@ -101,20 +101,17 @@ def contrast(
     by : str or sequence of str, default None
         Group columns; null is a group.
     coefficients : mapping of str to float, or sequence of mappings, default None
-        Weights of the models in a contrast, such as `{"new": 1, "old": -0.5, "older": -0.5}`. For
-        several contrasts, pass a list of such mappings. The weights of a contrast add up to 0;
-        models that are not named have weight 0. None: test whether all models have the same area.
+        Weights of the models in a contrast, which add up to 0, such as `{"new": 1, "old": -0.5,
+        "older": -0.5}`, or a list of such mappings. Models that are not named have weight 0. None:
+        test whether all models have the same area.
     method : {"delong_f", "delong"}, default "delong_f"
-        Test with DeLong's covariance matrix of the areas. `"delong_f"`: an F test with the degrees
-        of freedom of Krishnamoorthy and Yu, which depend on the numbers of positives and of
-        negatives. `"delong"`: DeLong's chi-squared test. With fewer than about 50 rows of a class,
-        it rejects a true null hypothesis too often.
+        Test with DeLong's covariance matrix. `"delong_f"`: an F test with Krishnamoorthy and Yu's
+        degrees of freedom. `"delong"`: DeLong's chi-squared test, which rejects a true null
+        hypothesis too often with fewer than about 50 rows of a class.
     fpr : (float, float), default None
-        Range of the false positive rate, such as `(0, 0.1)`. The partial area is the integral of
-        TPR over this range.
+        Range of the false positive rate, such as `(0, 0.1)`, over which TPR is integrated.
     tpr : (float, float), default None
-        Range of the true positive rate, such as `(0.9, 1)`. The partial area is the integral of 1 -
-        FPR over this range.
+        Range of the true positive rate, such as `(0.9, 1)`, over which 1 - FPR is integrated.
     specificity : (float, float), default None
         Range of the specificity, 1 - FPR: `(0.9, 1)` is the same as `fpr=(0, 0.1)`.
     sensitivity : (float, float), default None
@@ -123,9 +120,8 @@ def contrast(
         `"mcclish"` rescales a partial area so that a random model has 0.5 and a perfect model has
         1.
     adjust : {"holm", "bh"} or None, default "holm"
-        Adjustment of the p-values. All rows of the result are one family of tests. `"holm"`
-        controls the probability of at least one false rejection. `"bh"` (Benjamini and Hochberg)
-        controls the expected share of false rejections among all rejections. None: no adjustment.
+        Adjustment of the p-values of all rows of the result, as in `compare`: Holm's method,
+        Benjamini and Hochberg's, or none.
     unmatched : {"raise", "drop"}, default "raise"
         Instances that lack a model: an error, or left out and counted in `note`.
     cluster : str or Expr, default None
@@ -145,27 +141,27 @@ def contrast(
         `*by`, `p_value, p_adjusted, statistic, df, df_denominator, n_models, n_paired, n_pos,
         n_neg, test, note`; one row per group, sorted by group.
 
-        `statistic` has an F distribution with `df` and `df_denominator` degrees of freedom under
-        the null hypothesis. For `"delong"`, it has a chi-squared distribution with `df` degrees of
-        freedom, and `df_denominator` is null. `df` is the rank of the covariance matrix of the
-        contrasts. If all models rank the rows in the same order, or if all areas are 1, `df` is 0
-        and `p_value` is 1. The p-values, `statistic`, `df` and `df_denominator` are Float64. These
-        columns are null if a class has fewer than two rows or clusters, if a model of a contrast
-        has no rows, if a contrast is not 0 but its variance is 0, or if the rows or clusters are
-        too few for the number of contrasts. `statistic` and the p-values of `"delong_f"` are also
-        null if `df_denominator` is not above 0. Without `coefficients`, the columns are also null
-        if the group has only one model. In the case of one model, `note` does not state the reason.
-
-        - `n_models` (Int64) is the number of models of the group.
-        - `n_paired` (Int64) is the number of instances that every one of these models scored, and
-          `n_pos` and `n_neg` (Int64) are the numbers of positives and of negatives among them.
+        - Under the null hypothesis, `statistic` has an F distribution with `df` and
+          `df_denominator` degrees of freedom or, for `"delong"`, a chi-squared distribution with
+          `df`; `df_denominator` is then null. All these columns and the p-values are Float64.
+        - `df` is the rank of the covariance matrix of the contrasts. If all models rank the rows in
+          the same order, or if all areas are 1, `df` is 0 and `p_value` is 1.
+        - `n_models` (Int64) is the number of models of the group. `n_paired` (Int64) is the number
+          of instances that all of them scored, and `n_pos` and `n_neg` (Int64) are the positives
+          and negatives among these.
         - `test` (String) is `method`.
-        - `note` (String) is null, or the first of these values that applies: `no_rows,
-          no_positives, no_negatives, one_positive, one_negative, zero_variance`, `few_rows:5`, or
-          `unmatched:3` if 3 rows without a matching row of another model were left out.
-          `few_rows:5` means that the smaller class has only 5 rows or clusters, which is less than
-          `df` + 3. The test then rejects a true null hypothesis too often, or there are too few
-          rows or clusters for the number of contrasts, and the p-values are null.
+
+        The Float64 columns are null if a class has fewer than two rows or clusters, if a model of a
+        contrast has no rows, if a contrast is not 0 but its variance is 0, if the rows or clusters
+        are too few for the number of contrasts, or, without `coefficients` and without a note, if
+        the group has only one model. `statistic` and the p-values of `"delong_f"` are also null if
+        `df_denominator` is not above 0.
+
+        `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
+        no_negatives, one_positive, one_negative, zero_variance`, `few_rows:5`, or `unmatched:3` if
+        3 rows that another model lacks were left out. `few_rows:5` means that the smaller class has
+        only 5 rows or clusters, fewer than `df` + 3: the test rejects a true null hypothesis too
+        often, or the p-values are null.
 
     Raises
     ------
@@ -181,16 +177,11 @@ def contrast(
 
     References
     ----------
-    E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson (1988), "Comparing the areas under two or more
-    correlated receiver operating characteristic curves", Biometrics 44(3), 837-845.
-    doi:10.2307/2531595
-
-    K. Krishnamoorthy, J. Yu (2004), "Modified Nel and Van der Merwe test for the multivariate
-    Behrens-Fisher problem", Statistics and Probability Letters 66(2), 161-169.
-    doi:10.1016/j.spl.2003.10.012
-
-    N. A. Obuchowski (1997), "Nonparametric analysis of clustered ROC curve data", Biometrics 53(2),
-    567-578. doi:10.2307/2533958
+    - E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson (1988), Biometrics 44(3), 837-845.
+      doi:10.2307/2531595
+    - K. Krishnamoorthy, J. Yu (2004), Statistics and Probability Letters 66(2), 161-169.
+      doi:10.1016/j.spl.2003.10.012
+    - N. A. Obuchowski (1997), Biometrics 53(2), 567-578. doi:10.2307/2533958
 
     Examples
     --------

@@ -96,14 +96,12 @@ def decision_intervals(
 ) -> FrameT:
     """Compute decision curves or cost curves with confidence intervals, and their differences.
 
-    A row is one point of the curve of one model. With `baseline`, the row also has the difference
-    to the curve of another model at the same point. All models of a group are evaluated on the same
-    resamples, so that the intervals of differences account for the correlation of the models.
-
-    Several models are passed as several score columns, or as the rows of a long table with `id`. In
-    a long table, the column given by `between` contains the name of the model. If one score column
-    and no `id` are passed, all rows of a group are treated as rows of one model. If such a table
-    contains the column that `between` names, this column must also be one of the columns in `by`.
+    A row is one point of the curve of one model. With `baseline`, it also has the difference to the
+    curve of another model at this point. All models of a group are evaluated on the same resamples,
+    so that the intervals of differences account for the correlation of the models. Several models
+    are several score columns, or the rows of a long table with `id`. With one score column and no
+    `id`, all rows of a group are one model; a column named as in `between` must then be one of the
+    columns in `by`.
 
     Parameters
     ----------
@@ -114,20 +112,17 @@ def decision_intervals(
     score : str, Expr, selector, sequence or mapping
         The score, higher for positives.
     kind : {"decision", "cost"}, default "decision"
-        Kind of curve. `"decision"`: the net benefit at probability thresholds; the scores must be
-        in [0, 1]. `"cost"`: the lowest expected cost at each probability cost (see `cost_curve`),
-        for scores of any range.
+        `"decision"`: the net benefit at probability thresholds, for scores in [0, 1]. `"cost"`: the
+        lowest expected cost at each probability cost (see `cost_curve`), for scores of any range.
     grid : float or sequence of float, default None
-        Points of the curves. For decision curves, probability thresholds of at least 0 and below 1;
-        by default, 0, 0.01, …, 0.99. For cost curves, probability costs from 0 to 1; by default, 0,
-        0.01, …, 1.
+        Probability thresholds of at least 0 and below 1, by default 0, 0.01, …, 0.99; for cost
+        curves, probability costs from 0 to 1, by default 0, 0.01, …, 1.
     prevalence : float, default None
-        Prevalence, between 0 and 1, of the population for which the net benefit is computed. By
-        default, the prevalence of the data. Cost curves do not depend on the prevalence.
+        Prevalence, between 0 and 1, for the net benefit; by default, that of the data. Cost curves
+        do not depend on it.
     baseline : str, default None
         Model with which all other models are compared. `difference` is the value of the other model
-        minus the value of the baseline. In `compare`, `difference` has the opposite sign. None:
-        there are no differences.
+        minus the value of the baseline, the opposite of `compare`. None: no differences.
     between : str, default "model"
         Column with the name of the model, for a long table with one row per instance and model.
     id : str or sequence of str, default None
@@ -137,12 +132,10 @@ def decision_intervals(
     unmatched : {"raise", "drop"}, default "raise"
         Instances that lack a model: an error, or left out and counted in `note`.
     ci : {"mover", "bootstrap", "bootstrap_basic"} or None, optional
-        Method of the intervals. `"mover"`: Zou and Donner's combination of Wilson's limits of the
-        shares of true and of false positives, for net benefits without `cluster` and `weight`.
-        `"bootstrap"`: quantiles of the resamples. `"bootstrap_basic"`: quantiles of the resamples,
-        reflected at the estimate: 2·estimate - quantile. None: no intervals. By default, `"mover"`
-        where it is possible, `"bootstrap_basic"` for expected costs, and `"bootstrap"` for all
-        others.
+        `"mover"`: Zou and Donner's combination of Wilson's limits of the shares of true and of
+        false positives, for net benefits without `cluster` and `weight`, and their default.
+        `"bootstrap"`: quantiles of the resamples. `"bootstrap_basic"`, the default for expected
+        costs: 2·estimate - quantile. None: no intervals.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     n_boot : int, default 2000
@@ -170,35 +163,28 @@ def decision_intervals(
         `probability_threshold, net_benefit` and `treat_all`. There is a column `model` if there are
         several score columns, or if `id` is given.
 
-        `net_benefit`, `treat_all`, `expected_cost` and `trivial_cost` are defined in
-        `decision_curve` and `cost_curve`.
-
-        - `difference` is the value of the model minus the value of the baseline. The model is
-          better than the baseline if the difference of net benefits is positive, or the difference
-          of costs is negative. `difference` is null in the rows of the baseline, and in all rows if
-          `baseline` is None.
-        - `n_pos` and `n_neg` (Int64) are the numbers of positives and negatives on which all models
-          of the group are evaluated.
-        - `ci_method` (String) is the method of `lower` and `upper`.
-
-        All other numbers are Float64.
+        - The values of the curves are defined in `decision_curve` and `cost_curve`.
+        - `difference` is the value of the model minus the value of the baseline: positive net
+          benefits and negative costs are better. It is null in the rows of the baseline, and
+          without `baseline`.
+        - `n_pos` and `n_neg` (Int64) are the positives and negatives that all models of the group
+          scored, and `ci_method` (String) is the method of `lower` and `upper`. All other numbers
+          are Float64.
 
         Limits and standard errors are null if `ci` is None, if a class has no rows, or, for
-        bootstrap intervals, if a class has fewer than two rows or clusters, or if all resamples
-        have the same value. A standard error of 0 is null. `note` (String) is null, or the first of
-        these values that applies: `no_rows, no_positives, no_negatives, one_positive, one_negative,
-        zero_variance`, `redrawn:12` or `unmatched:3`. `redrawn:12` means that 12 resamples had no
-        row of one class and were drawn again. `unmatched:3` means that 3 rows without a matching
-        row of another model were left out.
+        bootstrap intervals, fewer than two rows or clusters, or if all resamples have the same
+        value. `note` (String) is null, or the first of these values that applies: `no_rows,
+        no_positives, no_negatives, one_positive, one_negative, zero_variance`, `redrawn:12` if 12
+        resamples lacked a class and were drawn again, or `unmatched:3` if 3 rows that another model
+        lacks were left out.
 
     Raises
     ------
     PairingError
         If `id` does not pair the rows of the models.
     RocframeError
-        If a column, an option or a value is invalid. This error is also raised if a score is
-        outside [0, 1] for decision curves, if the labels do not determine the positive class, if
-        values are missing with `missing="raise"`, or if a weight is negative or not finite.
+        If a column, an option or a value is invalid, also if a score is outside [0, 1] for decision
+        curves.
 
     See Also
     --------
@@ -209,37 +195,28 @@ def decision_intervals(
     Notes
     -----
     The intervals are pointwise: each is valid at one point, not for the whole curve. Without
-    `prevalence`, the numbers of positives and negatives are random, because the net benefit depends
-    on the ratio of the classes: bootstrap resamples are drawn from both classes together. With
-    `prevalence`, and for cost curves, each class has a fixed number of rows. With `cluster`,
-    complete clusters are drawn.
+    `prevalence`, bootstrap resamples are drawn from both classes together, because the net benefit
+    depends on the ratio of the classes. With `prevalence`, and for cost curves, each class has a
+    fixed number of rows. With `cluster`, complete clusters are drawn.
 
     In simulations, intervals by `"mover"` contained the net benefit of the population in 94 to 96 %
     of the samples, and its difference between two models in 95 to 99 %, also if a single true
     positive is expected above the threshold, where bootstrap intervals contained it in 65 to 90 %.
 
-    In each resample, a cost curve uses the best thresholds of this resample. On average, the lowest
-    cost of a resample is below that of the data, and the lowest cost of the data is below that of
-    the population. `"bootstrap_basic"` corrects a part of this bias. In simulations of normally
-    distributed scores, 95 % intervals of costs by `"bootstrap_basic"` contained the lowest cost of
-    the population in 69 to 89 % of the samples with 50 rows of each class, and in 83 to 92 % with
-    200 rows. Differences between models have a smaller bias.
+    In each resample, a cost curve uses the best thresholds of this resample. On average, its lowest
+    cost is below that of the data, which is below that of the population. `"bootstrap_basic"`
+    corrects a part of this bias. In simulations of normally distributed scores, its 95 % intervals
+    contained the lowest cost of the population in 69 to 89 % of the samples with 50 rows of each
+    class, and in 83 to 92 % with 200 rows. Differences between models have a smaller bias.
 
     References
     ----------
-    A. J. Vickers, A. M. Cronin, E. B. Elkin, M. Gonen (2008), "Extensions to decision curve
-    analysis, a novel method for evaluating diagnostic tests, prediction models and molecular
-    markers", BMC Medical Informatics and Decision Making 8, 53. doi:10.1186/1472-6947-8-53
-
-    G. Y. Zou, A. Donner (2008), "Construction of confidence limits about effect measures: a general
-    approach", Statistics in Medicine 27(10), 1693-1702. doi:10.1002/sim.3095
-
-    R. G. Newcombe (1998), "Improved confidence intervals for the difference between binomial
-    proportions based on paired data", Statistics in Medicine 17(22), 2635-2650.
-    doi:10.1002/(SICI)1097-0258(19981130)17:22<2635::AID-SIM954>3.0.CO;2-C
-
-    C. Drummond, R. C. Holte (2006), "Cost curves: an improved method for visualizing classifier
-    performance", Machine Learning 65(1), 95-130. doi:10.1007/s10994-006-8199-5
+    - A. J. Vickers, A. M. Cronin, E. B. Elkin, M. Gonen (2008), BMC Medical Informatics and
+      Decision Making 8, 53. doi:10.1186/1472-6947-8-53
+    - G. Y. Zou, A. Donner (2008), Statistics in Medicine 27(10), 1693-1702. doi:10.1002/sim.3095
+    - R. G. Newcombe (1998), Statistics in Medicine 17(22), 2635-2650.
+      doi:10.1002/(SICI)1097-0258(19981130)17:22<2635::AID-SIM954>3.0.CO;2-C
+    - C. Drummond, R. C. Holte (2006), Machine Learning 65(1), 95-130. doi:10.1007/s10994-006-8199-5
 
     Examples
     --------

@@ -1,25 +1,10 @@
 """DeLong's test, the function `auc_covariance`, and limits from one-sided intervals (MOVER).
 
-References
-----------
-E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson (1988), "Comparing the areas under two or more
-correlated receiver operating characteristic curves: a nonparametric approach", Biometrics
-44(3), 837-845. doi:10.2307/2531595
-N. A. Obuchowski (1997), "Nonparametric analysis of clustered ROC curve data", Biometrics 53(2),
-567-578. doi:10.2307/2533958
-
-The limits of the difference are those of MOVER, the "method of variance estimates recovery" of Zou
-and Donner (2008), with quantiles of the t distribution instead of the normal distribution. Near an
-area of 1, the limits of an area are asymmetric, and so are the limits of the difference. The test
-rejects a true null hypothesis less often than DeLong's test if there are few rows or the areas are
-near 1.
-
-References
-----------
-G. Y. Zou, A. Donner (2008), "Construction of confidence limits about effect measures: a general
-approach", Statistics in Medicine 27(10), 1693-1702. doi:10.1002/sim.3095
-R. G. Newcombe (2006), "Confidence intervals for an effect size measure based on the Mann-Whitney
-statistic. Part 2", Statistics in Medicine 25(4), 559-573. doi:10.1002/sim.2324
+The limits of a difference by MOVER (Zou and Donner 2008) combine the limits of both areas, here
+with quantiles of the t distribution. Near an area of 1, the limits of an area are asymmetric, and
+so are the limits of the difference. The test rejects a true null hypothesis less often than
+DeLong's test if there are few rows or the areas are near 1. The sources are in the docstrings of
+`auc_covariance` and `gate`.
 """
 
 from __future__ import annotations
@@ -383,9 +368,8 @@ def auc_covariance(
     """Estimate the covariance matrix of the areas of all models in each group.
 
     DeLong's estimate is computed from the placement values of the rows that all models of the group
-    scored. The placement value of a row is the share of rows of the other class that the model
-    ranks correctly relative to this row. The matrix determines the variance of any sum or
-    difference of areas.
+    scored: the share of rows of the other class that the model ranks correctly relative to a row.
+    The matrix determines the variance of any sum or difference of areas.
 
     Parameters
     ----------
@@ -402,11 +386,9 @@ def auc_covariance(
     by : str or sequence of str, default None
         Group columns; null is a group.
     fpr : (float, float), default None
-        Range of the false positive rate, such as `(0, 0.1)`. The partial area is the integral of
-        TPR over this range.
+        Range of the false positive rate, such as `(0, 0.1)`, over which TPR is integrated.
     tpr : (float, float), default None
-        Range of the true positive rate, such as `(0.9, 1)`. The partial area is the integral of 1 -
-        FPR over this range.
+        Range of the true positive rate, such as `(0.9, 1)`, over which 1 - FPR is integrated.
     specificity : (float, float), default None
         Range of the specificity, 1 - FPR: `(0.9, 1)` is the same as `fpr=(0, 0.1)`.
     sensitivity : (float, float), default None
@@ -434,19 +416,15 @@ def auc_covariance(
         row per group and ordered pair of its models, including each model with itself, sorted by
         group, `model_a` and `model_b`.
 
-        - `covariance` is the covariance of the two estimated areas; for a model with itself,
-          `covariance` is the variance of the area.
-        - `correlation` is the correlation of the two estimated areas, in [-1, 1].
-        - `auc_a` and `auc_b` are the areas. If `fpr` or `tpr` is given, these two columns are named
+        - `covariance` and `correlation` (Float64) are those of the two estimated areas; for a model
+          with itself, `covariance` is the variance. Both are null if a class has fewer than two
+          rows or clusters; the correlation is also null if a variance is 0.
+        - `auc_a` and `auc_b` (Float64) are the areas. With `fpr` or `tpr`, the columns are named
           `partial_auc_a` and `partial_auc_b`.
-
-        These columns are Float64. `covariance` and `correlation` are null if a class has fewer than
-        two rows or clusters. The correlation is also null if the variance of an area is 0.
-
-        `n_pos` and `n_neg` (Int64) are the numbers of positives and negatives that every model
-        scored. `note` (String) is null, or the first of these values that applies: `no_rows,
-        no_positives, no_negatives, one_positive, one_negative, zero_variance`, or `unmatched:3` if
-        3 rows without a matching row of another model were left out.
+        - `n_pos` and `n_neg` (Int64) are the positives and negatives that every model scored.
+        - `note` (String) is null, or the first of these values that applies: `no_rows,
+          no_positives, no_negatives, one_positive, one_negative, zero_variance`, or `unmatched:3`
+          if 3 rows that another model lacks were left out.
 
     Raises
     ------
@@ -462,12 +440,9 @@ def auc_covariance(
 
     References
     ----------
-    E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson (1988), "Comparing the areas under two or more
-    correlated receiver operating characteristic curves", Biometrics 44(3), 837-845.
-    doi:10.2307/2531595
-
-    N. A. Obuchowski (1997), "Nonparametric analysis of clustered ROC curve data", Biometrics 53(2),
-    567-578. doi:10.2307/2533958
+    - E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson (1988), Biometrics 44(3), 837-845.
+      doi:10.2307/2531595
+    - N. A. Obuchowski (1997), Biometrics 53(2), 567-578. doi:10.2307/2533958
 
     Examples
     --------

@@ -62,16 +62,16 @@ def gate(
 ) -> FrameT:
     """Test in each group whether a new model is non-inferior to an old model.
 
-    Non-inferior means that the new model is better, or that it is worse by less than `margin`.
-    The null hypothesis of a group is that the new model is worse by the margin or more. A group
-    passes if the test rejects this hypothesis after an adjustment for the number of groups. Groups
-    that are too small for `min_rows` do not count. The new model passes if all groups that count
-    pass: `gate(…)["passed"].all()` is the decision.
+    Non-inferior means better, or worse by less than `margin`. The null hypothesis of a group is
+    that the new model is worse by the margin or more. A group passes if the test rejects this
+    hypothesis after an adjustment for the number of groups. The new model passes if all groups pass
+    that are large enough for `min_rows`: `gate(…)["passed"].all()` is the decision, as in the
+    command `rocframe gate`.
 
     If the new model is worse by the margin or more in some groups, the probability that at least
-    one of these groups passes is at most about 1 - `level` for the default test of the AUC. This
-    probability can be higher for other metrics and methods, and for many groups with fewer than
-    about 10 rows of a class; see Notes. The command `rocframe gate` makes the same decision.
+    one of these groups passes is at most about 1 - `level` for the default test of the AUC. It can
+    be higher for other metrics and methods, and for many groups with fewer than about 10 rows of a
+    class; see Notes.
 
     Parameters
     ----------
@@ -82,8 +82,7 @@ def gate(
     score : str, Expr, selector, sequence or mapping
         The score, higher for positives.
     baseline : str
-        The old model. All other models are new models. Each new model is tested against the old
-        model.
+        The old model. Each other model is a new model, and is tested against it.
     margin : float
         Non-inferiority margin, from 0 to below 1: the largest acceptable deterioration of the
         metric.
@@ -96,23 +95,20 @@ def gate(
     metric : {"auc", "average_precision", "brier", "log_loss"}, default "auc"
         Metric of the models. The losses `"brier"` and `"log_loss"` need probabilities.
     method : str, optional
-        The default for the AUC is `"newcombe"`. This test combines Newcombe's limits of both areas,
-        and is for models that scored the same rows. `"newcombe_unpaired"`: for models that scored
-        different rows. The other methods are those of `compare`: `"delong_t"`, `"delong"`,
-        `"delong_t_unpaired"`, `"delong_unpaired"`, `"t_test"` (the default for losses),
-        `"t_test_unpaired"`, and `"bootstrap"` (the default for average precision). Newcombe's
-        limits do not support weights and clusters; the default for the AUC is then `"delong_t"`.
+        The default for the AUC is `"newcombe"`, which combines Newcombe's limits of both areas for
+        models that scored the same rows; `"newcombe_unpaired"` is for different rows. With weights
+        or clusters, the default is `"delong_t"`. The other methods are those of `compare`:
+        `"delong"`, `"delong_t_unpaired"`, `"delong_unpaired"`, `"t_test"` (the default for losses),
+        `"t_test_unpaired"`, and `"bootstrap"` (the default for average precision).
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     adjust : {"holm", "bh"} or None, default "holm"
         Adjustment of the p-values of all rows of the result: `"holm"` controls the probability of
-        at least one false pass. `"bh"` (Benjamini and Hochberg) controls the expected share of
-        false passes among all passes. None: no adjustment.
+        at least one false pass, `"bh"` (Benjamini and Hochberg) the expected share of false passes
+        among all passes. None: no adjustment.
     min_rows : int, default 0
-        Groups in which the old model has fewer positives or fewer negatives than this number are
-        not tested and do not count for the decision. If only the new model has rows in a group, its
-        positives and negatives are compared with this number instead. With 0, every group counts
-        for the decision.
+        Groups in which the old model, or the new one if only it has rows, has fewer positives or
+        fewer negatives are not tested and do not count. With 0, every group counts.
     unmatched : {"raise", "drop"}, default "raise"
         Instances that lack a model: an error, or left out and counted in `note`.
     n_boot : int, default 2000
@@ -135,56 +131,38 @@ def gate(
     DataFrame or LazyFrame
         `*by`, `passed, deterioration, limit, margin, p_adjusted, p_value, se, auc_old, auc_new,
         n_paired, n_pos, n_neg, ci_level, test, verdict, model_old, model_new, note`; one row per
-        group and new model, sorted by group and `model_new`. The result also contains groups in
-        which only one of the two models has rows.
+        group and new model, sorted by group and `model_new`. Groups in which only one of the two
+        models has rows are included.
 
-        `passed` (Boolean) is true if `p_adjusted <= 1 - level`, and null if the group does not
-        count because of `min_rows`. `verdict` (String) is one of these values:
+        - `passed` (Boolean) is true if `p_adjusted <= 1 - level`, and null if the group is too
+          small for `min_rows`.
+        - `verdict` (String) is `"non_inferior"` if the group passes; `"not_shown"` without enough
+          evidence that the deterioration is below the margin; `"inferior"` with evidence that it is
+          above, in a one-sided test of this group alone; `"undecided"` if there is no p-value, so
+          that the group does not pass; and `"ignored"` because of `min_rows`.
+        - `deterioration` (Float64) is `auc_old - auc_new`, or for losses, the loss of the new model
+          minus that of the old one; positive if the new model is worse. `se` (Float64) is its
+          standard error, and `limit` (Float64) its upper one-sided limit, not adjusted for the
+          number of groups. If `adjust` is None, a group passes if `limit` is below `margin`.
+        - `p_value` (Float64) is that of a deterioration of at least `margin`; `p_adjusted`
+          (Float64) is adjusted for the number of groups.
+        - `auc_old` and `auc_new` (Float64) are the metrics of the two models. For other metrics,
+          the columns are named `average_precision_old` and `average_precision_new`, and so on.
+        - `n_paired`, `n_pos` and `n_neg` (Int64) are those of `compare`. `ci_level` (Float64) is
+          `level`, and `test` (String) is `method`.
 
-        - `"non_inferior"`: the group passes.
-        - `"not_shown"`: there is not enough evidence that the deterioration is below the margin.
-        - `"inferior"`: there is evidence that the deterioration is above the margin, in a one-sided
-          test of this group alone.
-        - `"undecided"`: the test has no p-value. The group does not pass; `note` has the reason.
-        - `"ignored"`: the group does not count because of `min_rows`.
-
-        These columns are Float64:
-
-        - `deterioration` is `auc_old - auc_new`. For losses, it is the loss of the new model minus
-          the loss of the old model. If `deterioration` is positive, the new model is worse.
-        - `limit` is the upper one-sided confidence limit of `deterioration`, without an adjustment
-          for the number of groups. If `adjust` is None, a group passes if `limit` is below
-          `margin`.
-        - `p_value` is the p-value of the null hypothesis that the deterioration is at least
-          `margin`. `p_adjusted` is this p-value after the adjustment for the number of groups.
-        - `se` is the standard error of the deterioration.
-        - `auc_old` and `auc_new` are the metrics of the two models. For other metrics, the columns
-          are named `average_precision_old` and `average_precision_new`, and so on.
-
-        `n_paired` (Int64) is the number of instances that both models scored. It is null for
-        unpaired tests. `n_pos` and `n_neg` (Int64) are the numbers of positives and of negatives
-        among these instances. For unpaired tests, each is the number of the model that has fewer of
-        them. `ci_level` (Float64) is `level`, and `test` (String) is `method`.
-
-        `note` (String) is null, or the first of these values that applies:
-
-        - `not_in_old`: the old model has no rows in the group.
-        - `not_in_new`: the new model has no rows in the group.
-        - `below_min_rows`: there are fewer positives or fewer negatives than `min_rows`.
-        - `no_rows, no_positives, no_negatives, one_positive, one_negative`.
-        - `identical_scores`: both models have the same score in each row. The group then passes if
-          `margin` is above 0.
-        - `zero_variance`: the variance of the deterioration is 0.
-        - `few_rows:3`: the smaller class has only 3 rows or clusters. With fewer than 4, a model
-          that is worse by `margin` can pass too often.
-        - `redrawn:3`: 3 resamples lacked a class and were drawn again.
-        - `unmatched:3`: 3 rows without a matching row of the other model were left out.
+        `note` (String) is null, or the first of these values that applies: `not_in_old` or
+        `not_in_new` if a model has no rows in the group; `below_min_rows`; `no_rows, no_positives,
+        no_negatives, one_positive, one_negative`; `identical_scores` if both models have the same
+        score in each row, so that the group passes if `margin` is above 0; `zero_variance`;
+        `few_rows:3` if the smaller class has only 3 rows or clusters (with fewer than 4, a model
+        that is worse by `margin` can pass too often); `redrawn:3` if 3 resamples lacked a class and
+        were drawn again; `unmatched:3` if 3 rows that the other model lacks were left out.
 
     Raises
     ------
     PairingError
-        If no group is taken into account in the decision. This error is also raised if `id` does
-        not pair the rows of the models.
+        If no group is large enough for `min_rows`, or if `id` does not pair the rows of the models.
     RocframeError
         If a column, an option or a value is invalid, or if a score is outside [0, 1] and the metric
         is a loss.
@@ -195,33 +173,26 @@ def gate(
 
     Notes
     -----
-    `level` must be above 0.5. With a lower level, a group could pass without evidence of
-    non-inferiority. The test assumes that the rows or the clusters are independent, and that the
-    models were fitted on other data. The limits of `"newcombe"` and `"newcombe_unpaired"` depend on
-    a quantile t of the t distribution. Its degrees of freedom are those of `"delong_t"` or
-    `"delong_t_unpaired"` in `compare` or, if DeLong's variance is 0, the size of the smaller class
-    minus 1. For the p-value, t is varied until a limit is equal to `margin`. If the deterioration
-    is at most `margin`, t is the smallest value for which the upper limit is equal to `margin`, and
-    the p-value is F(-t). Otherwise, t is the smallest value for which the lower limit is equal to
-    `margin`, and the p-value is F(t). F is the distribution function of the t distribution.
+    `level` must be above 0.5, because a group could otherwise pass without evidence. The rows or
+    clusters are assumed to be independent, and the models to be fitted on other data.
 
-    Consider the groups in which the new model is worse by `margin` or more. For losses and average
-    precision, the probability that at least one of these groups passes can be higher than 1 -
-    `level`. We simulated tables of 20 groups of 100 rows, in which the new model was worse by the
-    margin in all groups, and used `level=0.95`. At least one group passed in 2 to 16 % of the
-    samples for losses, and in 10 to 61 % for average precision. Large groups reduce these
-    percentages.
+    The limits of `"newcombe"` and `"newcombe_unpaired"` depend on a quantile t of the t
+    distribution with the degrees of freedom of `"delong_t"` or `"delong_t_unpaired"` in `compare`
+    or, if DeLong's variance is 0, the size of the smaller class minus 1. The p-value is F(-t) for
+    the smallest t at which the upper limit is equal to `margin` or, if the deterioration is above
+    `margin`, F(t) for the smallest t at which the lower limit is equal to `margin`; F is the
+    distribution function. If both models have an AUC of 1 in a group but different scores, all
+    other methods estimate a variance of 0, and the verdict is `"undecided"`.
 
-    If both models have an AUC of 1 in a group but different scores, all methods except `"newcombe"`
-    and `"newcombe_unpaired"` estimate a variance of 0, and the verdict is `"undecided"`.
+    For losses and average precision, the probability of a false pass can be higher than 1 -
+    `level`: in simulated tables of 20 groups of 100 rows, with a new model that is worse by the
+    margin in all of them and `level=0.95`, at least one group passed in 2 to 16 % of the samples
+    for losses, and in 10 to 61 % for average precision. Large groups reduce these percentages.
 
     References
     ----------
-    G. Y. Zou, A. Donner (2008), "Construction of confidence limits about effect measures: a general
-    approach", Statistics in Medicine 27(10), 1693-1702. doi:10.1002/sim.3095
-
-    R. G. Newcombe (2006), "Confidence intervals for an effect size measure based on the
-    Mann-Whitney statistic. Part 2", Statistics in Medicine 25(4), 559-573. doi:10.1002/sim.2324
+    - G. Y. Zou, A. Donner (2008), Statistics in Medicine 27(10), 1693-1702. doi:10.1002/sim.3095
+    - R. G. Newcombe (2006), Statistics in Medicine 25(4), 559-573. doi:10.1002/sim.2324
 
     Examples
     --------

@@ -72,9 +72,8 @@ def hull_shares(
     """Compute the share of bootstrap resamples in which each model is on the common convex hull.
 
     A model is on the hull if one of its thresholds is a vertex of the convex hull of the ROC curves
-    of all models. The two ends of the curves do not count, because all models have them. A
-    threshold that is a vertex is optimal for some costs. A model with a share near 0 is probably
-    not the best model for any costs.
+    of all models, apart from the two ends, which all models have. Such a threshold is optimal for
+    some costs. A model with a share near 0 is probably not the best model for any costs.
 
     Parameters
     ----------
@@ -117,17 +116,16 @@ def hull_shares(
         model, sorted by group and model.
 
         - `share_on_hull` (Float64) is the share of the resamples in which the model has a vertex of
-          the common hull. If a class has fewer than two rows or clusters, the share is null.
+          the common hull; null if a class has fewer than two rows or clusters.
         - `n_vertices` (Int64) is the number of vertices of the model on the common hull of the
-          data, without resampling; null if a class has no rows. A vertex is not counted if its
-          threshold predicts all scored rows as negative, or all as positive. A vertex of several
-          models is counted for each of these models.
-        - `n_pos`, `n_neg` and `n_boot` (Int64) are the numbers of positives, of negatives, and of
+          data, except those that predict all scored rows as negative, or all as positive; null if a
+          class has no rows. A vertex of several models is counted for each.
+        - `n_pos`, `n_neg` and `n_boot` (Int64) are the numbers of positives, negatives and
           resamples.
         - `note` (String) is null, or the first of these values that applies: `no_rows,
           no_positives, no_negatives, one_positive, one_negative, redrawn, unmatched`. `redrawn:12`
-          means that 12 resamples of clusters had no row of one class and were drawn again.
-          `unmatched:3` means that 3 rows without a matching row of another model were left out.
+          counts resamples of clusters without one class, which were drawn again, and `unmatched:3`
+          rows that another model lacks.
 
     Raises
     ------
@@ -145,20 +143,15 @@ def hull_shares(
     -----
     Without `cluster`, each resample has as many rows of each class as the data. With `cluster`,
     complete clusters are drawn. The random error of a share p has the standard deviation √(p(1 -
-    p)/n_boot).
-
-    Models with equal curves have equal shares. The share is not the probability that the model is
-    best. Several models can be on the hull of the same resample, and one vertex is enough, even if
-    it is optimal only for a small range of costs.
-
+    p)/n_boot). Models with equal curves have equal shares. The share is not the probability that
+    the model is best: several models can be on the hull of a resample, and one vertex is enough,
+    even if it is optimal only for a small range of costs.
 
     References
     ----------
-    F. Provost, T. Fawcett (2001), "Robust classification for imprecise environments", Machine
-    Learning 42(3), 203-231. doi:10.1023/A:1007601015854
-
-    A. C. Davison, D. V. Hinkley (1997), Bootstrap Methods and their Application, Cambridge
-    University Press, chapter 2. doi:10.1017/CBO9780511802843
+    - F. Provost, T. Fawcett (2001), Machine Learning 42(3), 203-231. doi:10.1023/A:1007601015854
+    - A. C. Davison, D. V. Hinkley (1997), Bootstrap Methods and their Application, Cambridge
+      University Press, chapter 2. doi:10.1017/CBO9780511802843
 
     Examples
     --------

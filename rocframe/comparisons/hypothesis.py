@@ -1,10 +1,4 @@
-"""What a comparison tests: the compared quantity, the null hypothesis, and non-inferiority.
-
-References
-----------
-B. L. Welch (1947), "The generalization of 'Student's' problem when several different population
-variances are involved", Biometrika 34(1-2), 28-35. doi:10.1093/biomet/34.1-2.28
-"""
+"""What a comparison tests: the compared quantity, the null hypothesis, and non-inferiority."""
 
 from __future__ import annotations
 

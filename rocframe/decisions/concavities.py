@@ -54,16 +54,16 @@ MIN_AREA = 1e-12  # of a concavity with weighted rows; smaller areas are roundin
 def concavities(curves: FrameT, /, *, min_rows: int = 1, by: By = None) -> FrameT:
     """Find the parts of ROC curves that are below their convex hull.
 
-    A concavity is a part of the curve that is below the convex hull, between two neighboring
-    vertices of the hull. In a concavity, the scores rank the rows worse than at random.
+    A concavity is a part of the curve between two neighboring vertices of its convex hull, below
+    the hull. There, the scores rank the rows worse than at random.
 
     Parameters
     ----------
     curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`, with all rows of each curve.
     min_rows : int, default 1
-        Return only concavities with at least this number of rows, or this sum of weights. With the
-        default 1, all concavities are returned, even if a sum of weights is below 1.
+        Return only concavities with at least this number of rows, or this sum of weights; 1 returns
+        all.
     by : str or sequence of str, default None
         Group columns; by default, all columns left of `threshold`.
 
@@ -74,23 +74,22 @@ def concavities(curves: FrameT, /, *, min_rows: int = 1, by: By = None) -> Frame
         tpr_below, n_pos, n_neg, auc`; one row per concavity, sorted by group and falling threshold.
         Curves without concavities have no row.
 
-        - `area` (Float64) is the area between the hull and the curve.
-        - `threshold_above` and `threshold_below` (floats) are the thresholds of the two vertices.
-          The concavity consists of the rows with `threshold_below <= score < threshold_above`.
-        - `score_max` (a float) is the highest score of these rows; `threshold_below` is the lowest
-          score.
-        - `fpr_above`, `tpr_above`, `fpr_below` and `tpr_below` (Float64) are the rates of the two
+        - `area` (Float64) is the area between the hull and the curve, and `auc` (Float64) the area
+          under the complete curve.
+        - The concavity consists of the rows with `threshold_below <= score < threshold_above`, the
+          thresholds of the two vertices. `score_max` is the highest score of these rows, and
+          `threshold_below` the lowest.
+        - `fpr_above`, `tpr_above`, `fpr_below` and `tpr_below` (Float64) are the rates of the
           vertices.
         - `n_pos` and `n_neg` are the numbers of rows in the concavity (Int64), or the sums of
           weights (Float64).
-        - `auc` (Float64) is the area under the complete curve.
 
-        No value is null, except in group columns that have nulls in the curve table.
+        No value is null, except in group columns.
 
     Raises
     ------
     RocframeError
-        If the table is not a curve table or a curve lacks some of its rows, or if an option is
+        If the table is not a curve table, if a curve lacks some of its rows, or if an option is
         invalid.
 
     See Also
@@ -101,17 +100,15 @@ def concavities(curves: FrameT, /, *, min_rows: int = 1, by: By = None) -> Frame
 
     Notes
     -----
-    Most empirical curves have concavities, because the numbers of rows are small. A concavity is
-    therefore no evidence that scores are wrong. `repaired_auc` reverses the order of the scores
-    within concavities, and computes the AUC on data that were not used to find the concavities.
+    Most empirical curves have concavities, because the numbers of rows are small: they are no
+    evidence that scores are wrong. `repaired_auc` measures the effect of a repair on other data.
 
     References
     ----------
-    P. A. Flach, S. Wu (2005), "Repairing concavities in ROC curves", Proceedings of the 19th
-    International Joint Conference on Artificial Intelligence, 702-707.
-
-    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
-    861-874. doi:10.1016/j.patrec.2005.10.010
+    - P. A. Flach, S. Wu (2005), "Repairing concavities in ROC curves", Proceedings of the 19th
+      International Joint Conference on Artificial Intelligence, 702-707.
+    - T. Fawcett (2006), Pattern Recognition Letters 27(8), 861-874.
+      doi:10.1016/j.patrec.2005.10.010
 
     Examples
     --------
@@ -212,11 +209,9 @@ def repair_scores(
 ) -> FrameT:
     """Add a column with scores whose order is reversed in concavities of the ROC curve.
 
-    A concavity is a part of the curve that is below the convex hull. In a concavity, the scores
-    rank the rows worse than at random. On the data in which a concavity was found, the reversal
-    always increases the AUC. On other data, the reversal decreases the AUC if the concavity is due
-    to chance. Before you use the repaired scores, measure the change on other data with
-    `repaired_auc`.
+    On the data in which a concavity was found, the reversal always increases the AUC. On other
+    data, it decreases the AUC if the concavity is due to chance: measure it with `repaired_auc`
+    first.
 
     Parameters
     ----------
@@ -225,24 +220,18 @@ def repair_scores(
     score : str or Expr
         The score, higher for positives.
     concavities : DataFrame
-        A table of `concavities`. The columns left of `area` are group columns, and must also be
-        columns of the predictions.
+        A table of `concavities`, whose columns left of `area` are also columns of the predictions.
     which : {"largest", "all"}, default "largest"
-        The concavities of each group that are repaired: the one with the largest area, or all. If
-        several concavities have the largest area, the concavity with the highest scores is
-        repaired.
+        Repaired concavities of each group: the one with the largest area (of equal ones, the one
+        with the highest scores), or all.
 
     Returns
     -------
     DataFrame or LazyFrame
-        The predictions with a last column `repaired_score` (Float64). The repaired score is
-        computed from three columns of `concavities`: `threshold_below`, `threshold_above` and
-        `score_max`. For the scores in a concavity, `threshold_below <= score < threshold_above`. In
-        the data in which the concavity was found, the highest of these scores is `score_max`. The
-        repaired score is `threshold_below + score_max - score`. Other data can have scores between
-        `score_max` and `threshold_above`. Their repaired score is `threshold_below`. All other
-        scores, and scores of groups without a concavity, do not change. If a score is null or NaN,
-        the repaired score is also null or NaN.
+        The predictions with a last column `repaired_score` (Float64): `threshold_below + score_max
+        - score`, at least `threshold_below`, for scores with `threshold_below <= score <
+        threshold_above` of a concavity, and the score itself otherwise. A null or NaN score remains
+        so.
 
     Raises
     ------
@@ -257,21 +246,18 @@ def repair_scores(
 
     Notes
     -----
-    The order of the scores of a concavity is reversed: the highest score becomes the lowest one. On
-    the data in which the concavity was found, the repaired part of the curve is the original part,
-    rotated by 180°. The center of the rotation is the middle of the straight line between both ends
-    of the concavity. The AUC increases by twice the area of the concavity.
+    The repaired part of the curve is the original part, rotated by 180° around the middle of the
+    line between its ends. The AUC increases by twice the area of the concavity.
 
     Repaired scores are rounded to Float64. If the scores of a concavity differ by many orders of
     magnitude, such as 0.7 and 1e-17, small scores can have the same repaired score, and the AUC
-    increases less. To prevent this, compute the curves from the logarithms of such scores.
-
-    Repaired scores are not probabilities, even if the scores are probabilities.
+    increases less. To prevent this, compute the curves from the logarithms of such scores. Repaired
+    scores are not probabilities.
 
     References
     ----------
-    P. A. Flach, S. Wu (2005), "Repairing concavities in ROC curves", Proceedings of the 19th
-    International Joint Conference on Artificial Intelligence, 702-707.
+    - P. A. Flach, S. Wu (2005), "Repairing concavities in ROC curves", Proceedings of the 19th
+      International Joint Conference on Artificial Intelligence, 702-707.
 
     Examples
     --------
@@ -513,28 +499,25 @@ def repaired_auc(
 ) -> FrameT:
     """Measure the change of the AUC if concavities that were found on other data are repaired.
 
-    For each fold, concavities are found on the pooled rows of all other folds. The order of the
-    scores of this fold is then reversed within these concavities. With `chosen=`, the concavities
-    of a given table are repaired instead, such as concavities that were found on validation data.
+    For each fold, concavities are found on the pooled rows of all other folds, and the order of the
+    scores of this fold is reversed within them. With `chosen=`, the concavities of a given table
+    are repaired instead, such as those of validation data.
 
     Parameters
     ----------
     curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`, with all rows of each curve.
     over : str, default "fold"
-        Group column with the parts of the data. For each curve, concavities are found on the pooled
-        rows of the other curves that differ from it only in `over`, such as the other folds of the
-        same model. Not used with `chosen`.
+        Group column with the parts of the data: the other curves that differ from a curve only in
+        this column are pooled. Not used with `chosen`.
     chosen : DataFrame, default None
         A table of `concavities`, whose group columns must be group columns of `curves`.
     which : {"largest", "all"}, default "largest"
-        The concavities of each group that are repaired: the one with the largest area, or all. If
-        several concavities have the largest area, the concavity with the highest scores is
-        repaired.
+        Repaired concavities of each group: the one with the largest area (of equal ones, the one
+        with the highest scores), or all.
     min_rows : int, default 1
-        Repair only concavities with at least this number of rows, or this sum of weights. With the
-        default 1, no concavity is left out because of its size, even if its sum of weights is below
-        1. Not used with `chosen`.
+        Repair only concavities with at least this number of rows, or this sum of weights; 1 repairs
+        all. Not used with `chosen`.
     by : str or sequence of str, default None
         Group columns; by default, all columns left of `threshold`.
 
@@ -544,27 +527,21 @@ def repaired_auc(
         `*by, gain_realised, gain_chosen, optimism, auc_repaired, auc, n_concavities, note`; one row
         per curve.
 
-        - `auc` is the AUC of the curve, and `auc_repaired` its AUC after the repair.
-        - `gain_realised` is `auc_repaired - auc`.
-        - `gain_chosen` is twice the area of the repaired concavities: the increase of the AUC on
-          the data in which they were found.
-        - `optimism` is `gain_chosen - gain_realised`.
-        - `n_concavities` (Int64) is the number of repaired concavities. If `n_concavities` is 0,
-          each gain is 0, unless it is null for one of the reasons below.
+        - `gain_realised` (Float64) is `auc_repaired - auc`, after and before the repair.
+        - `gain_chosen` (Float64) is twice the area of the repaired concavities: the gain on the
+          data in which they were found. `optimism` (Float64) is `gain_chosen - gain_realised`.
+        - `n_concavities` (Int64) is the number of repaired concavities.
 
-        All other numbers are Float64.
-
-        - `auc`, `auc_repaired`, `gain_realised` and `optimism` are null if the curve lacks a class.
-        - `gain_chosen` and `optimism` are null if the pooled data of the other folds lack a class.
-        - `note` (String) describes the rows of the curve or, if it has no note and the pooled data
-          of the other folds lack a class, the pooled data. It is null or `no_rows`,
-          `no_positives`, `no_negatives`, `one_positive` or `one_negative`.
+        `auc`, `auc_repaired`, `gain_realised` and `optimism` are null if the curve lacks a class,
+        and `gain_chosen` and `optimism` if the pooled data of the other folds do. `note` (String)
+        describes the curve, or else the pooled data if they lack a class: null, `no_rows`,
+        `no_positives`, `no_negatives`, `one_positive` or `one_negative`.
 
     Raises
     ------
     RocframeError
-        If the table is not a curve table, if a curve lacks some of its rows, if `over` is not a
-        group column, if a concavity has infinite scores, or if an option is invalid or unused.
+        If the table is not a curve table, if a curve lacks some of its rows, if a concavity has
+        infinite scores, or if an option is invalid or unused.
 
     See Also
     --------
@@ -573,17 +550,14 @@ def repaired_auc(
 
     Notes
     -----
-    The scores of all folds are compared with the same thresholds. Therefore, all scores must be on
-    the same scale, such as probabilities.
-
-    If a concavity is due to chance, the scores are in the correct order in other data. The repair
-    reverses this order, and `gain_realised` is negative. Repair scores only if the gain is positive
-    in most folds.
+    The scores of all folds are compared with the same thresholds, so they must be on one scale,
+    such as probabilities. If a concavity is due to chance, `gain_realised` is negative. Repair
+    scores only if the gain is positive in most folds.
 
     References
     ----------
-    P. A. Flach, S. Wu (2005), "Repairing concavities in ROC curves", Proceedings of the 19th
-    International Joint Conference on Artificial Intelligence, 702-707.
+    - P. A. Flach, S. Wu (2005), "Repairing concavities in ROC curves", Proceedings of the 19th
+      International Joint Conference on Artificial Intelligence, 702-707.
 
     Examples
     --------

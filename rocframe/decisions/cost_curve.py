@@ -41,10 +41,9 @@ def cost_curve(
 ) -> FrameT:
     """Return the cost curve of each group: the lowest expected cost for each ratio of costs.
 
-    Each row of a curve table is a classifier, which predicts `score >= threshold` as positive. The
-    expected cost of a classifier is a linear function of `probability_cost`, a column of the
-    result. The result is the lower envelope of these lines: the expected cost if the best threshold
-    is used for each ratio of costs.
+    Each row of a curve table is a classifier, which predicts `score >= threshold` as positive. Its
+    expected cost is a linear function of `probability_cost`. The result is the lower envelope of
+    these lines: the expected cost with the best threshold for each ratio of costs.
 
     Parameters
     ----------
@@ -52,12 +51,11 @@ def cost_curve(
         A curve table as returned by `curve`, with all rows of each curve.
     grid : int, sequence of float or "vertices", default 101
         Number of evenly spaced values of `probability_cost` from 0 to 1, or a list of values.
-        `"vertices"`: 0, 1, and the values at which the best threshold changes. Between these
-        values, the envelope is a straight line. `"vertices"` is not available with `across`.
+        `"vertices"`: 0, 1, and the values at which the best threshold changes; the envelope is a
+        straight line between them. `"vertices"` is not available with `across`.
     across : str, default None
-        Group column whose curves are compared, such as `"model"`. The result is the envelope of all
-        these curves. The last column contains the name of the best curve in each row, or null if no
-        curve has a lower cost than both trivial classifiers.
+        Group column whose curves are compared, such as `"model"`: the result is the envelope of all
+        these curves, with the best curve of each row in the last column.
     by : str or sequence of str, default None
         Group columns; by default, all columns left of `threshold`.
 
@@ -67,35 +65,32 @@ def cost_curve(
         One row per group and value of the grid, in rising order: `*by, probability_cost,
         expected_cost, threshold, fpr, fnr, trivial_cost, min_dcf, note`. With `across`, the result
         also has the columns `second_cost` and `cost_difference` directly before `note`, and the
-        group column of `across` directly after `note`.
+        group column of `across` directly after `note`. All numbers are Float64.
 
-        - `probability_cost` (Float64) is π·c_fn / (π·c_fn + (1 - π)·c_fp), where π is the
-          prevalence, and c_fn and c_fp are the costs of a false negative and of a false positive.
-        - `expected_cost` (Float64) is the lowest expected cost, divided by π·c_fn + (1 - π)·c_fp.
-          This divisor is the expected cost if all predictions are wrong.
-        - `threshold`, `fpr` and `fnr` (Float64) are the values of the row of the curve that has the
-          lowest cost at this probability cost. If several rows have the lowest cost, the row with
-          the highest threshold is used.
-        - `trivial_cost` (Float64) is the cost of the better one of two trivial classifiers: one
-          predicts all rows positive, and one predicts all rows negative.
-        - `min_dcf` (Float64) is the normalized minimum detection cost: `expected_cost` divided by
-          `trivial_cost`. `min_dcf` is null at the probability costs 0 and 1.
-        - `second_cost` (Float64) is the lowest expected cost of all curves except the best one, and
-          `cost_difference` (Float64) is `second_cost` minus `expected_cost`. Both are null if there
-          is no other curve.
+        - `probability_cost` is π·c_fn / (π·c_fn + (1 - π)·c_fp), where π is the prevalence, and
+          c_fn and c_fp are the costs of a false negative and of a false positive.
+        - `expected_cost` is the lowest expected cost, divided by that of wrong predictions only,
+          π·c_fn + (1 - π)·c_fp.
+        - `threshold`, `fpr` and `fnr` are those of the row with the lowest cost; of several, the
+          one with the highest threshold.
+        - `trivial_cost` is the cost of the better one of two trivial classifiers, which predict all
+          rows positive or all negative. `min_dcf`, the normalized minimum detection cost, is
+          `expected_cost` divided by `trivial_cost`; null at the probability costs 0 and 1.
+        - `second_cost` is the lowest expected cost of all curves except the best one, and
+          `cost_difference` is `second_cost` minus `expected_cost`; null if there is no other curve.
 
         Costs, rates and the threshold are null if a curve lacks a class. `note` (String) is null or
         `no_rows`, `no_positives`, `no_negatives`, `one_positive` or `one_negative`. With `across`,
-        curves that lack a class are left out if another curve of the group has both classes. If
-        several curves have the lowest cost, the last column contains the first of their names in
-        sort order. If the lowest cost is `trivial_cost`, the last column is null, and `fpr`, `fnr`
-        and `threshold` are those of the trivial classifier.
+        curves that lack a class are left out if another curve of the group has both. The last
+        column is the curve with the lowest cost, the first in sort order of several, or null if the
+        trivial classifiers are as good: `fpr`, `fnr` and `threshold` are then those of the trivial
+        classifier.
 
     Raises
     ------
     RocframeError
-        If the table is not a curve table, if a curve lacks some of its rows, if `across` is not a
-        group column, or if the grid is invalid.
+        If the table is not a curve table, if a curve lacks some of its rows, or if an option is
+        invalid.
 
     See Also
     --------
@@ -107,15 +102,13 @@ def cost_curve(
     Notes
     -----
     The rows that are optimal for some cost are the vertices of the convex hull of the ROC curve. A
-    cost curve does not depend on the prevalence of the data, because `probability_cost` combines
-    prevalence and costs. With equal costs, `probability_cost` is the prevalence, and
-    `expected_cost` is the error rate. The maximum of the envelope is the equal error rate of the
-    convex hull. The result of `grid="vertices"` contains this maximum.
+    cost curve does not depend on the prevalence of the data. With equal costs, `probability_cost`
+    is the prevalence, and `expected_cost` the error rate. The maximum of the envelope, which
+    `grid="vertices"` contains, is the equal error rate of the convex hull.
 
     References
     ----------
-    C. Drummond, R. C. Holte (2006), "Cost curves: an improved method for visualizing classifier
-    performance", Machine Learning 65(1), 95-130. doi:10.1007/s10994-006-8199-5
+    - C. Drummond, R. C. Holte (2006), Machine Learning 65(1), 95-130. doi:10.1007/s10994-006-8199-5
 
     Examples
     --------

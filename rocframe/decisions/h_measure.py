@@ -50,11 +50,10 @@ def h_measure(
 ) -> FrameT:
     """Compute the H measure of each group.
 
-    The H measure compares the expected loss of the scores with the expected loss of trivial
-    classifiers. A trivial classifier predicts the same class for all rows. An expected loss is the
-    mean loss over a distribution of the costs of errors. This distribution does not depend on the
-    model. The H measure is 1 for a perfect model, and 0 for a model that is never better than the
-    trivial classifiers.
+    The H measure is 1 minus the expected loss of the scores, divided by that of the better trivial
+    classifier, which predicts the same class for all rows. An expected loss is the mean over a
+    distribution of the costs of errors, which does not depend on the model. The H measure is 1 for
+    a perfect model, and 0 for a model that is never better than the trivial classifiers.
 
     Parameters
     ----------
@@ -65,12 +64,11 @@ def h_measure(
     score : str, Expr, selector, sequence or mapping
         The score, higher for positives. Several columns add the group column `model`.
     prior : (float, float) or str, default (2, 2)
-        Parameters a and b of the beta distribution of the relative cost c = c_fp / (c_fp + c_fn),
-        where c_fp and c_fn are the costs of a false positive and of a false negative. Three names
-        are also allowed; in their definitions, π is the prevalence. `"symmetric"` is Beta(2, 2).
-        `"severity_ratio"` is Beta(2, 1 + (1 - π) / π), the default of the R package hmeasure.
+        Parameters a and b of the beta distribution of the relative cost c = c_fp / (c_fp + c_fn) of
+        a false positive, or a name. With the prevalence π, `"symmetric"` is Beta(2, 2),
+        `"severity_ratio"` is Beta(2, 1 + (1 - π) / π), the default of the R package hmeasure, and
         `"prevalence"` is Beta(1 + π, 2 - π). The last two have their mode at c = π, and differ
-        between groups with different prevalences.
+        between groups.
     by : str or sequence of str, default None
         Group columns; null is a group.
     positive : object, default None
@@ -88,21 +86,18 @@ def h_measure(
         One row per group, sorted by group: `*by`, (`model`,) `h_measure, expected_loss,
         trivial_loss, prior_a, prior_b, n_pos, n_neg, n_missing, note`.
 
-        - `h_measure` (Float64) is 1 - `expected_loss` / `trivial_loss`. The H measure is between 0
-          and 1, but can be below 0 with `missing="worst"`.
-        - `expected_loss` (Float64) is a mean over the distribution of c. For each c, the loss of
-          the best threshold is used. At a threshold, the loss per row is
-          (1 - π)·c·FPR + π·(1 - c)·FNR.
-        - `trivial_loss` (Float64) is a mean over the same distribution. For each c, the loss of the
-          better trivial classifier is used.
+        - `h_measure` (Float64) is 1 - `expected_loss` / `trivial_loss`, between 0 and 1, but can be
+          below 0 with `missing="worst"`.
+        - `expected_loss` (Float64) is the mean over c of the loss per row, (1 - π)·c·FPR + π·(1 -
+          c)·FNR, at the best threshold for each c. `trivial_loss` (Float64) is the same for the
+          better trivial classifier.
         - `prior_a` and `prior_b` (Float64) are the parameters of the beta distribution.
         - `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of positives, of negatives, and
-          of rows with a missing value. A row counts `count` times; `weight` has no effect on these
-          numbers.
+          of rows with a missing value, without weights.
 
-        The H measure and the losses are null if there are no positives or no negatives. `prior_a`
-        and `prior_b` are then also null if they depend on the prevalence. `note` (String) is null
-        or `no_rows`, `no_positives`, `no_negatives`, `one_positive` or `one_negative`.
+        The H measure and the losses are null if a class has no rows, and `prior_a` and `prior_b`
+        also if they depend on the prevalence. `note` (String) is null or `no_rows`, `no_positives`,
+        `no_negatives`, `one_positive` or `one_negative`.
 
     Raises
     ------
@@ -116,19 +111,16 @@ def h_measure(
 
     Notes
     -----
-    For each c, a vertex of the convex hull of the ROC curve has the lowest loss. Each vertex has
-    the lowest loss in one range of c. The integral of its loss over this range is computed with
-    incomplete beta functions. The R package hmeasure differs from this function. It has another
-    default prior. It reverses scores if the AUC is below 0.5. In this function, scores are never
-    reversed, and a row is predicted positive if its score is at least the threshold.
+    Each vertex of the convex hull of the ROC curve has the lowest loss in one range of c, over
+    which its loss is integrated with incomplete beta functions. The R package hmeasure has another
+    default prior, and reverses scores if the AUC is below 0.5; here, scores are never reversed, and
+    a row is predicted positive if its score is at least the threshold.
 
     References
     ----------
-    D. J. Hand (2009), "Measuring classifier performance: a coherent alternative to the area under
-    the ROC curve", Machine Learning 77(1), 103-123. doi:10.1007/s10994-009-5119-5
-
-    D. J. Hand, C. Anagnostopoulos (2014), "A better Beta for the H measure of classification
-    performance", Pattern Recognition Letters 40, 41-46. doi:10.1016/j.patrec.2013.12.011
+    - D. J. Hand (2009), Machine Learning 77(1), 103-123. doi:10.1007/s10994-009-5119-5
+    - D. J. Hand, C. Anagnostopoulos (2014), Pattern Recognition Letters 40, 41-46.
+      doi:10.1016/j.patrec.2013.12.011
 
     Examples
     --------

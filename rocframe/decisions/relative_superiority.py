@@ -1,7 +1,4 @@
-"""The functions `relative_superiority` and `lc_index`: which model has the lowest cost.
-
-Both functions follow the method of Adams and Hand (1999).
-"""
+"""The functions `relative_superiority` and `lc_index`: which model has the lowest cost."""
 
 from __future__ import annotations
 
@@ -42,9 +39,9 @@ def relative_superiority(
 ) -> FrameT:
     """Return the ranges of costs in which each of several models has the lowest expected cost.
 
-    Each model uses the threshold that is best for the costs. The chart of the table is the relative
-    superiority graph of Adams and Hand. In the chart, each model has one line of bars, with a bar
-    for each range.
+    Each model uses the threshold that is best for the costs. The chart of the table, the relative
+    superiority graph of Adams and Hand, has a line of bars for each model, with a bar for each
+    range.
 
     Parameters
     ----------
@@ -53,9 +50,8 @@ def relative_superiority(
     across : str
         Group column whose curves are compared, such as `"model"`.
     prevalence : float, default None
-        Prevalence, between 0 and 1, for the conversion of probability costs to relative costs. The
-        default is the prevalence that was passed to `curve`, or the prevalence of all compared
-        curves together if none was passed.
+        Prevalence, between 0 and 1, for the conversion to and from probability costs. The default
+        is the prevalence that was passed to `curve`, or else that of all compared curves together.
     by : str or sequence of str, default None
         Group columns; by default, all columns left of `threshold`.
 
@@ -66,20 +62,18 @@ def relative_superiority(
         probability_cost_low, probability_cost_high, relative_cost_low, relative_cost_high,
         cost_ratio_low, cost_ratio_high, largest_difference, n_best, note`.
 
-        The six limits (Float64) describe one range on three scales. In the formulas, π is the
-        prevalence, and c_fn and c_fp are the costs of a false negative and of a false positive. The
-        probability cost is π·c_fn / (π·c_fn + (1 - π)·c_fp), as in `cost_curve`. The relative cost
-        is c_fp / (c_fp + c_fn), as in `h_measure`, and the cost ratio is c_fp / c_fn, as in `hull`.
-        A range with a high probability cost has a low relative cost and a low cost ratio.
+        The six limits (Float64) describe one range on three scales, with the prevalence π and the
+        costs c_fn and c_fp of a false negative and of a false positive: the probability cost π·c_fn
+        / (π·c_fn + (1 - π)·c_fp), as in `cost_curve`; the relative cost c_fp / (c_fp + c_fn), as in
+        `h_measure`; and the cost ratio c_fp / c_fn, as in `hull`. The latter two fall while the
+        first rises.
 
-        - `largest_difference` (Float64) is the largest advantage of the curve in the range. The
-          advantage is the lowest cost of all other curves minus the cost of this curve. Costs are
-          on the scale of `expected_cost` of `cost_curve`. If there is no other curve,
-          `largest_difference` is null.
-        - `n_best` (Int64) is the number of curves that have the lowest cost in the range. If
-          several curves have the same best point, `n_best` is above 1, and each of these curves has
-          a row. For example, all curves contain the point (0, 0), which is best if a false positive
-          is very expensive.
+        - `largest_difference` (Float64) is the largest advantage of the curve in the range: the
+          lowest `expected_cost` of all other curves minus that of this curve; null if there is no
+          other curve.
+        - `n_best` (Int64) is the number of curves that have the lowest cost in the range; each has
+          a row. For example, all curves contain (0, 0), which is best if a false positive is very
+          expensive.
 
         A curve that never has the lowest cost has no row. A curve that lacks a class has one row,
         in which `n_best` is 0 and all limits are null. `note` (String) is null or `no_rows`,
@@ -88,8 +82,8 @@ def relative_superiority(
     Raises
     ------
     RocframeError
-        If the table is not a curve table, if a curve lacks some of its rows, if `across` is not a
-        group column, or if the prevalence is invalid.
+        If the table is not a curve table, if a curve lacks some of its rows, or if an option is
+        invalid.
 
     See Also
     --------
@@ -99,14 +93,14 @@ def relative_superiority(
 
     Notes
     -----
-    For given costs, one vertex of the common convex hull has the lowest expected cost. A model has
-    the lowest cost if its curve contains this vertex. The option `prevalence` changes the relative
-    costs and the cost ratios, but not the probability costs.
+    For given costs, one vertex of the common convex hull has the lowest expected cost, and so have
+    the models whose curves contain it. `prevalence` changes the relative costs and the cost ratios,
+    but not the probability costs.
 
     References
     ----------
-    N. M. Adams, D. J. Hand (1999), "Comparing classifiers when the misallocation costs are
-    uncertain", Pattern Recognition 32(7), 1139-1147. doi:10.1016/S0031-3203(98)00154-X
+    - N. M. Adams, D. J. Hand (1999), Pattern Recognition 32(7), 1139-1147.
+      doi:10.1016/S0031-3203(98)00154-X
 
     Examples
     --------
@@ -155,8 +149,8 @@ def lc_index(
     """Return the LC index: the probability that each model has the lowest cost.
 
     The lowest, the most likely and the highest cost ratio define a triangular distribution of the
-    relative cost of a false positive (see Notes). The LC index (loss comparison index) of a model
-    is the probability that the model has the lowest expected cost under this distribution.
+    relative cost of a false positive. The LC index (loss comparison index) of a model is the
+    probability that it has the lowest expected cost under this distribution.
 
     Parameters
     ----------
@@ -165,12 +159,11 @@ def lc_index(
     across : str
         Group column whose curves are compared, such as `"model"`.
     cost_ratio : sequence of float
-        The lowest, the most likely and the highest ratio of the cost of a false positive to the
-        cost of a false negative. Ratios are at least 0 and can be infinite.
+        The lowest, the most likely and the highest ratio of the cost of a false positive to that of
+        a false negative, at least 0 or infinite.
     prevalence : float, default None
-        Prevalence, between 0 and 1, for the conversion of costs to probability costs. The default
-        is the prevalence that was passed to `curve`, or the prevalence of all compared curves
-        together if none was passed.
+        Prevalence, between 0 and 1, for the conversion to and from probability costs. The default
+        is the prevalence that was passed to `curve`, or else that of all compared curves together.
     by : str or sequence of str, default None
         Group columns; by default, all columns left of `threshold`.
 
@@ -180,23 +173,20 @@ def lc_index(
         One row per curve, sorted by group: `*by, lc_index, best_share, tied_share, cost_ratio_low,
         cost_ratio_mode, cost_ratio_high, prevalence, note`. All numbers are Float64.
 
-        - `best_share` is the probability that the curve is the only one with the lowest cost.
-        - `tied_share` is the probability that the curve shares the lowest cost with other curves.
-        - `lc_index` is `best_share` plus a part of `tied_share`: for each range of relative costs
-          in which k curves share the lowest cost, the probability of the range is divided equally
-          between the k curves. The index is between 0 and 1, and the indices of compared curves add
-          up to 1.
-        - `cost_ratio_low`, `cost_ratio_mode` and `cost_ratio_high` are the values of `cost_ratio`.
+        - `best_share` and `tied_share` are the probabilities that the curve alone, or with other
+          curves, has the lowest cost.
+        - `lc_index` is `best_share` plus an equal part of each range that the curve shares with
+          others, so that the indices of compared curves add up to 1.
 
-        A curve that lacks a class is not compared. The index, the shares and the prevalence of this
-        curve are null. `note` (String) is null or `no_rows`, `no_positives`, `no_negatives`,
+        The index, the shares and the prevalence are null for a curve that lacks a class, which is
+        not compared. `note` (String) is null or `no_rows`, `no_positives`, `no_negatives`,
         `one_positive` or `one_negative`.
 
     Raises
     ------
     RocframeError
-        If the table is not a curve table, if a curve lacks some of its rows, if `across` is not a
-        group column, or if the cost ratios or the prevalence are invalid.
+        If the table is not a curve table, if a curve lacks some of its rows, or if an option is
+        invalid.
 
     See Also
     --------
@@ -205,19 +195,15 @@ def lc_index(
 
     Notes
     -----
-    The relative cost c = c_fp / (c_fp + c_fn) has a triangular density. The density has its maximum
-    at the most likely value. From there, it falls linearly to 0 at both ends of the range. If the
-    most likely value is an end of the range, it falls to 0 only at the other end. A cost ratio r
-    corresponds to the relative cost r / (1 + r). The difference of the indices of two models is
-    between -1 and 1. The difference is 1 if the first model has the lowest cost for all cost ratios
-    in the range, and -1 if the second model has the lowest cost for all of them. The LC index does
-    not depend on how much the costs of the models differ. To see how much the costs differ, use
-    `cost_curve` or `relative_superiority`.
+    The density of the relative cost c = c_fp / (c_fp + c_fn) = r / (1 + r), where r is the cost
+    ratio, is highest at the most likely value, and falls linearly to 0 at both ends of the range
+    (only at the other end if the most likely value is an end). The LC index does not depend on how
+    much the costs of the models differ: see `cost_curve` and `relative_superiority`.
 
     References
     ----------
-    N. M. Adams, D. J. Hand (1999), "Comparing classifiers when the misallocation costs are
-    uncertain", Pattern Recognition 32(7), 1139-1147. doi:10.1016/S0031-3203(98)00154-X
+    - N. M. Adams, D. J. Hand (1999), Pattern Recognition 32(7), 1139-1147.
+      doi:10.1016/S0031-3203(98)00154-X
 
     Examples
     --------

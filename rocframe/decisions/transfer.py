@@ -56,43 +56,38 @@ def transfer(
 ) -> FrameT:
     """Apply thresholds that are chosen on some data to other data.
 
-    The choice of a threshold is a part of training. The effect of the threshold must therefore be
-    measured on other data. For each fold, the threshold is chosen on the pooled rows of all other
-    folds, and applied to the rows of this fold. With `chosen=`, the thresholds of a given table are
-    applied instead, such as thresholds that were chosen on validation data.
+    The choice of a threshold is a part of training, so its effect must be measured on other data.
+    For each fold, the threshold is chosen on the pooled rows of all other folds, and applied to the
+    rows of this fold. With `chosen=`, the thresholds of a given table are applied instead, such as
+    those of validation data.
 
     Parameters
     ----------
     curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`, with all rows of each curve.
     rule : str, Expr or sequence of these, default "youden"
-        What the threshold optimizes: any rule of `operating_point` except `"bayes"`. If several
-        rules are given, the result has a row for each.
+        What the threshold optimizes: rules of `operating_point` except `"bayes"`, with a row for
+        each.
     over : str, default "fold"
-        Group column with the parts of the data. For each curve, the threshold is chosen on the
-        pooled rows of the other curves that differ from it only in `over`, such as the other folds
-        of the same model. Not used with `chosen`.
+        Group column with the parts of the data: the other curves that differ from a curve only in
+        this column are pooled. Not used with `chosen`.
     chosen : DataFrame, default None
-        A table of `operating_point` with the chosen thresholds. The group columns of this table
-        must be group columns of `curves`. The rules and all options, such as `costs`, must be the
-        same as in the call of `operating_point`. This is not checked: if the costs differ,
-        `optimism` is the difference of two different metrics.
+        A table of `operating_point` with the chosen thresholds, whose group columns are group
+        columns of `curves`. The rules and options, such as `costs`, must be those of its call,
+        which is not checked.
     costs : mapping of str to float, default None
-        Costs of one `tp`, `fp`, `fn` and `tn`, such as `{"fp": 1, "fn": 5}`. Costs that are not
-        given are 0.
+        Costs of one `tp`, `fp`, `fn` and `tn`, such as `{"fp": 1, "fn": 5}`; 0 if not given.
     benefits : mapping of str to float, default None
-        Benefits of one `tp`, `fp`, `fn` and `tn`, such as `{"tp": 20, "fp": -1}`. Benefits that are
-        not given are 0.
+        Benefits of one `tp`, `fp`, `fn` and `tn`, such as `{"tp": 20, "fp": -1}`; 0 if not given.
     prevalence : float, default None
-        Prevalence, between 0 and 1. Rules and constraints that depend on the prevalence are
-        computed at this prevalence. The default is the prevalence that was passed to `curve`, or
-        the prevalence of each curve if none was passed. The counts do not change.
+        Prevalence, between 0 and 1, for rules and constraints that depend on it; counts do not
+        change. The default is the prevalence that was passed to `curve`, or else that of each
+        curve.
     subject_to : mapping of str to sequence, default None
         Constraints of the choice: the lowest and highest allowed value of metrics, as in
-        `operating_point`. `"alerts"`, `"tp"`, `"fp"`, `"fn"` and `"tn"` raise an error. They are
-        numbers of rows, and the pooled folds have more rows than one fold. Use `"alert_rate"` to
-        limit the alerts. With `chosen`, the constraints do not change the thresholds, numbers of
-        rows are allowed, and `is_met` states whether the data of each curve meet the constraints.
+        `operating_point`. Numbers of rows, such as `"alerts"`, raise an error, because the pooled
+        folds have more rows than one fold: use `"alert_rate"`. With `chosen`, the constraints do
+        not change the thresholds, and numbers of rows are allowed.
     minimize : bool, default None
         Whether a metric or expression is minimized, as in `operating_point`.
     beta : float, default 1.0
@@ -107,36 +102,25 @@ def transfer(
         row per curve and rule, in the order of the rules. With `subject_to`, the metrics of the
         constraints and `is_met` are left of `note`.
 
-        - `rule` (String) is the name of the rule.
-        - `value_realised` (Float64) is the metric of the rule on the data to which the threshold is
-          applied: the data of the curve in this row.
-        - `value_chosen` (Float64) is the metric of the rule on the data that were used to choose
-          the threshold.
-        - `optimism` (Float64) is the amount by which `value_chosen` is better than
-          `value_realised`: `value_chosen - value_realised`, or `value_realised - value_chosen` if
-          low values are better.
-        - `threshold` is the chosen threshold.
-        - `tp, fp, fn, tn` are the counts of the curve in this row, with `score >= threshold` as the
-          prediction.
-        - With `subject_to`, each metric in the constraints has a column of its name (Float64) with
-          its value on the data of the curve in this row; `threshold` and the counts have a column
-          already.
-        - `is_met` (Boolean) is whether these values meet all constraints. It is null if a value is
-          undefined and all others meet their constraints.
+        - `value_realised` and `value_chosen` (Float64) are the metric of the rule (String) on the
+          data of the curve in this row, and on the data that were used to choose the threshold.
+          `optimism` (Float64) is the amount by which `value_chosen` is better.
+        - `threshold` is the chosen threshold, and `tp, fp, fn, tn` are the counts of the curve in
+          this row, with `score >= threshold` as the prediction.
+        - With `subject_to`, each metric has a column of its name (Float64) with its value on the
+          data of this row; `threshold` and the counts have a column already. `is_met` (Boolean) is
+          whether these values meet all constraints, and null if one is undefined and all others do.
 
         If no threshold was chosen, all columns from `value_realised` to `is_met` are null. `note`
         (String) is null, or the first of these values that applies: `no_rows, no_positives,
-        no_negatives, one_positive, one_negative, no_solution`. If a threshold was chosen, `note`
-        describes the curve in this row. If no threshold was chosen, `note` describes the data on
-        which the threshold should have been chosen. The note of a group that is missing in `chosen`
-        is `no_solution`.
+        no_negatives, one_positive, one_negative, no_solution`, for the curve in this row or, if no
+        threshold was chosen, for the data of the choice; `no_solution` if `chosen` lacks the group.
 
     Raises
     ------
     RocframeError
-        If the table is not a curve table, if a curve lacks some of its rows, if `over` is not a
-        group column, if `chosen` has several thresholds for one curve and rule, if `chosen` lacks a
-        rule, or if an option is invalid or unused.
+        If the table is not a curve table, if a curve lacks some of its rows, if `chosen` lacks a
+        rule or has several thresholds for one curve and rule, or if an option is invalid or unused.
 
     See Also
     --------
@@ -145,23 +129,17 @@ def transfer(
 
     Notes
     -----
-    A threshold that is chosen on some folds is applied to another fold. The scores of all folds
-    must therefore be on one scale, as probabilities usually are.
-
-    The constraints can be violated on the data to which the threshold is applied: `is_met` is then
-    false.
-
-    `optimism` compares two data sets with different numbers of rows. An expression as the rule must
-    therefore be a mean or a ratio, not a sum: use `(pl.col("tp") - pl.col("fp")) / n`, where `n` is
+    The scores of all folds must be on one scale, as probabilities usually are. `optimism` compares
+    data sets with different numbers of rows. An expression as the rule must therefore be a mean or
+    a ratio, not a sum: use `(pl.col("tp") - pl.col("fp")) / n`, where `n` is
     `pl.sum_horizontal("tp", "fp", "fn", "tn")`.
 
     References
     ----------
-    M. Vuk, T. Curk (2006), "ROC curve, lift chart and calibration plot", Metodološki zvezki 3(1),
-    89-108, section 7.
-
-    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
-    861-874. doi:10.1016/j.patrec.2005.10.010
+    - M. Vuk, T. Curk (2006), "ROC curve, lift chart and calibration plot", Metodološki zvezki 3(1),
+      89-108, section 7.
+    - T. Fawcett (2006), Pattern Recognition Letters 27(8), 861-874.
+      doi:10.1016/j.patrec.2005.10.010
 
     Examples
     --------
