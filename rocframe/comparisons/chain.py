@@ -170,13 +170,9 @@ def chain(
     check_choice("operator", operator, get_args(Operator))
     roles = Roles(label, score, by, positive, weight, count, missing)
     thresholds = parse_model_thresholds(threshold, between)
-    pairing = PairingOptions.parse(
-        roles, between=between, id=id, unmatched=unmatched, unpaired=None
-    )
     return plan_comparison(
         predictions,
-        roles,
-        pairing,
+        PairingOptions(roles=roles, between=between, id=id, unmatched=unmatched, unpaired=None),
         lambda frame, columns: chain_table(frame, columns, thresholds, operator, roles.count_dtype),
         schema=lambda model: chain_columns(model, roles.count_dtype),
         anchor="operator",
@@ -244,7 +240,7 @@ def _stages(
                 **rate_columns(parts),
                 **count_columns(measured, rest),
                 "group": batch.groups,
-                "stage": np.full(len(group), stage),
+                "stage": stage,
                 MODEL: np.array(batch.models)[model],
                 THRESHOLD: threshold[model, group],
                 "n_pos": n_pos,

@@ -201,13 +201,9 @@ def combine(
     """
     roles = Roles(label, score, by, positive, weight, count, missing)
     thresholds = parse_model_thresholds(threshold, between)
-    pairing = PairingOptions.parse(
-        roles, between=between, id=id, unmatched=unmatched, unpaired=None
-    )
     return plan_comparison(
         predictions,
-        roles,
-        pairing,
+        PairingOptions(roles=roles, between=between, id=id, unmatched=unmatched, unpaired=None),
         lambda frame, columns: combination_table(frame, columns, thresholds, roles.count_dtype),
         schema=lambda model: combination_columns(model, roles.count_dtype),
         anchor="operator",
@@ -229,8 +225,8 @@ def combination_table(
         for a, b in combinations(batch.models, 2):
             shared = {
                 "group": batch.groups,
-                "model_a": np.full(len(batch.groups), a),
-                "model_b": np.full(len(batch.groups), b),
+                "model_a": a,
+                "model_b": b,
                 "threshold_a": thresholds[a, batch.groups],
                 "threshold_b": thresholds[b, batch.groups],
                 "known": known[a] & known[b],
@@ -242,8 +238,7 @@ def combination_table(
             }
             rates = _combined_columns(batch, weight, decisions[a], decisions[b])
             parts += [
-                {"operator": np.full(len(batch.groups), operator), **shared}
-                | {name: values[i] for name, values in rates.items()}
+                shared | {"operator": operator, **{name: of[i] for name, of in rates.items()}}
                 for i, operator in enumerate(OPERATORS)
             ]
     table = build_model_table(

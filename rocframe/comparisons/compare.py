@@ -298,7 +298,6 @@ def compare(
     )
     return plan_comparison(
         predictions,
-        roles,
         options.pairing(roles, between=between, id=id, unmatched=unmatched),
         lambda frame, columns: comparison_table(frame, columns, options),
         schema=lambda model: comparison_columns(model, options.hypothesis.quantity.name),
@@ -351,10 +350,9 @@ def compare_models(
         parts = _compare_unpaired(data, baseline, options)
     columns = []
     for part in parts:
-        a, b = (np.full(len(part["group"]), model) for model in part.pop("models"))
-        test = {"test": np.full(len(a), options.test.name)}  # exact tests have their own names
+        a, b = part.pop("models")
         positions = {"model_a": a, "model_b": b, "position_a": a, "position_b": b}
-        columns.append(test | part | positions)
+        columns.append({"test": options.test.name} | part | positions)  # exact tests have own names
     schema = comparison_columns(data.models.dtype, options.hypothesis.quantity.name)
     return build_model_table(
         columns,

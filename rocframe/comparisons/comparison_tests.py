@@ -64,11 +64,10 @@ if TYPE_CHECKING:
         Instances,
         ModelBatch,
         PairingColumns,
-        Unmatched,
         UnpairedModels,
     )
     from rocframe.inference import Adjust, Alternative
-    from rocframe.inputs.roles import Column, Roles
+    from rocframe.inputs.roles import Roles
     from rocframe.kernel.resample import RandomDraws, ReplicateCounts
     from rocframe.kernel.scan import Block, Scan, Scannable
     from rocframe.options import NotGiven
@@ -744,14 +743,7 @@ class CompareOptions:
             return None
         return model_position("baseline", self.baseline, models.to_list())
 
-    def pairing(
-        self,
-        roles: Roles,
-        *,
-        between: object,
-        id: Column | Sequence[Column] | None,  # noqa: A002 - name of the public option
-        unmatched: Unmatched,
-    ) -> PairingOptions:
+    def pairing(self, roles: Roles, **options: Any) -> PairingOptions:
         """Return the options of the pairing of rows; raise an error if one is invalid."""
         quantity = self.hypothesis.quantity
         unpaired = (
@@ -759,11 +751,9 @@ class CompareOptions:
             for test in self.tests.values()
             if test.supports(quantity.metric, roles) and test.compare_pairs is None
         )
-        return PairingOptions.parse(
-            roles,
-            between=between,
-            id=id,
-            unmatched=unmatched,
+        return PairingOptions(
+            roles=roles,
+            **options,
             paired=self.test.compare_pairs is not None,
             unpaired=next(unpaired, None),
             probabilities=quantity.is_loss,

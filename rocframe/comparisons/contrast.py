@@ -209,12 +209,11 @@ def contrast(
     roles = Roles(label, score, by, positive, weight, count, missing, cluster)
     rates = {"fpr": fpr, "tpr": tpr, "specificity": specificity, "sensitivity": sensitivity}
     rate_range = RateRange.parse(rates, standardize)
-    pairing = PairingOptions.parse(roles, between=between, id=id, unmatched=unmatched)
+    pairing = PairingOptions(roles=roles, between=between, id=id, unmatched=unmatched)
     contrasts = parse_coefficients(coefficients)
     check_choice("method", method, get_args(ContrastMethod))
     return plan_comparison(
         predictions,
-        roles,
         pairing,
         lambda frame, columns: contrast_table(
             frame, columns, rate_range, contrasts, method=method, adjust=adjust

@@ -266,8 +266,8 @@ def decision_intervals(
         difference_method=default if isinstance(ci, NotGiven) else confidence.ci,
     )
     roles = Roles(label, score, by, positive, weight, count, missing, cluster)
-    pairing = PairingOptions.parse(
-        roles,
+    pairing = PairingOptions(
+        roles=roles,
         between=between,
         id=id,
         unmatched=unmatched,
@@ -277,7 +277,6 @@ def decision_intervals(
     )
     return plan_comparison(
         predictions,
-        roles,
         pairing,
         lambda frame, columns: decision_table(frame, columns, options),
         schema=partial(decision_interval_columns, kind),

@@ -467,11 +467,9 @@ def auc_covariance(
     roles = Roles(label, score, by, positive, weight, count, missing, cluster)
     rates = {"fpr": fpr, "tpr": tpr, "specificity": specificity, "sensitivity": sensitivity}
     quantity = Quantity(rate_range=RateRange.parse(rates, standardize))
-    pairing = PairingOptions.parse(roles, between=between, id=id, unmatched=unmatched, min_models=1)
     return plan_comparison(
         predictions,
-        roles,
-        pairing,
+        PairingOptions(roles=roles, between=between, id=id, unmatched=unmatched, min_models=1),
         lambda frame, columns: covariance_table(frame, columns, quantity),
         schema=lambda model: covariance_columns(model, quantity.name),
         anchor="n_pos",

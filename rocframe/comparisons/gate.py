@@ -235,7 +235,6 @@ def gate(
     quantity = options.comparison.hypothesis.quantity
     return plan_comparison(
         predictions,
-        roles,
         options.comparison.pairing(roles, between=between, id=id, unmatched=unmatched),
         lambda frame, columns: gate_table(frame, columns, options),
         schema=lambda model: gate_columns(model, quantity.name),

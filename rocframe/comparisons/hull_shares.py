@@ -176,8 +176,8 @@ def hull_shares(
     check_flag("paired", paired)
     check_supported("id", id, "paired=False", supported=paired)
     roles = Roles(label, score, by, positive, weight, count, missing, cluster)
-    pairing = PairingOptions.parse(
-        roles,
+    pairing = PairingOptions(
+        roles=roles,
         between=between,
         id=id,
         unmatched=unmatched,
@@ -189,7 +189,6 @@ def hull_shares(
     shares = _paired_shares if paired else _independent_shares
     return plan_comparison(
         predictions,
-        roles,
         pairing,
         lambda frame, columns: shares(frame, columns, n_draws, parsed_seed),
         schema=hull_share_columns,
@@ -218,22 +217,16 @@ def _paired_shares(
             if min(sample.units) > 1:
                 values, redrawn = sample.resample(vertex_counts, draws, draws.keys[group])
                 share = (values > 0).mean(axis=0)
-            one = np.ones(shape, np.int64)
-            note = class_notes(
-                *(units * one for units in sample.units),
-                redrawn=redrawn * one,
-                unmatched=unmatched * one,
-            )
+            counts = np.array([[*sample.units], [redrawn, unmatched]])[..., None]
             parts.append(
                 {
-                    "group": group * one,
+                    "group": np.full(shape, group),
                     MODEL: np.array(batch.models),
                     "share_on_hull": share,
                     "n_vertices": n_vertices,
-                    "n_pos": n_pos * one,
-                    "n_neg": n_neg * one,
-                    "n_boot": n_boot * one,
-                    "note": note,
+                    "n_pos": n_pos,
+                    "n_neg": n_neg,
+                    "note": class_notes(*counts[0], redrawn=counts[1, 0], unmatched=counts[1, 1]),
                 }
             )
     return build_model_table(
@@ -242,6 +235,7 @@ def _paired_shares(
         keys=keys,
         models=instances.models,
         order=[MODEL],
+        constants={"n_boot": n_boot},
     )
 
 
@@ -291,7 +285,6 @@ def _independent_shares(
         "n_vertices": n_vertices,
         "n_pos": n_pos,
         "n_neg": n_neg,
-        "n_boot": np.full(len(curves), n_boot),
         "note": class_notes(*units, redrawn=redrawn),
     }
     return build_model_table(
@@ -300,6 +293,7 @@ def _independent_shares(
         keys=keys,
         models=unpaired.models,
         order=[MODEL],
+        constants={"n_boot": n_boot},
     )
 
 
