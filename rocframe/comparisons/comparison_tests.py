@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
-from rocframe.areas.pairs import ZERO_VARIANCE, count_pairs, doubled_ranks, group_sums
+from rocframe.areas.pairs import ZERO_VARIANCE, doubled_ranks, group_sums
 from rocframe.comparisons.decision_intervals import paired_samples
 from rocframe.comparisons.delong import delong_paired
 from rocframe.comparisons.hypothesis import (
+    METRICS,
     ComparedMetric,
     Hypothesis,
     Quantity,
@@ -44,11 +45,7 @@ from rocframe.inference import (
 from rocframe.kernel.resample import Seed
 from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.kernel.threads import batch_sizes, run_parallel
-from rocframe.metrics.points import PointSearch
-from rocframe.metrics.statistics import average_precision
 from rocframe.options import NOT_GIVEN, check_choice, check_supported, parse_integer
-from rocframe.probabilities.losses import log_losses, probability_losses
-from rocframe.rates import NAMES
 from rocframe.resampling import bootstrap_interval
 from rocframe.text import join_names
 
@@ -69,27 +66,19 @@ if TYPE_CHECKING:
     from rocframe.inference import Adjust, Alternative
     from rocframe.inputs.roles import Roles
     from rocframe.kernel.resample import RandomDraws, ReplicateCounts
-    from rocframe.kernel.scan import Block, Scan, Scannable
+    from rocframe.kernel.scan import Block, Scan
     from rocframe.options import NotGiven
-
-
-def row_losses(metric: str, probability: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the loss of each probability if the row is positive, and if it is negative."""
-    p = probability.astype(np.float64)
-    if metric == "brier":
-        return (1 - p) ** 2, p**2
-    return log_losses(p)
 
 
 def t_test(comparison: PairedComparison) -> list[dict[str, Any]]:
     """Return the columns of the paired t test of each pair of models that scored the same rows."""
-    batch, metric = comparison.batch, comparison.hypothesis.quantity.metric
+    batch, quantity = comparison.batch, comparison.hypothesis.quantity
     if batch.instances.weight is None:
         batch = batch.in_rank_order()  # sums of floats depend on the order of rows
     rows, negative = PairedRows.from_batch(batch), batch.negative
     losses, means = {}, {}
     for model in batch.models:
-        of_positives, of_negatives = row_losses(metric, batch.instances.score[model][batch.rows])
+        of_positives, of_negatives = quantity.row_losses(batch.instances.score[model][batch.rows])
         losses[model] = np.where(negative, of_negatives, of_positives)
         means[model] = rows.mean(losses[model])
 
@@ -180,10 +169,10 @@ def loss_estimates(scan: Scan, quantity: Quantity) -> tuple[NDArray[np.float64],
 
     The variance is NaN for groups with fewer than two rows.
     """
-    mean = mean_loss(scan, quantity.metric)
+    mean = quantity.values(scan)
 
     def squared_deviations(block: Block) -> list[NDArray[np.float64]]:
-        of_positives, of_negatives = row_losses(quantity.metric, scan.codec.decode(block.codes))
+        of_positives, of_negatives = quantity.row_losses(scan.codec.decode(block.codes))
         pos = block.pos if block.pos_squares is None else block.pos_squares
         neg = block.neg if block.neg_squares is None else block.neg_squares
         center = block.of_steps(mean)
@@ -202,36 +191,30 @@ def loss_estimates(scan: Scan, quantity: Quantity) -> tuple[NDArray[np.float64],
         return mean, variance, variance**2 / (n - 1)
 
 
-def mean_loss(scan: Scannable, metric: str) -> NDArray[np.float64]:
-    """Return the mean loss of each group."""
-    values: NDArray[np.float64] = getattr(probability_losses(scan), metric)
-    return values
-
-
 def bootstrap_test(comparison: PairedComparison) -> list[dict[str, Any]]:
     """Return the columns of the bootstrap test of each pair of models.
 
     The variance of the difference is that over the resamples. Each pair has separate resamples, so
     that the result of a pair does not depend on other models.
     """
-    return [_compare_pair(comparison, pair) for pair in comparison.pairs]
+    return [_resampled_pair(comparison, pair) for pair in comparison.pairs]
 
 
-def _compare_pair(comparison: PairedComparison, pair: tuple[int, int]) -> dict[str, Any]:
+def _resampled_pair(comparison: PairedComparison, pair: tuple[int, int]) -> dict[str, Any]:
     """Return the columns of the comparison of a pair of models, with an element per group."""
     hypothesis, draws = comparison.hypothesis, comparison.draws
     quantity = hypothesis.quantity
     depends_on_prevalence = quantity.depends_on_prevalence
     batch = replace(comparison.batch, models=tuple(sorted(pair))).merge_identical_rows()
     scans = list(batch.scans())
-    values = [_value(scan, quantity) for scan in scans]
+    values = [quantity.values(scan) for scan in scans]
 
     def sample_values(resamples: list[ReplicateCounts]) -> NDArray[np.float64]:
         # Corners of the ROC curve are enough for areas under it and for its rates.
         resample_scans = (
             resample.scan(corners=not depends_on_prevalence) for resample in resamples
         )
-        return np.stack([_value(scan, quantity) for scan in resample_scans], axis=1)
+        return np.stack([quantity.values(scan) for scan in resample_scans], axis=1)
 
     a, b = (batch.models.index(model) for model in pair)
     size = len(batch.groups)
@@ -258,8 +241,7 @@ def _compare_pair(comparison: PairedComparison, pair: tuple[int, int]) -> dict[s
         )
         variance[group] = 0.0 if difference.constant else difference.se**2
         redrawn[group] += difference.n_undefined
-    # With few positives, the variance of an average precision is itself uncertain.
-    df = np.maximum(n_pos - 1.0, 1) if quantity.metric == "average_precision" else None
+    df = np.maximum(n_pos - 1.0, 1) if METRICS[quantity.metric].bootstrap_t else None
     return comparison.record(
         pair,
         difference_columns(hypothesis, (values[a], values[b]), variance, df),
@@ -268,25 +250,6 @@ def _compare_pair(comparison: PairedComparison, pair: tuple[int, int]) -> dict[s
         variance=variance,
         redrawn=redrawn,
     )
-
-
-def _value(scan: Scannable, quantity: Quantity) -> NDArray[np.float64]:
-    """Return the compared quantity, such as the AUC, of each group or resample of a scan."""
-    if quantity.is_loss:
-        return mean_loss(scan, quantity.metric)
-    if quantity.metric == "average_precision":
-        return average_precision(scan)
-    if quantity.rate_range is not None:
-        return quantity.rate_range.areas(scan)[0]
-    if quantity.fixed_rate is None:
-        return count_pairs(scan).areas[0]
-    axis, rate = quantity.fixed_rate
-    point = PointSearch(rate=NAMES[axis], values=[rate]).points(scan)
-    counts = (point.tp, point.fn) if axis == "fpr" else (point.fp, point.tn)
-    part, rest = (count[:, 0] for count in counts)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        values: NDArray[np.float64] = part / (part + rest)
-    return np.where(point.missing[:, 0], np.nan, values)
 
 
 DoubledRanks: TypeAlias = (
@@ -515,8 +478,9 @@ class ComparisonTest:
     `metrics` are the metrics that the test can compare. `compare_pairs` compares models that scored
     the same rows. For a test of different rows, it is None, `estimator` estimates the metric of one
     model, and `compare_estimates` compares the estimates of two models. `draws` is the option with
-    the number of random draws. `unsupported` maps the options that the test does not support to
-    hints for error messages.
+    the number of random draws. `needs_variance` is false for a test that has a p-value if the
+    estimated variance is 0. `unsupported` maps the options that the test does not support to hints
+    for error messages.
     """
 
     name: str
@@ -527,6 +491,7 @@ class ComparisonTest:
     draws: Literal["n_boot", "n_perm"] | None = None
     has_limits: bool = True
     compares_rates: bool = False
+    needs_variance: bool = True
     unsupported: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod

@@ -259,12 +259,14 @@ GATE_TESTS: dict[str, ComparisonTest] = {
     "newcombe": ComparisonTest(
         name="newcombe",
         compare_pairs=newcombe_paired,
+        needs_variance=False,
         unsupported=dict.fromkeys(("weight", "cluster"), NEWCOMBE_HINT),
     ),
     "newcombe_unpaired": ComparisonTest(
         name="newcombe_unpaired",
         estimator=area_estimates,
         compare_estimates=newcombe_unpaired,
+        needs_variance=False,
         unsupported={
             "weight": 'Use method="delong_t_unpaired".',
             "cluster": 'Use method="delong_t" with id=; this method supports clusters.',
@@ -367,7 +369,7 @@ def gate_table(frame: pl.DataFrame, columns: PairingColumns, options: GateOption
     sign = -1.0 if quantity.lower_is_better else 1.0
     margin = sign * comparison.hypothesis.null
     p_value = table.get_column("p_value").fill_null(np.nan).to_numpy().copy()
-    if comparison.test.name not in NEWCOMBE_METHODS:
+    if comparison.test.needs_variance:
         p_value[has_zero_variance] = np.nan
     # A margin of 0 is the boundary of the null hypothesis: the statistic of other tests is then 0.
     p_value[is_identical] = 0.0 if margin > 0 else 0.5
@@ -419,7 +421,6 @@ def gate_table(frame: pl.DataFrame, columns: PairingColumns, options: GateOption
     )
 
 
-NEWCOMBE_METHODS = ("newcombe", "newcombe_unpaired")
 LEVEL_ROUNDING = 1e-12  # rounding error of 1 - level
 NOTES_OF_ONE_MODEL: tuple[Note, ...] = ("not_in_old", "not_in_new")
 

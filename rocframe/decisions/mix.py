@@ -147,8 +147,9 @@ def mix(
     axis, values = parse_point({**arguments, "alert_rate": alert_rate}, function="mix")
 
     def columns(schema: pl.Schema) -> Schema:
-        has_models = isinstance(across, str) and across in schema
-        return mixture_columns((across, schema[across]) if has_models else None)
+        if across is None or across not in list(schema):
+            return mixture_columns()
+        return mixture_columns((across, schema[across]))
 
     return plan_curves(
         curves,
