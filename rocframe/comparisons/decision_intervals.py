@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from math import isnan
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -43,6 +42,7 @@ from rocframe.options import (
     NotGiven,
     check_choice,
     check_supported,
+    is_text,
     parse_fraction,
     parse_numbers,
     public,
@@ -65,7 +65,6 @@ if TYPE_CHECKING:
 
 DecisionKind = Literal["decision", "cost"]
 DecisionInterval = Literal["mover", "bootstrap", "bootstrap_basic"]
-DEFAULT_COSTS = tuple(i / 100 for i in range(101))
 CI_HINT = 'Use ci="bootstrap".'
 
 
@@ -246,21 +245,23 @@ def decision_intervals(
     │ random_forest       ┆ 0.238801    ┆ 0.00454    ┆ -0.014952        ┆ 0.024027         │
     └─────────────────────┴─────────────┴────────────┴──────────────────┴──────────────────┘
     """
-    check_choice("kind", kind, get_args(DecisionKind))
-    check_supported("prevalence", prevalence, 'kind="cost"', supported=kind == "decision")
-    has_mover = kind == "decision" and cluster is None and weight is None
+    check_choice("kind", kind, CURVES)
+    curve = CURVES[kind]
+    check_supported("prevalence", prevalence, 'kind="cost"', supported=curve.of_probabilities)
+    has_mover = curve.of_probabilities and cluster is None and weight is None
     default = "mover" if has_mover else "bootstrap"
-    method = ("bootstrap_basic" if kind == "cost" else default) if isinstance(ci, NotGiven) else ci
-    if isinstance(method, str) and method == "mover":
-        check_supported("ci", method, 'kind="cost"', supported=kind == "decision", hint=CI_HINT)
+    method = (curve.default_ci or default) if isinstance(ci, NotGiven) else ci
+    if is_text(method, "mover"):
+        supported = curve.of_probabilities
+        check_supported("ci", method, 'kind="cost"', supported=supported, hint=CI_HINT)
         check_supported("ci", method, "cluster= and weight=", supported=has_mover, hint=CI_HINT)
     confidence = Confidence.parse(method, level, n_boot, seed, get_args(DecisionInterval))
+    if prevalence is not None:
+        prevalence = parse_fraction("prevalence", prevalence, example=0.1)
     options = DecisionIntervalOptions(
-        kind=kind,
-        axis=np.array(_parse_curve_points(kind, grid)),
-        prevalence=None
-        if prevalence is None
-        else parse_fraction("prevalence", prevalence, example=0.1),
+        curve=curve,
+        axis=np.array(sorted(set(curve.grid if grid is None else curve.parse_grid(grid)))),
+        prevalence=prevalence,
         baseline=baseline,
         confidence=confidence,
         difference_method=default if isinstance(ci, NotGiven) else confidence.ci,
@@ -293,7 +294,7 @@ class DecisionIntervalOptions(NamedTuple):
     `difference_method` is the interval method of the differences.
     """
 
-    kind: DecisionKind
+    curve: DecisionCurve
     axis: NDArray[np.float64]
     prevalence: float | None
     baseline: object
@@ -306,42 +307,16 @@ class DecisionIntervalOptions(NamedTuple):
 
         If true, the values of a curve depend on the rates only, not on the class sizes.
         """
-        return self.kind == "cost" or self.prevalence is not None
+        return not self.curve.of_probabilities or self.prevalence is not None
 
     def values(self, resamples: Sequence[ReplicateCounts]) -> NDArray[np.float64]:
         """Return the values of the curves: the axes are the resample, the model and the point.
 
         `resamples` has the resamples of each model.
         """
-        if self.kind == "cost":
-            scans = (resample.scan(corners=True) for resample in resamples)
-            values = [expected_costs(scan, self.axis) for scan in scans]
-        else:
-            values = [net_benefits(resample.scan(corners=False), self) for resample in resamples]
-        return np.stack(values, axis=1)
-
-    def trivial_values(self, pos: float, neg: float) -> NDArray[np.float64]:
-        """Return the net benefit of treating all, or the lower cost of the trivial classifiers."""
-        axis = self.axis
-        if self.kind == "cost":
-            return np.minimum(axis, 1 - axis) if pos and neg else np.full(len(axis), np.nan)
-        share = class_totals(np.array(pos), np.array(neg), self.prevalence)[0]
-        values: NDArray[np.float64] = share - (1 - share) * axis / (1 - axis)
-        return values
-
-
-def _parse_curve_points(kind: DecisionKind, grid: object) -> list[float]:
-    """Return the points of the curves in rising order."""
-    if grid is None:
-        return [*(DEFAULT_THRESHOLDS if kind == "decision" else DEFAULT_COSTS)]
-    if kind == "decision":
-        return sorted(set(parse_probability_thresholds(grid, "grid")))
-    example = "[0.1, 0.5]"
-    values = parse_numbers("grid", grid, bounds=(0, 1), example=example)
-    if not values:
-        hint = f"Use, for example, grid={example}."
-        raise OptionValueError.compose("grid", grid, "the list is empty", hint)
-    return sorted({value + 0.0 for value in values})
+        corners = not self.curve.of_probabilities
+        scans = (resample.scan(corners=corners) for resample in resamples)
+        return np.stack([self.curve.values(scan, self) for scan in scans], axis=1)
 
 
 def decision_table(
@@ -351,54 +326,39 @@ def decision_table(
     instances = read_instances(frame, columns)
     baseline = None
     if options.baseline is not None and columns.model == pl.Null:
+        problem = "there is only one model in each group"
         hint = (
             "Pass several score columns. For a long table with a column of models, pass the column "
             'that identifies instances, such as id="id".'
         )
-        raise OptionValueError.compose(
-            "baseline", options.baseline, "there is only one model in each group", hint
-        )
+        raise OptionValueError.compose("baseline", options.baseline, problem, hint)
     if options.baseline is not None and len(instances.models):
         baseline = model_position("baseline", options.baseline, instances.models.to_list())
-    if options.kind == "decision":
+    if options.curve.of_probabilities:
         instances = _in_threshold_ranges(instances, options.axis, columns)
-    group_keys = instances.keys
-    confidence = options.confidence
-    keys = [] if confidence.ci is None else stream_keys(group_keys)
+    confidence, n_points = options.confidence, len(options.axis)
+    keys = [] if confidence.ci is None else stream_keys(instances.keys)
     draws = RandomDraws(n_draws=confidence.n_boot, seed=confidence.seed, keys=keys)
-    axis, *_ = DECISION_AXES[options.kind]
-    parts: list[dict[str, NDArray[Any]]] = []
+    axis, *_ = DECISION_AXES[options.curve.name]
+    parts: list[dict[str, Any]] = []
     for batch in model_batches(instances, columns.options, all_models=True):
         merged = batch.merge_identical_rows()
-        scans = list(merged.scans())
+        samples = paired_samples(merged, list(merged.scans()))
         position = batch.models.index(baseline) if baseline in batch.models else None
-        samples = paired_samples(merged, scans)
-        for i, (group, unmatched) in enumerate(zip(batch.groups, batch.unmatched, strict=True)):
-            decisions = partial(Decisions.at_thresholds, merged, i, len(options.axis))
-            part = _columns_of_group(
-                next(samples), decisions, options, position, (draws, int(group))
-            )
-            size = len(part["se"])
-            methods = [None if isnan(limit) else confidence.ci for limit in part["lower"]]
-            note = class_notes(
-                part["units_pos"],
-                part["units_neg"],
-                zero_variance=part["zero_variance"],
-                redrawn=part["redrawn"],
-                unmatched=np.full(size, unmatched),
-            )
+        for i, (group, sample) in enumerate(zip(batch.groups, samples, strict=True)):
+            decisions = partial(Decisions.at_thresholds, merged, i, n_points)
+            stream = draws, int(group), int(batch.unmatched[i])
+            part = _columns_of_group(sample, decisions, options, position, stream)
             part |= {
-                "group": np.full(size, group),
-                MODEL: np.repeat(batch.models, len(options.axis)),
+                "group": np.full(len(part["se"]), group),
+                MODEL: np.repeat(batch.models, n_points),
                 axis: np.tile(options.axis, len(batch.models)),
-                "ci_method": np.array(methods, object),
-                "note": note,
             }
             parts.append(part)
     return build_model_table(
         parts,
-        decision_interval_columns(options.kind, columns.model),
-        keys=group_keys,
+        decision_interval_columns(options.curve.name, columns.model),
+        keys=instances.keys,
         models=instances.models,
         order=[MODEL, axis],
         constants={"ci_level": None if confidence.ci is None else confidence.level},
@@ -536,16 +496,17 @@ def _columns_of_group(
     decisions: Callable[[], Decisions],
     options: DecisionIntervalOptions,
     baseline: int | None,
-    stream: tuple[RandomDraws, int],
-) -> dict[str, NDArray[Any]]:
+    stream: tuple[RandomDraws, int, int],
+) -> dict[str, Any]:
     """Return the columns of all models and points of a group.
 
     `decisions` returns the decisions of all models. `baseline` is the position of the baseline
-    among the models of the group, or None. `stream` has the draws, and the number of the group.
+    among the models of the group, or None. `stream` has the draws, the number of the group, and the
+    number of its unmatched rows.
     """
-    draws, group = stream
-    confidence = options.confidence
-    _, y, trivial = DECISION_AXES[options.kind]
+    draws, group, unmatched = stream
+    confidence, curve = options.confidence, options.curve
+    _, y, trivial = DECISION_AXES[curve.name]
     observed = sample.observed
     estimates = options.values(observed)[0]
     totals = observed[0].scan(corners=False).totals
@@ -564,11 +525,10 @@ def _columns_of_group(
             draws,
             draws.keys[group],
             stratified=options.stratified,
-            arrays_only=options.kind == "decision",  # costs of weighted rows are rounded by a query
+            arrays_only=curve.of_probabilities,  # costs of weighted rows are rounded by a query
         )
         limits = PointLimits.estimate(replicates, estimates, confidence.ci, confidence.level)
-        if options.kind == "cost":
-            limits = limits._replace(lower=np.maximum(limits.lower, 0.0))
+        limits = limits._replace(lower=np.maximum(limits.lower, curve.lowest))
         if baseline is not None:
             compared = replicates[:, others] - replicates[:, [baseline]]
             estimated = PointLimits.estimate(
@@ -576,9 +536,7 @@ def _columns_of_group(
             )
             for values, new in zip(difference_limits, estimated, strict=True):
                 values[others] = new
-    n_pos, n_neg = sample.n_rows
-    units_pos, units_neg = sample.units
-    columns = {
+    arrays = {
         y: estimates,
         "lower": limits.lower,
         "upper": limits.upper,
@@ -587,17 +545,22 @@ def _columns_of_group(
         "difference_lower": difference_limits.lower,
         "difference_upper": difference_limits.upper,
         "difference_se": difference_limits.se,
-        trivial: options.trivial_values(float(totals.pos[0]), float(totals.neg[0])),
-        "n_pos": n_pos,
-        "n_neg": n_neg,
-        "zero_variance": limits.constant,
-        "redrawn": redrawn,
-        "units_pos": units_pos,
-        "units_neg": units_neg,
+        trivial: curve.trivial_values(float(totals.pos[0]), float(totals.neg[0]), options),
     }
-    return {
-        name: np.broadcast_to(values, estimates.shape).ravel() for name, values in columns.items()
+    columns = {
+        name: np.broadcast_to(values, estimates.shape).ravel() for name, values in arrays.items()
     }
+    n_pos, n_neg = sample.n_rows
+    units = np.ones((2, estimates.size), np.int64) * np.array(sample.units)[:, None]
+    note = class_notes(
+        *units,
+        zero_variance=limits.constant.ravel(),
+        redrawn=np.full(estimates.size, redrawn),
+        unmatched=np.full(estimates.size, unmatched),
+    )
+    method = np.full(estimates.size, confidence.ci, object)
+    method[np.isnan(columns["lower"])] = None
+    return {**columns, "n_pos": n_pos, "n_neg": n_neg, "ci_method": method, "note": note}
 
 
 class PointLimits(NamedTuple):
@@ -632,6 +595,26 @@ class PointLimits(NamedTuple):
         return cls(lower, upper, se, constant)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DecisionCurve:
+    """A kind of curve: its points, and its values at the points.
+
+    `grid` are the points by default. `values` returns the value of each resample (rows) at each
+    point (columns), and `trivial_values` those of the trivial classifiers, from the class sizes.
+    `default_ci` is the interval method by default, or None. `lowest` is the lowest possible value.
+    Values `of_probabilities` depend on the prevalence, and have intervals by MOVER.
+    """
+
+    name: DecisionKind
+    grid: Sequence[float]
+    parse_grid: Callable[[object], list[float]]
+    values: Callable[[ReplicateScan, DecisionIntervalOptions], NDArray[np.float64]]
+    trivial_values: Callable[[float, float, DecisionIntervalOptions], NDArray[np.float64]]
+    default_ci: DecisionInterval | None = None
+    lowest: float = -np.inf
+    of_probabilities: bool = False
+
+
 def net_benefits(scan: ReplicateScan, options: DecisionIntervalOptions) -> NDArray[np.float64]:
     """Return the net benefit of each resample (rows) at each threshold (columns).
 
@@ -648,17 +631,63 @@ def net_benefits(scan: ReplicateScan, options: DecisionIntervalOptions) -> NDArr
     return values
 
 
-def expected_costs(scan: ReplicateScan, axis: NDArray[np.float64]) -> NDArray[np.float64]:
+def treat_all(pos: float, neg: float, options: DecisionIntervalOptions) -> NDArray[np.float64]:
+    """Return the net benefit of treating all rows at each threshold."""
+    share = class_totals(np.array(pos), np.array(neg), options.prevalence)[0]
+    values: NDArray[np.float64] = share - (1 - share) * options.axis / (1 - options.axis)
+    return values
+
+
+def expected_costs(scan: ReplicateScan, options: DecisionIntervalOptions) -> NDArray[np.float64]:
     """Return the lowest cost of each resample (rows) at each probability cost (columns)."""
     tp, fp = scan.curve_counts()
     size, width = tp.shape
     pos, neg = scan.totals.pos, scan.totals.neg
     starts = np.arange(size + 1) * width
-    rows = EnvelopeLines.find(tp.ravel(), fp.ravel(), starts, pos, neg).rows_on(axis)
+    rows = EnvelopeLines.find(tp.ravel(), fp.ravel(), starts, pos, neg).rows_on(options.axis)
     with np.errstate(divide="ignore", invalid="ignore"):
         fpr = fp.ravel()[rows] / neg[:, None]
         fnr = np.maximum(pos[:, None] - tp.ravel()[rows], 0) / pos[:, None]
-    return normalized_cost(fpr, fnr, axis)
+    return normalized_cost(fpr, fnr, options.axis)
+
+
+def trivial_costs(pos: float, neg: float, options: DecisionIntervalOptions) -> NDArray[np.float64]:
+    """Return the lower cost of the two trivial classifiers; NaN if a class has no rows."""
+    lower = np.minimum(options.axis, 1 - options.axis)
+    return np.where(pos * neg > 0, lower, np.nan)
+
+
+def _parse_probability_costs(grid: object) -> list[float]:
+    example = "[0.1, 0.5]"
+    values = parse_numbers("grid", grid, bounds=(0, 1), example=example)
+    if not values:
+        hint = f"Use, for example, grid={example}."
+        raise OptionValueError.compose("grid", grid, "the list is empty", hint)
+    return [value + 0.0 for value in values]
+
+
+CURVES: dict[DecisionKind, DecisionCurve] = {
+    curve.name: curve
+    for curve in (
+        DecisionCurve(
+            name="decision",
+            grid=DEFAULT_THRESHOLDS,
+            parse_grid=partial(parse_probability_thresholds, argument="grid"),
+            values=net_benefits,
+            trivial_values=treat_all,
+            of_probabilities=True,
+        ),
+        DecisionCurve(
+            name="cost",
+            grid=tuple(i / 100 for i in range(101)),
+            parse_grid=_parse_probability_costs,
+            values=expected_costs,
+            trivial_values=trivial_costs,
+            default_ci="bootstrap_basic",
+            lowest=0.0,
+        ),
+    )
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
