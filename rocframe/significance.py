@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import chain, combinations, islice
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -242,7 +242,9 @@ def auc_test(
     │ 0.875 ┆ 0.333333 ┆ 0.982658 ┆ 0.868491      │
     └───────┴──────────┴──────────┴───────────────┘
     """
+    roles = Roles(label, score, by, positive, weight, count, missing, cluster)
     options = AucTestOptions.parse(
+        roles,
         null=null,
         method=method,
         alternative=alternative,
@@ -250,11 +252,7 @@ def auc_test(
         n_perm=n_perm,
         seed=seed,
         best_of=best_of,
-        weight=weight,
-        cluster=cluster,
-        missing=missing,
     )
-    roles = Roles(label, score, by, positive, weight, count, missing, cluster)
     table = plan_table(
         predictions,
         roles,
@@ -267,8 +265,30 @@ def auc_test(
 
 
 AucTestMethod = Literal["delong_t", "delong", "permutation", "mann_whitney"]
-DELONG_METHODS: tuple[AucTestMethod, ...] = ("delong_t", "delong")
 MAX_MODELS = 10**9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AucTest:
+    """A test of an AUC.
+
+    `labels_are_random` is true if the variance of the AUC is that over all assignments of the
+    labels to the rows, which requires that all are equally likely: this is not the case for
+    weighted or clustered rows. Otherwise, the variance is DeLong's. With `permutes`, the p-value is
+    that of these assignments, and with `has_df`, that of a t distribution.
+    """
+
+    labels_are_random: bool = False
+    permutes: bool = False
+    has_df: bool = False
+
+
+AUC_TESTS: dict[AucTestMethod, AucTest] = {
+    "delong_t": AucTest(has_df=True),
+    "delong": AucTest(),
+    "permutation": AucTest(labels_are_random=True, permutes=True),
+    "mann_whitney": AucTest(labels_are_random=True),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -283,9 +303,15 @@ class AucTestOptions:
     seed: Seed
     best_of: int | None
 
+    @property
+    def test(self) -> AucTest:
+        """The record of the method."""
+        return AUC_TESTS[self.method]
+
     @classmethod
     def parse(
         cls,
+        roles: Roles,
         *,
         null: float,
         method: AucTestMethod | None,
@@ -294,49 +320,41 @@ class AucTestOptions:
         n_perm: int,
         seed: int | None,
         best_of: int | None,
-        weight: Column | None,
-        cluster: Column | None,
-        missing: Missing,
     ) -> AucTestOptions:
-        """Check the options; raise an error if the method does not support weights or clusters."""
-        check_choice("method", method, (*get_args(AucTestMethod), None))
+        """Check the options; raise an error if the method does not support one of them."""
+        check_choice("method", method, (*AUC_TESTS, None))
         check_alternative(alternative)
         check_adjust(adjust)
         null = parse_fraction("null", null, example=0.5)
-        # All methods except DeLong's assume that each assignment of the labels to the rows is
-        # equally likely. For weighted or clustered rows, this is not the case.
         values = {
             "null": None if null == 0.5 else null,
-            "missing": missing if is_text(missing, "worst") else None,
+            "missing": roles.missing if is_text(roles.missing, "worst") else None,
         }
-        delong_options = {"weight": weight, "cluster": cluster, **values}
+        delong_options = {"weight": roles.weight, "cluster": roles.cluster, **values}
         if method is None:
             is_plain = all(value is None for value in delong_options.values())
             method = "mann_whitney" if is_plain else "delong_t"
+        test, subject = AUC_TESTS[method], f"method={method!r}"
         for name, value in delong_options.items():
             check_supported(
                 name,
                 value,
-                f"method={method!r}",
-                supported=method in DELONG_METHODS,
+                subject,
+                supported=not test.labels_are_random,
                 noun="value" if name in values else "option",
                 hint=f'Omit {name}=, or use method="delong_t".',
             )
-        check_supported(
-            "best_of",
-            best_of,
-            f"method={method!r}",
-            supported=method not in DELONG_METHODS,
-            hint='Use method="mann_whitney" or method="permutation". These methods do not support '
-            'null=, weight=, cluster= or missing="worst".',
+        hint = (
+            'Use method="mann_whitney" or method="permutation". These methods do not support '
+            'null=, weight=, cluster= or missing="worst".'
         )
-        check_supported(
-            "best_of",
-            best_of,
-            f"alternative={alternative!r}",
-            supported=alternative == "greater",
-            hint='Use alternative="greater".',
-        )
+        supported = test.labels_are_random
+        check_supported("best_of", best_of, subject, supported=supported, hint=hint)
+        hint, supported = 'Use alternative="greater".', alternative == "greater"
+        subject = f"alternative={alternative!r}"
+        check_supported("best_of", best_of, subject, supported=supported, hint=hint)
+        if best_of is not None:
+            best_of = parse_integer("best_of", best_of, high=MAX_MODELS, example=40)
         return cls(
             null=null,
             method=method,
@@ -344,9 +362,7 @@ class AucTestOptions:
             adjust=adjust,
             n_perm=parse_integer("n_perm", n_perm, high=10**9),
             seed=Seed.parse(seed),
-            best_of=None
-            if best_of is None
-            else parse_integer("best_of", best_of, high=MAX_MODELS, example=40),
+            best_of=best_of,
         )
 
 
@@ -359,13 +375,13 @@ def auc_test_table(cases: Cases, options: AucTestOptions) -> pl.DataFrame:
     pairs = count_pairs(scan)
     auc = pairs.areas[0]
     sizes, df = class_sizes(scan, clusters), None
-    ranks = None if options.method in DELONG_METHODS else CenteredRanks.from_scan(scan)
+    ranks = CenteredRanks.from_scan(scan) if options.test.labels_are_random else None
     if ranks is not None:
         variance = ranks.null_variance(n_pos, n_neg)
     else:
         parts = auc_variance_parts(scan, pairs, clusters, cases.weight)
         variance = parts.total
-        if options.method == "delong_t":
+        if options.test.has_df:
             df = parts.df(sizes, n_pos + n_neg if clusters is None else clusters.sizes[2])
     se = np.sqrt(np.where(variance > 0, variance, np.nan))
     statistic = (auc - options.null) / se
@@ -374,33 +390,24 @@ def auc_test_table(cases: Cases, options: AucTestOptions) -> pl.DataFrame:
     best_auc = np.full(len(auc), np.nan)
     if options.best_of is not None:
         best_auc = expected_best_auc(np.sqrt(variance), options.best_of)
-    if ranks is not None and options.method == "permutation":
+    if ranks is not None and options.test.permutes:
         defined = np.flatnonzero(variance > 0)
-        permuted = permutation_p_values(
-            ranks,
-            pairs,
-            defined,
-            options.alternative,
-            n_perm=options.n_perm,
-            seed=options.seed,
-            keys=stream_keys(scan.rows.keys, cases.model),
-            best_of=options.best_of,
-        )
+        keys = stream_keys(scan.rows.keys, cases.model)
+        permuted = permutation_p_values(ranks, pairs, defined, options, keys)
         p_value[defined] = permuted.p_value
         test[defined[permuted.exact]] = "permutation_exact"
         best_auc[defined[permuted.exact]] = permuted.best_auc[permuted.exact]
     # If the variance is 0, the test is defined only if the area equals the area under the null
     # hypothesis.
-    equal = (variance == 0) & (np.abs(auc - options.null) < AREA_ROUNDING)
-    statistic[equal], p_value[equal] = 0, 1
     zero_variance = variance == 0
+    equal = zero_variance & (np.abs(auc - options.null) < AREA_ROUNDING)
+    statistic[equal], p_value[equal] = 0, 1
     if ranks is None:
-        too_few = few_rows(*sizes, MIN_AREA_UNITS)
         note = class_notes(
             *sizes,
             clustered=clusters is not None,
             zero_variance=zero_variance,
-            few_rows=too_few,
+            few_rows=few_rows(*sizes, MIN_AREA_UNITS),
         )
     else:  # the permutation and Mann-Whitney tests need only one row of each class
         note = first_notes(absent_classes(*sizes) | {"zero_variance": zero_variance})
@@ -461,12 +468,8 @@ def permutation_p_values(
     ranks: CenteredRanks,
     pairs: Pairs,
     groups: NDArray[np.int64],
-    alternative: Alternative,
-    *,
-    n_perm: int,
-    seed: Seed,
+    options: AucTestOptions,
     keys: Sequence[tuple[int, ...]],
-    best_of: int | None,
 ) -> PermutationTests:
     """Return the permutation tests of the given groups.
 
@@ -490,24 +493,17 @@ def permutation_p_values(
         n_drawn=np.minimum(m, n),
         sign=np.where(m > n, -1, 1),
         observed=(pairs.wins[groups] + pairs.wins_or_ties[groups]).astype(np.int64) - m * n,
-        alternative=alternative,
+        options=options,
     )
-    n_subsets = np.array(
-        [
-            _count_subsets(rows, drawn, n_perm)
-            for rows, drawn in zip(n_rows, draws.n_drawn, strict=True)
-        ],
-        np.int64,
-    )
+    n_perm = options.n_perm
+    shapes = zip(n_rows.tolist(), draws.n_drawn.tolist(), strict=True)
+    n_subsets = np.array([_count_subsets(*shape, n_perm) for shape in shapes], np.int64)
     exact = n_subsets <= n_perm
     n_extreme, best_auc = np.zeros(len(groups), np.int64), np.full(len(groups), np.nan)
-    _count_enumerated(draws, np.flatnonzero(exact), n_extreme, best_of=best_of, best_auc=best_auc)
-    _count_sampled(draws, np.flatnonzero(~exact), n_extreme, n_perm=n_perm, seed=seed, keys=keys)
-    return PermutationTests(
-        p_value=permutation_p_value(n_extreme, np.minimum(n_subsets, n_perm), exact),
-        exact=exact,
-        best_auc=best_auc,
-    )
+    _count_enumerated(draws, np.flatnonzero(exact), n_extreme, best_auc)
+    _count_sampled(draws, np.flatnonzero(~exact), n_extreme, keys)
+    p_value = permutation_p_value(n_extreme, np.minimum(n_subsets, n_perm), exact)
+    return PermutationTests(p_value, exact, best_auc)
 
 
 class PermutationTests(NamedTuple):
@@ -537,23 +533,25 @@ class _Draws(NamedTuple):
     n_drawn: NDArray[np.int64]
     sign: NDArray[np.int64]
     observed: NDArray[np.int64]
-    alternative: Alternative
+    options: AucTestOptions
+
+    def is_extreme(self, sums: NDArray[Any], i: Any) -> NDArray[np.bool_]:
+        """Return whether sums of the ranks of subsets are as extreme as the observed sums."""
+        return is_as_extreme(sums, self.observed[i], self.options.alternative)
 
 
 def _count_subsets(n_rows: int, n_drawn: int, n_perm: int) -> int:
     """Return the number of subsets of `n_drawn` of `n_rows` rows, but at most `n_perm + 1`."""
     # At most half of the rows are drawn. The number of subsets is therefore at least 2^n_drawn.
-    if n_drawn >= int(n_perm).bit_length():
+    if n_drawn >= n_perm.bit_length():
         return n_perm + 1
-    return min(math.comb(int(n_rows), int(n_drawn)), n_perm + 1)
+    return min(math.comb(n_rows, n_drawn), n_perm + 1)
 
 
 def _count_enumerated(
     draws: _Draws,
     selected: NDArray[np.int64],
     n_extreme: NDArray[np.int64],
-    *,
-    best_of: int | None,
     best_auc: NDArray[np.float64],
 ) -> None:
     """Add the number of subsets that are at least as extreme as the data to `n_extreme`.
@@ -561,6 +559,7 @@ def _count_enumerated(
     All subsets of each group are enumerated. `selected` are the positions of the groups in `draws`.
     With `best_of`, the expected largest AUC of `best_of` random subsets is stored in `best_auc`.
     """
+    best_of = draws.options.best_of
     shapes = np.stack([draws.n_rows[selected], draws.n_drawn[selected]], axis=1)
     for n_rows, n_drawn in np.unique(shapes, axis=0).tolist():
         same_shape = selected[(shapes == (n_rows, n_drawn)).all(axis=1)]
@@ -572,14 +571,13 @@ def _count_enumerated(
                 part = same_shape[start : start + size]
                 ranks = draws.ranks.of_rows(draws.groups[part], n_rows)
                 sums = ranks[:, positions].sum(axis=2) * draws.sign[part, None]
-                extreme = is_as_extreme(sums, draws.observed[part, None], draws.alternative)
+                extreme = draws.is_extreme(sums, (part, None))
                 n_extreme[part] += np.count_nonzero(extreme, axis=1)
                 if best_of is not None:
                     counted = n_sums[start : start + size]
                     cells = sums + (n_pairs + n_sums.shape[1] * np.arange(len(part))[:, None])
-                    counted += np.bincount(cells.ravel(), minlength=counted.size).reshape(
-                        counted.shape
-                    )
+                    added = np.bincount(cells.ravel(), minlength=counted.size)
+                    counted += added.reshape(counted.shape)
         if best_of is not None:
             best_auc[same_shape] = _expected_maximum(n_sums, best_of)
 
@@ -608,9 +606,6 @@ def _count_sampled(
     draws: _Draws,
     selected: NDArray[np.int64],
     n_extreme: NDArray[np.int64],
-    *,
-    n_perm: int,
-    seed: Seed,
     keys: Sequence[tuple[int, ...]],
 ) -> None:
     """Add the number of subsets that are at least as extreme as the data to `n_extreme`.
@@ -618,7 +613,7 @@ def _count_sampled(
     For each group, `n_perm` random subsets are drawn. `selected` are the positions of the groups in
     `draws`.
     """
-    samplers = {}
+    samplers, options = {}, draws.options
     tasks = []
     for i in selected.tolist():
         n_scores = len(draws.ranks.of_group(draws.groups[i])[0])
@@ -626,14 +621,14 @@ def _count_sampled(
             n_rows=int(draws.n_rows[i]), n_scores=n_scores, n_drawn=int(draws.n_drawn[i])
         )
         samplers[i] = sampler
-        tasks += [(i, *batch) for batch in enumerate(batch_sizes(n_perm, sampler.batch_size))]
+        sizes = batch_sizes(options.n_perm, sampler.batch_size)
+        tasks += [(i, *batch) for batch in enumerate(sizes)]
 
     def count_extreme(task: tuple[int, int, int]) -> int:
         i, batch, size = task
-        stream = seed.stream(keys[draws.groups[i]], batch)
+        stream = options.seed.stream(keys[draws.groups[i]], batch)
         sums = samplers[i].sums(stream, *draws.ranks.of_group(draws.groups[i]), size)
-        extreme = is_as_extreme(sums * draws.sign[i], draws.observed[i], draws.alternative)
-        return int(np.count_nonzero(extreme))
+        return int(np.count_nonzero(draws.is_extreme(sums * draws.sign[i], i)))
 
     counts = np.array(run_parallel(count_extreme, tasks, arrays_only=True), np.int64)
     np.add.at(n_extreme, np.array([task[0] for task in tasks], np.int64), counts)
