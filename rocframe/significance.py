@@ -243,14 +243,16 @@ def auc_test(
     └───────┴──────────┴──────────┴───────────────┘
     """
     roles = Roles(label, score, by, positive, weight, count, missing, cluster)
-    options = AucTestOptions.parse(
-        roles,
+    null = parse_fraction("null", null, example=0.5)
+    if best_of is not None:
+        best_of = parse_integer("best_of", best_of, high=MAX_MODELS, example=40)
+    options = AucTestOptions(
         null=null,
-        method=method,
+        method=parse_auc_test_method(method, null, roles),
         alternative=alternative,
         adjust=adjust,
-        n_perm=n_perm,
-        seed=seed,
+        n_perm=parse_integer("n_perm", n_perm, high=10**9),
+        seed=Seed.parse(seed),
         best_of=best_of,
     )
     table = plan_table(
@@ -308,62 +310,41 @@ class AucTestOptions:
         """The record of the method."""
         return AUC_TESTS[self.method]
 
-    @classmethod
-    def parse(
-        cls,
-        roles: Roles,
-        *,
-        null: float,
-        method: AucTestMethod | None,
-        alternative: Alternative,
-        adjust: Adjust | None,
-        n_perm: int,
-        seed: int | None,
-        best_of: int | None,
-    ) -> AucTestOptions:
-        """Check the options; raise an error if the method does not support one of them."""
-        check_choice("method", method, (*AUC_TESTS, None))
-        check_alternative(alternative)
-        check_adjust(adjust)
-        null = parse_fraction("null", null, example=0.5)
-        values = {
-            "null": None if null == 0.5 else null,
-            "missing": roles.missing if is_text(roles.missing, "worst") else None,
-        }
-        delong_options = {"weight": roles.weight, "cluster": roles.cluster, **values}
-        if method is None:
-            is_plain = all(value is None for value in delong_options.values())
-            method = "mann_whitney" if is_plain else "delong_t"
-        test, subject = AUC_TESTS[method], f"method={method!r}"
-        for name, value in delong_options.items():
-            check_supported(
-                name,
-                value,
-                subject,
-                supported=not test.labels_are_random,
-                noun="value" if name in values else "option",
-                hint=f'Omit {name}=, or use method="delong_t".',
-            )
+    def __post_init__(self) -> None:
+        check_alternative(self.alternative)
+        check_adjust(self.adjust)
         hint = (
             'Use method="mann_whitney" or method="permutation". These methods do not support '
             'null=, weight=, cluster= or missing="worst".'
         )
-        supported = test.labels_are_random
-        check_supported("best_of", best_of, subject, supported=supported, hint=hint)
-        hint, supported = 'Use alternative="greater".', alternative == "greater"
-        subject = f"alternative={alternative!r}"
-        check_supported("best_of", best_of, subject, supported=supported, hint=hint)
-        if best_of is not None:
-            best_of = parse_integer("best_of", best_of, high=MAX_MODELS, example=40)
-        return cls(
-            null=null,
-            method=method,
-            alternative=alternative,
-            adjust=adjust,
-            n_perm=parse_integer("n_perm", n_perm, high=10**9),
-            seed=Seed.parse(seed),
-            best_of=best_of,
+        subject, supported = f"method={self.method!r}", self.test.labels_are_random
+        check_supported("best_of", self.best_of, subject, supported=supported, hint=hint)
+        subject, supported = f"alternative={self.alternative!r}", self.alternative == "greater"
+        hint = 'Use alternative="greater".'
+        check_supported("best_of", self.best_of, subject, supported=supported, hint=hint)
+
+
+def parse_auc_test_method(method: AucTestMethod | None, null: float, roles: Roles) -> AucTestMethod:
+    """Return the method or the default; raise an error if it does not support `null` or a role."""
+    check_choice("method", method, (*AUC_TESTS, None))
+    values = {
+        "null": None if null == 0.5 else null,
+        "missing": roles.missing if is_text(roles.missing, "worst") else None,
+    }
+    delong_options = {"weight": roles.weight, "cluster": roles.cluster, **values}
+    if method is None:
+        is_plain = all(value is None for value in delong_options.values())
+        method = "mann_whitney" if is_plain else "delong_t"
+    for name, value in delong_options.items():
+        check_supported(
+            name,
+            value,
+            f"method={method!r}",
+            supported=not AUC_TESTS[method].labels_are_random,
+            noun="value" if name in values else "option",
+            hint=f'Omit {name}=, or use method="delong_t".',
         )
+    return method
 
 
 def auc_test_table(cases: Cases, options: AucTestOptions) -> pl.DataFrame:

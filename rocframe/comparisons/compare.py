@@ -9,17 +9,22 @@ import numpy as np
 import polars as pl
 
 from rocframe.comparisons.comparison_tests import COMPARISON_TESTS, CompareOptions
-from rocframe.comparisons.hypothesis import PairedComparison, UnpairedEstimates, unpaired_tests
+from rocframe.comparisons.hypothesis import (
+    PairedComparison,
+    Quantity,
+    UnpairedEstimates,
+    unpaired_tests,
+)
 from rocframe.comparisons.pairing import (
     Instances,
     build_model_table,
     model_batches,
     plan_comparison,
 )
-from rocframe.inference import adjust_p_values
+from rocframe.inference import adjust_p_values, parse_level, parse_n_boot
 from rocframe.inputs.roles import Roles
-from rocframe.kernel.resample import RandomDraws, stream_keys
-from rocframe.options import NOT_GIVEN, public
+from rocframe.kernel.resample import RandomDraws, Seed, stream_keys
+from rocframe.options import NOT_GIVEN, parse_integer, public
 from rocframe.schemas.statistics import comparison_columns
 from rocframe.schemas.table_type import MODEL, integers
 
@@ -279,28 +284,27 @@ def compare(
     └────────────┴──────────┴──────────┴─────┴─────────┴─────────┴────────┘
     """
     roles = Roles(label, score, by, positive, weight, count, missing, cluster)
-    options = CompareOptions.parse(
-        roles,
-        metric=metric,
+    rates = {"fpr": fpr, "tpr": tpr, "specificity": specificity, "sensitivity": sensitivity}
+    options = CompareOptions(
+        roles=roles,
+        tests=COMPARISON_TESTS,
         method=method,
-        rates={"fpr": fpr, "tpr": tpr, "specificity": specificity, "sensitivity": sensitivity},
-        standardize=standardize,
+        level=parse_level(level),
+        quantity=Quantity.parse(metric, rates, standardize),
         margin=margin,
         alternative=alternative,
-        level=level,
         baseline=baseline,
         adjust=adjust,
         family=family,
-        n_boot=n_boot,
-        n_perm=n_perm,
-        seed=seed,
-        tests=COMPARISON_TESTS,
+        n_boot=parse_n_boot("n_boot", n_boot),
+        n_perm=parse_integer("n_perm", n_perm, high=10**9),
+        seed=Seed.parse(seed),
     )
     return plan_comparison(
         predictions,
-        options.pairing(roles, between=between, id=id, unmatched=unmatched),
+        options.pairing(between=between, id=id, unmatched=unmatched),
         lambda frame, columns: comparison_table(frame, columns, options),
-        schema=lambda model: comparison_columns(model, options.hypothesis.quantity.name),
+        schema=lambda model: comparison_columns(model, options.quantity.name),
         anchor="test",
         # The adjustment with `family="all"` and the check of the baseline require all groups.
         independent_groups=family == "group" and baseline is None,
@@ -353,14 +357,14 @@ def compare_models(
         a, b = part.pop("models")
         positions = {"model_a": a, "model_b": b, "position_a": a, "position_b": b}
         columns.append({"test": options.test.name} | part | positions)  # exact tests have own names
-    schema = comparison_columns(data.models.dtype, options.hypothesis.quantity.name)
+    schema = comparison_columns(data.models.dtype, options.quantity.name)
     return build_model_table(
         columns,
         schema | integers(*POSITIONS),
         keys=data.keys,
         models=data.models,
         order=["model_a", "model_b"],
-        constants={"ci_level": options.hypothesis.level if options.test.has_limits else None},
+        constants={"ci_level": options.level if options.test.has_limits else None},
     )
 
 
@@ -373,23 +377,22 @@ def _compare_paired(
     # The keys of random streams are slow to compute, so only tests with random draws have them.
     keys = [] if options.test.draws is None else stream_keys(instances.keys)
     draws = RandomDraws(n_draws=options.n_draws, seed=options.seed, keys=keys)
+    hypothesis = options.hypothesis
     for batch in model_batches(instances, pairing):
-        pairs = _model_pairs(batch.models, baseline)
-        if pairs:
-            comparison = PairedComparison(
-                batch=batch, pairs=pairs, hypothesis=options.hypothesis, draws=draws
+        if pairs := _model_pairs(batch.models, baseline):
+            yield from compare_pairs(
+                PairedComparison(batch=batch, pairs=pairs, hypothesis=hypothesis, draws=draws)
             )
-            yield from compare_pairs(comparison)
 
 
 def _compare_unpaired(
     unpaired: UnpairedModels, baseline: int | None, options: CompareOptions
 ) -> Iterator[dict[str, Any]]:
     """Yield the columns of each pair of models that scored different rows."""
-    estimator, quantity = options.test.estimator, options.hypothesis.quantity
+    estimator = options.test.estimator
     assert estimator is not None
     estimates = [
-        UnpairedEstimates.from_cases(cases, unpaired.keys, quantity, estimator)
+        UnpairedEstimates.from_cases(cases, unpaired.keys, options.quantity, estimator)
         for cases in unpaired.cases
     ]
     pairs = _model_pairs(range(len(estimates)), baseline)

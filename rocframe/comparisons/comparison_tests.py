@@ -35,17 +35,10 @@ from rocframe.comparisons.pairing import (
     segment_sums,
 )
 from rocframe.errors import OptionValueError
-from rocframe.inference import (
-    check_adjust,
-    is_as_extreme,
-    parse_level,
-    parse_n_boot,
-    permutation_p_value,
-)
-from rocframe.kernel.resample import Seed
+from rocframe.inference import check_adjust, is_as_extreme, permutation_p_value
 from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.kernel.threads import batch_sizes, run_parallel
-from rocframe.options import NOT_GIVEN, check_choice, check_supported, parse_integer
+from rocframe.options import NOT_GIVEN, NotGiven, check_choice, check_supported
 from rocframe.resampling import bootstrap_interval
 from rocframe.text import join_names
 
@@ -65,9 +58,8 @@ if TYPE_CHECKING:
     )
     from rocframe.inference import Adjust, Alternative
     from rocframe.inputs.roles import Roles
-    from rocframe.kernel.resample import RandomDraws, ReplicateCounts
+    from rocframe.kernel.resample import RandomDraws, ReplicateCounts, Seed
     from rocframe.kernel.scan import Block, Scan
-    from rocframe.options import NotGiven
 
 
 def t_test(comparison: PairedComparison) -> list[dict[str, Any]]:
@@ -494,24 +486,6 @@ class ComparisonTest:
     needs_variance: bool = True
     unsupported: Mapping[str, str] = field(default_factory=dict)
 
-    @classmethod
-    def parse(
-        cls,
-        method: str | NotGiven,
-        metric: ComparedMetric,
-        roles: Roles,
-        tests: Mapping[str, ComparisonTest],
-    ) -> ComparisonTest:
-        """Return the test with this name, or the default test of the metric.
-
-        The default is the first of `tests` that can compare the metric and supports the weights,
-        counts and clusters of `roles`. Raise an error for a name that is not a key of `tests`.
-        """
-        if method is NOT_GIVEN:
-            return next(test for test in tests.values() if test.supports(metric, roles))
-        check_choice("method", method, tests)
-        return tests[method]
-
     @property
     def argument(self) -> str:
         """The argument that selects the test, for error messages."""
@@ -632,75 +606,65 @@ COMPARISON_TESTS: dict[str, ComparisonTest] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CompareOptions:
-    """Options of `compare`.
+    """Options of `compare`; `tests` are the tests that `method` can name."""
 
-    `tests` are the tests that `method` can name. `n_draws` is the number of resamples or
-    permutations.
-    """
-
+    roles: Roles
     tests: Mapping[str, ComparisonTest]
-    test: ComparisonTest
-    hypothesis: Hypothesis
+    method: str | NotGiven
+    quantity: Quantity
+    margin: float | None
+    alternative: Alternative = "two-sided"
+    level: float
     baseline: object
     adjust: Adjust | None
     family: Family
-    n_draws: int
+    n_boot: int
+    n_perm: int = 2000
     seed: Seed
 
-    @classmethod
-    def parse(
-        cls,
-        roles: Roles,
-        *,
-        metric: ComparedMetric,
-        method: str | NotGiven,
-        rates: Mapping[str, object] | None = None,
-        standardize: str | None = None,
-        margin: float | None,
-        alternative: Alternative = "two-sided",
-        level: float,
-        baseline: object,
-        adjust: Adjust | None,
-        family: Family,
-        n_boot: int,
-        n_perm: int = 2000,
-        seed: int | None,
-        tests: Mapping[str, ComparisonTest],
-    ) -> CompareOptions:
-        """Return the options; raise an error if one is invalid or not supported by the test."""
-        level = parse_level(level)
-        quantity = Quantity.parse(metric, rates or {}, standardize)
-        test = ComparisonTest.parse(method, quantity.metric, roles, tests)
-        n_draws = {
-            "n_boot": parse_n_boot("n_boot", n_boot),
-            "n_perm": parse_integer("n_perm", n_perm, high=10**9),
-        }
-        hypothesis = Hypothesis.parse(quantity, margin, alternative, level)
-        check_adjust(adjust)
-        check_choice("family", family, get_args(Family))
-        options = cls(
-            tests=tests,
-            test=test,
-            hypothesis=hypothesis,
-            baseline=baseline,
-            adjust=adjust,
-            family=family,
-            n_draws=0 if test.draws is None else n_draws[test.draws],
-            seed=Seed.parse(seed),
-        )
-        test.check_quantity(quantity, tests)
-        if quantity.is_loss and roles.missing == "worst":
+    def __post_init__(self) -> None:
+        test, quantity, hypothesis = self.test, self.quantity, self.hypothesis
+        check_adjust(self.adjust)
+        check_choice("family", self.family, get_args(Family))
+        test.check_quantity(quantity, self.tests)
+        if quantity.is_loss and self.roles.missing == "worst":
             problem = "the loss of a row without a score is undefined"
             raise OptionValueError.compose("missing", "worst", problem, 'Use missing="drop".')
-        test.check_options(roles, hypothesis)
-        if margin is not None and baseline is None:
+        test.check_options(self.roles, hypothesis)
+        if self.margin is not None and self.baseline is None:
             raise OptionValueError.compose(
                 "margin",
                 abs(hypothesis.null),
                 "a test of non-inferiority requires a baseline model",
                 'Pass, for example, baseline="old".',
             )
-        return options
+
+    @property
+    def test(self) -> ComparisonTest:
+        """The test that `method` names, or the default test of the metric.
+
+        The default is the first of `tests` that can compare the metric and supports the weights,
+        counts and clusters of `roles`.
+        """
+        if isinstance(self.method, NotGiven):
+            return next(
+                test
+                for test in self.tests.values()
+                if test.supports(self.quantity.metric, self.roles)
+            )
+        check_choice("method", self.method, self.tests)
+        return self.tests[self.method]
+
+    @property
+    def hypothesis(self) -> Hypothesis:
+        """The null hypothesis and the alternative."""
+        return Hypothesis.parse(self.quantity, self.margin, self.alternative, self.level)
+
+    @property
+    def n_draws(self) -> int:
+        """The number of resamples or permutations of the test."""
+        draws = {"n_boot": self.n_boot, "n_perm": self.n_perm, None: 0}
+        return draws[self.test.draws]
 
     def baseline_position(self, models: pl.Series) -> int | None:
         """Return the position of the baseline in `models`; None without a baseline or rows."""
@@ -708,18 +672,17 @@ class CompareOptions:
             return None
         return model_position("baseline", self.baseline, models.to_list())
 
-    def pairing(self, roles: Roles, **options: Any) -> PairingOptions:
+    def pairing(self, **options: Any) -> PairingOptions:
         """Return the options of the pairing of rows; raise an error if one is invalid."""
-        quantity = self.hypothesis.quantity
         unpaired = (
             test.argument
             for test in self.tests.values()
-            if test.supports(quantity.metric, roles) and test.compare_pairs is None
+            if test.supports(self.quantity.metric, self.roles) and test.compare_pairs is None
         )
         return PairingOptions(
-            roles=roles,
+            roles=self.roles,
             **options,
             paired=self.test.compare_pairs is not None,
             unpaired=next(unpaired, None),
-            probabilities=quantity.is_loss,
+            probabilities=self.quantity.is_loss,
         )

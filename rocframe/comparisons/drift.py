@@ -248,21 +248,28 @@ def drift(
     │ 2    ┆ 0.583333 ┆ -0.333333  ┆ 0.566209   ┆ 1         ┆ few_rows:2 │
     └──────┴──────────┴────────────┴────────────┴───────────┴────────────┘
     """
-    options = DriftOptions.parse(reference, alternative, level, adjust, family)
+    options = DriftOptions(
+        reference=parse_reference(reference),
+        hypothesis=Hypothesis.parse(Quantity(), None, alternative, parse_level(level)),
+        adjust=adjust,
+    )
+    check_adjust(adjust)
+    check_choice("family", family, get_args(Family))
     roles = Roles(label, score, by, positive, weight, count, missing, cluster)
+    table = options.reference if isinstance(options.reference, pl.LazyFrame) else None
+
+    def compute(cases: Cases) -> pl.DataFrame:
+        windows = TimeWindows.from_cases(cases, roles, level, has_reference=table is not None)
+        return drift_table(windows, options)
+
     return plan_windows(
         predictions,
         roles,
         over,
-        lambda cases: drift_table(
-            TimeWindows.from_cases(
-                cases, roles, level, has_reference=options.reference_table is not None
-            ),
-            options,
-        ),
+        compute,
         drift_columns,
-        reference=options.reference_table,
-        finish=(lambda table: adjust_table(table, adjust)) if family == "all" else None,
+        reference=table,
+        finish=(lambda tests: adjust_table(tests, adjust)) if family == "all" else None,
     )
 
 
@@ -271,41 +278,24 @@ REFERENCE_TYPES = (str, int, float, Decimal, date, time, timedelta)  # a datetim
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DriftOptions:
-    """Options of `drift`, checked; `reference_table` is `reference` if it is a table."""
+    """Options of `drift`; `reference` can be a table."""
 
     reference: object
-    reference_table: pl.LazyFrame | None
     hypothesis: Hypothesis
     adjust: Adjust | None
-    family: Family
 
-    @classmethod
-    def parse(
-        cls,
-        reference: object,
-        alternative: Alternative,
-        level: float,
-        adjust: Adjust | None,
-        family: Family,
-    ) -> DriftOptions:
-        """Return the options; raise an error if one is invalid."""
-        if is_arrow_table(reference):
-            reference = read_arrow_table("reference", reference)
-        table = reference.lazy() if isinstance(reference, pl.DataFrame | pl.LazyFrame) else None
-        if table is None and not isinstance(reference, REFERENCE_TYPES):
-            expected = '"first", "previous", a value of the column of windows, or a table'
-            hint = 'Use, for example, reference="first".'
-            raise OptionValueError.unexpected_type("reference", reference, expected, hint)
-        hypothesis = Hypothesis.parse(Quantity(), None, alternative, parse_level(level))
-        check_adjust(adjust)
-        check_choice("family", family, get_args(Family))
-        return cls(
-            reference=reference,
-            reference_table=table,
-            hypothesis=hypothesis,
-            adjust=adjust,
-            family=family,
-        )
+
+def parse_reference(reference: object) -> object:
+    """Return the option `reference`, a table as a LazyFrame; raise an error if it is invalid."""
+    if is_arrow_table(reference):
+        reference = read_arrow_table("reference", reference)
+    if isinstance(reference, pl.DataFrame | pl.LazyFrame):
+        return reference.lazy()
+    if not isinstance(reference, REFERENCE_TYPES):
+        expected = '"first", "previous", a value of the column of windows, or a table'
+        hint = 'Use, for example, reference="first".'
+        raise OptionValueError.unexpected_type("reference", reference, expected, hint)
+    return reference
 
 
 def drift_table(windows: TimeWindows, options: DriftOptions) -> pl.DataFrame:
@@ -661,7 +651,7 @@ class TimeWindows:
         """Return the position of the reference of each window; -1 if there is none."""
         has_time = self.window.is_not_null().to_numpy()
         usable = np.flatnonzero(has_time & ~np.isnan(self.value))
-        if isinstance(reference, pl.DataFrame | pl.LazyFrame):
+        if isinstance(reference, pl.LazyFrame):
             usable = np.flatnonzero(self.is_reference)
         elif reference == "previous":
             return self._previous(usable)

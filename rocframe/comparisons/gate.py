@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -11,13 +10,14 @@ import polars as pl
 from rocframe.comparisons.compare import compare_models
 from rocframe.comparisons.comparison_tests import COMPARISON_TESTS, CompareOptions, ComparisonTest
 from rocframe.comparisons.delong import newcombe_paired, newcombe_unpaired
-from rocframe.comparisons.hypothesis import area_estimates
+from rocframe.comparisons.hypothesis import Quantity, area_estimates
 from rocframe.comparisons.pairing import Instances, plan_comparison
 from rocframe.errors import OptionValueError, PairingError
 from rocframe.frames import build_table, find_keys
-from rocframe.inference import adjust_p_values, first_notes, parse_level
+from rocframe.inference import adjust_p_values, first_notes, parse_level, parse_n_boot
 from rocframe.inputs.cases import RowState
 from rocframe.inputs.roles import Roles
+from rocframe.kernel.resample import Seed
 from rocframe.options import NOT_GIVEN, NotGiven, parse_integer, parse_number, public
 from rocframe.schemas.statistics import gate_columns
 from rocframe.schemas.table_type import MODEL
@@ -220,24 +220,33 @@ def gate(
     True
     """
     roles = Roles(label, score, by, positive, weight, count, missing, cluster)
-    options = GateOptions.parse(
-        roles,
-        baseline=baseline,
-        margin=margin,
-        metric=metric,
+    level = parse_level(level)
+    if level <= 0.5:
+        problem = "a group would pass without evidence of non-inferiority"
+        hint = "Pass a level above 0.5, such as level=0.95."
+        raise OptionValueError.compose("level", level, problem, hint)
+    # The intervals have two limits with the level 2 * level - 1, so that one limit has the
+    # one-sided level `level`.
+    options = CompareOptions(
+        roles=roles,
+        tests=GATE_TESTS,
+        # Without a margin, the options would be those of a test for any difference.
+        margin=parse_number("margin", margin, low=0, high=1, closed="left", example=0.01),
         method=method,
-        level=level,
+        quantity=Quantity.parse(metric, {}, None),
+        level=2 * level - 1,
+        baseline=baseline,
         adjust=adjust,
-        min_rows=min_rows,
-        n_boot=n_boot,
-        seed=seed,
+        family="all",
+        n_boot=parse_n_boot("n_boot", n_boot),
+        seed=Seed.parse(seed),
     )
-    quantity = options.comparison.hypothesis.quantity
+    min_rows = parse_integer("min_rows", min_rows, low=0, example=50)
     return plan_comparison(
         predictions,
-        options.comparison.pairing(roles, between=between, id=id, unmatched=unmatched),
-        lambda frame, columns: gate_table(frame, columns, options),
-        schema=lambda model: gate_columns(model, quantity.name),
+        options.pairing(between=between, id=id, unmatched=unmatched),
+        lambda frame, columns: gate_table(frame, columns, options, level, min_rows),
+        schema=lambda model: gate_columns(model, options.quantity.name),
         anchor="verdict",
         independent_groups=False,
     )
@@ -276,73 +285,21 @@ GATE_TESTS: dict[str, ComparisonTest] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class GateOptions:
-    """Options of `gate`.
-
-    `comparison` are the options of the comparison, whose intervals have two limits with the level
-    2 * `level` - 1, so that one limit has the one-sided level `level`.
-    """
-
-    comparison: CompareOptions
-    level: float
-    adjust: Adjust | None
-    min_rows: int
-
-    @classmethod
-    def parse(
-        cls,
-        roles: Roles,
-        *,
-        baseline: object,
-        margin: float,
-        metric: ComparedMetric,
-        method: str | NotGiven,
-        level: float,
-        adjust: Adjust | None,
-        min_rows: int,
-        n_boot: int,
-        seed: int | None,
-    ) -> GateOptions:
-        """Return the options; raise an error if one is invalid or not supported by the test."""
-        level = parse_level(level)
-        if level <= 0.5:
-            problem = "a group would pass without evidence of non-inferiority"
-            hint = "Pass a level above 0.5, such as level=0.95."
-            raise OptionValueError.compose("level", level, problem, hint)
-        # Without a margin, `CompareOptions` would be those of a test for any difference.
-        size = parse_number("margin", margin, low=0, high=1, closed="left", example=0.01)
-        comparison = CompareOptions.parse(
-            roles,
-            metric=metric,
-            method=method,
-            margin=size,
-            level=2 * level - 1,
-            baseline=baseline,
-            adjust=adjust,
-            family="all",
-            n_boot=n_boot,
-            seed=seed,
-            tests=GATE_TESTS,
-        )
-        return cls(
-            comparison=replace(comparison, adjust=None),  # p-values are adjusted by `gate_table`
-            level=level,
-            adjust=adjust,
-            min_rows=parse_integer("min_rows", min_rows, low=0, example=50),
-        )
-
-
-def gate_table(frame: pl.DataFrame, columns: PairingColumns, options: GateOptions) -> pl.DataFrame:
+def gate_table(
+    frame: pl.DataFrame,
+    columns: PairingColumns,
+    options: CompareOptions,
+    level: float,
+    min_rows: int,
+) -> pl.DataFrame:
     """Return the decision of a collected frame: one row per group and new model.
 
     Rows are sorted by group and new model. Keys are named "0", "1" and so on.
     """
-    comparison, level = options.comparison, options.level
-    quantity = comparison.hypothesis.quantity
-    data = comparison.test.read(frame, columns)
-    table = compare_models(data, columns.options, comparison)
-    old = comparison.baseline_position(data.models)
+    test, quantity = options.test, options.quantity
+    data = test.read(frame, columns)
+    table = compare_models(data, columns.options, options)
+    old = options.baseline_position(data.models)
     if old is not None:
         has_rows, smaller_class = _group_sizes(data)
         one_model = _groups_of_one_model(table, has_rows, old, data.models, data.keys)
@@ -350,26 +307,26 @@ def gate_table(frame: pl.DataFrame, columns: PairingColumns, options: GateOption
     if old is None or not table.height:
         problem = "there are no rows to test"
         hint = "Check the predictions: the decision needs rows of the old and of a new model."
-        raise PairingError.compose("baseline", comparison.baseline, problem, hint)
+        raise PairingError.compose("baseline", options.baseline, problem, hint)
     table = table.sort("group", "position_b")
     group, new = (table.get_column(name).to_numpy() for name in ("group", "position_b"))
 
     note = table.get_column("note")
     counted = np.where((note == "not_in_old").fill_null(False), new, old)
-    has_few_rows = smaller_class[counted, group] < options.min_rows
+    has_few_rows = smaller_class[counted, group] < min_rows
     if has_few_rows.all():
         problem = "all groups of the old model have fewer positives or negatives than this number"
         hint = "Such groups do not count, so no group is left. Pass a smaller number."
-        raise PairingError.compose("min_rows", options.min_rows, problem, hint)
+        raise PairingError.compose("min_rows", min_rows, problem, hint)
     has_zero_variance = (note == "zero_variance").fill_null(False).to_numpy()
     is_identical = np.zeros(table.height, bool)
     if isinstance(data, Instances) and has_zero_variance.any():
         is_identical = has_zero_variance & ~_has_different_scores(data, old)[new, group]
 
     sign = -1.0 if quantity.lower_is_better else 1.0
-    margin = sign * comparison.hypothesis.null
+    margin = sign * options.hypothesis.null
     p_value = table.get_column("p_value").fill_null(np.nan).to_numpy().copy()
-    if comparison.test.needs_variance:
+    if test.needs_variance:
         p_value[has_zero_variance] = np.nan
     # A margin of 0 is the boundary of the null hypothesis: the statistic of other tests is then 0.
     p_value[is_identical] = 0.0 if margin > 0 else 0.5
@@ -413,7 +370,7 @@ def gate_table(frame: pl.DataFrame, columns: PairingColumns, options: GateOption
             f"{quantity.name}_new": table.get_column(f"{quantity.name}_b"),
             **{name: table.get_column(name) for name in ("n_paired", "n_pos", "n_neg")},
             "ci_level": level,
-            "test": comparison.test.name,
+            "test": test.name,
             "note": decision_note.zip_with(decision_note.is_not_null(), note),
         },
         gate_columns(table.schema["model_a"], quantity.name),
