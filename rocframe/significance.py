@@ -459,12 +459,9 @@ def permutation_p_values(
     m, n = pairs.pos[groups], pairs.neg[groups]
     n_rows = m + n
     if len(n_rows) and n_rows.max() >= MAX_GROUP_ROWS:
-        raise OptionValueError.compose(
-            "method",
-            "permutation",
-            f"a group has {n_rows.max()} rows, too many to permute their labels",
-            'Use method="mann_whitney", which approximates this test for many rows.',
-        )
+        problem = f"a group has {n_rows.max()} rows, too many to permute their labels"
+        hint = 'Use method="mann_whitney", which approximates this test for many rows.'
+        raise OptionValueError.compose("method", "permutation", problem, hint)
     # The rows of the smaller class are drawn. The sum of the centered ranks of all rows is 0.
     # Therefore the sum over the negatives is the negative of the sum over the positives.
     draws = _Draws(

@@ -507,12 +507,9 @@ class ComparisonTest:
         """
         if quantity.metric not in self.metrics:
             methods = [test.argument for test in tests.values() if quantity.metric in test.metrics]
-            raise OptionValueError.compose(
-                "method",
-                self.name,
-                f"this method does not compare the metric {quantity.metric!r}",
-                f"Use {join_names(methods, 'or')}.",
-            )
+            problem = f"this method does not compare the metric {quantity.metric!r}"
+            hint = f"Use {join_names(methods, 'or')}."
+            raise OptionValueError.compose("method", self.name, problem, hint)
         if quantity.fixed_rate is None or self.compares_rates:
             return
         option, rate = quantity.fixed_rate
@@ -632,12 +629,9 @@ class CompareOptions:
             raise OptionValueError.compose("missing", "worst", problem, 'Use missing="drop".')
         test.check_options(self.roles, hypothesis)
         if self.margin is not None and self.baseline is None:
-            raise OptionValueError.compose(
-                "margin",
-                abs(hypothesis.null),
-                "a test of non-inferiority requires a baseline model",
-                'Pass, for example, baseline="old".',
-            )
+            problem = "a test of non-inferiority requires a baseline model"
+            hint = 'Pass, for example, baseline="old".'
+            raise OptionValueError.compose("margin", abs(hypothesis.null), problem, hint)
 
     @property
     def test(self) -> ComparisonTest:

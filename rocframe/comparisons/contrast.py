@@ -239,27 +239,18 @@ def parse_coefficients(coefficients: Any) -> list[Coefficients] | None:
         numbers = [to_float(value) for value in values]
         finite = [number for number in numbers if number is not None and isfinite(number)]
         if len(finite) < len(numbers) or not any(finite):
-            raise OptionValueError.compose(
-                "coefficients",
-                contrast,
-                "expected a mapping from models to finite numbers that are not all 0",
-                'Use, for example, coefficients={"new": 1, "old": -1}.',
-            )
+            problem = "expected a mapping from models to finite numbers that are not all 0"
+            hint = 'Use, for example, coefficients={"new": 1, "old": -1}.'
+            raise OptionValueError.compose("coefficients", contrast, problem, hint)
         total = fsum(finite)
         if abs(total) > COEFFICIENT_ROUNDING * max(map(abs, finite)):
-            raise OptionValueError.compose(
-                "coefficients",
-                contrast,
-                f"the coefficients add up to {total:g}, but must add up to 0",
-                'Use, for example, coefficients={"new": 1, "old": -0.5, "older": -0.5}.',
-            )
+            problem = f"the coefficients add up to {total:g}, but must add up to 0"
+            hint = 'Use, for example, coefficients={"new": 1, "old": -0.5, "older": -0.5}.'
+            raise OptionValueError.compose("coefficients", contrast, problem, hint)
     if not contrasts:
-        raise OptionValueError.compose(
-            "coefficients",
-            coefficients,
-            "the list is empty",
-            "Omit coefficients= to compare all models.",
-        )
+        problem = "the list is empty"
+        hint = "Omit coefficients= to compare all models."
+        raise OptionValueError.compose("coefficients", coefficients, problem, hint)
     return contrasts
 
 

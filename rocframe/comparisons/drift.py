@@ -658,13 +658,12 @@ class TimeWindows:
         elif reference != "first":
             values = self.window.unique(maintain_order=True)
             if len(values) and reference not in values.to_list():
-                raise OptionValueError.compose(
-                    "reference",
-                    reference,
-                    "this is not a value of the column of windows",
+                problem = "this is not a value of the column of windows"
+                hint = (
                     f"The windows are: {format_list(values.drop_nulls().to_list(), most=30)}."
-                    + suggest_value("reference", reference, ["first", "previous", *values]),
+                    + suggest_value("reference", reference, ["first", "previous", *values])
                 )
+                raise OptionValueError.compose("reference", reference, problem, hint)
             usable = np.flatnonzero([value == reference for value in self.window.to_list()])
         result = np.full(self.keys.height, -1)
         groups, first = np.unique(self.group[usable], return_index=True)

@@ -117,13 +117,12 @@ class Quantity:
         rate = to_float(rates.get(name))
         if rate is not None:
             if not 0 <= rate <= 1:
-                raise OptionValueError.compose(
-                    name,
-                    rate,
-                    "expected a rate between 0 and 1",
+                problem = "expected a rate between 0 and 1"
+                hint = (
                     f"Pass a rate, such as {name}=0.1, or the range of a partial area, "
-                    f"such as {name}=(0, 0.1).",
+                    f"such as {name}=(0, 0.1)."
                 )
+                raise OptionValueError.compose(name, rate, problem, hint)
             name, (rate,) = as_fpr_or_tpr(name, [rate])
             return cls(fixed_rate=(name, rate))  # type: ignore[arg-type]
         return cls(rate_range=RateRange.parse(rates, standardize))
@@ -211,13 +210,12 @@ class Hypothesis:
             return cls(quantity=quantity, null=0.0, alternative=alternative, level=level)
         size = parse_number("margin", margin, low=0, high=1, closed="left", example=0.02)
         if alternative != "two-sided":
-            raise OptionValueError.compose(
-                "alternative",
-                alternative,
+            problem = (
                 "margin= already defines a one-sided alternative: model_b is not inferior to "
-                "model_a",
-                "Pass either margin= or alternative=.",
+                "model_a"
             )
+            hint = "Pass either margin= or alternative=."
+            raise OptionValueError.compose("alternative", alternative, problem, hint)
         lower_is_better = quantity.lower_is_better
         return cls(
             quantity=quantity,

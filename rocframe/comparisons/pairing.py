@@ -75,13 +75,12 @@ class PairingOptions:
     def __post_init__(self) -> None:
         check_choice("unmatched", self.unmatched, get_args(Unmatched))
         if type(self.between) is not str:
-            raise OptionValueError.compose(
-                "between",
-                self.between,
-                "expected a column name",
+            problem = "expected a column name"
+            hint = (
                 'Pass the column of models by name, such as between="model". Add computed columns '
-                "with .with_columns() first.",
+                "with .with_columns() first."
             )
+            raise OptionValueError.compose("between", self.between, problem, hint)
         if self.id is not None and "count" in self.roles.optional_columns:
             raise OptionValueError.compose(
                 "count",
@@ -190,15 +189,14 @@ def bind_pairing(
     id_columns = options.id_columns
     if options.paired and not id_columns:
         other = f" If the models scored different rows, use {options.unpaired}."
-        raise PairingError.compose(
-            "id",
-            options.id,
-            "this method pairs the rows of the models, and no column identifies the instances",
+        problem = "this method pairs the rows of the models, and no column identifies the instances"
+        hint = (
             'Pass the column that identifies instances, such as id="id". If the rows of all models '
             "are in the same order, number them first: "
             f".with_columns(id=pl.int_range(pl.len()).over({between!r})). "
-            f"Or pass one score column for each model.{other if options.unpaired else ''}",
+            f"Or pass one score column for each model.{other if options.unpaired else ''}"
         )
+        raise PairingError.compose("id", options.id, problem, hint)
     private = private_names(["between", *(f"id {i}" for i in range(len(id_columns)))], bound.by)
     sources = [("between", between, column(between), schema[between])]
     sources += [("id", *resolve_column(plan, schema, "id", id_column)) for id_column in id_columns]
@@ -460,13 +458,12 @@ def _rows_of_models(model: pl.Series) -> tuple[pl.Series, list[NDArray[np.int64]
 def _check_ids(ids: Sequence[pl.Series], options: PairingOptions) -> None:
     for values, source in zip(ids, options.id_columns, strict=True):
         if values.null_count():
-            raise PairingError.compose(
-                "id",
-                source,
+            problem = (
                 f"the id is null in {format_count(values.null_count(), 'row')}, which cannot be "
-                "paired",
-                "Remove these rows with .filter() first.",
+                "paired"
             )
+            hint = "Remove these rows with .filter() first."
+            raise PairingError.compose("id", source, problem, hint)
 
 
 def _match_instances(

@@ -315,10 +315,9 @@ def repair_scores(
 
         def repair(values: pl.Series) -> pl.Series:
             scores, groups = values.struct.unnest().get_columns()
-            reversed_scores = intervals.reverse(
-                scores.fill_null(np.nan).to_numpy(), groups.to_numpy()
-            )
-            return pl.Series(values.name, reversed_scores).set(scores.is_null(), None)
+            filled = scores.fill_null(np.nan).to_numpy()
+            result = pl.Series(values.name, intervals.reverse(filled, groups.to_numpy()))
+            return result.set(scores.is_null(), None)
 
         repaired = pl.struct(column(names["score"]), number).map_batches(
             repair, return_dtype=pl.Float64, is_elementwise=True

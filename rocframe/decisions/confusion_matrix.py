@@ -154,15 +154,9 @@ def _confusion_columns(curves: CurveArrays) -> tuple[pl.DataFrame, dict[str, Any
         [RATES[name].evaluate(matrix) for name in ("fpr", "tpr")] for matrix in (counts, negated)
     )
     curve = groups_of_rows(curves.starts, np.arange(len(curves.threshold)))
-    all_rows = CurveRows(
-        curve=curve,
-        threshold=curves.threshold,
-        tp=curves.counts["tp"],
-        fp=curves.counts["fp"],
-        pos=totals.pos[curve],
-        neg=totals.neg[curve],
-        scores=curves.scan.codec.scores,
-    )
+    tp, fp, scores = curves.counts["tp"], curves.counts["fp"], curves.scan.codec.scores
+    sizes: dict[str, Any] = {"pos": totals.pos[curve], "neg": totals.neg[curve], "scores": scores}
+    all_rows = CurveRows(curve=curve, threshold=curves.threshold, tp=tp, fp=fp, **sizes)
     wins = doubled_wins(all_rows, all_rows.threshold, len(row))
     return rows.keys, {
         **counts,

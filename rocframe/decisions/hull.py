@@ -485,12 +485,9 @@ def _straight_kind(columns: list[str], kind: KindName | None) -> Kind:
     """
     axes = kind_of(columns, kind)
     if axes.name not in EQUAL_COST_KINDS:
-        raise OptionValueError.compose(
-            "kind",
-            kind,
-            f"lines of equal cost are not available for {axes.title} curves",
-            f"Use kind={' or '.join(map(repr, EQUAL_COST_KINDS))}.",
-        )
+        problem = f"lines of equal cost are not available for {axes.title} curves"
+        hint = f"Use kind={' or '.join(map(repr, EQUAL_COST_KINDS))}."
+        raise OptionValueError.compose("kind", kind, problem, hint)
     return axes
 
 

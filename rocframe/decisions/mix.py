@@ -147,9 +147,9 @@ def mix(
     axis, values = parse_point({**arguments, "alert_rate": alert_rate}, function="mix")
 
     def columns(schema: pl.Schema) -> Schema:
-        if across is None or across not in list(schema):
-            return mixture_columns()
-        return mixture_columns((across, schema[across]))
+        if isinstance(across, str) and across in schema:
+            return mixture_columns((across, schema[across]))
+        return mixture_columns()
 
     return plan_curves(
         curves,

@@ -231,16 +231,10 @@ def operating_point(
         hint = "Leave out prior= or prevalence=."
         check_supported("prevalence", prevalence, "prior=", hint=hint)
         settings_by_class = {name: classes.settings_of(name) for name in classes.prior}
+    shared: dict[str, Any] = {"prior": prior, "benefits": benefits, "minimize": minimize}
+    shared |= {"subject_to": subject_to, "beta": beta}
     options = {
-        name: RuleOptions.parse(
-            rule,
-            prior=prior,
-            benefits=benefits,
-            subject_to=subject_to,
-            minimize=minimize,
-            beta=beta,
-            **settings,
-        )
+        name: RuleOptions.parse(rule, **shared, **settings)
         for name, settings in settings_by_class.items()
     }
 

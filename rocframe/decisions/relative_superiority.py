@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -334,15 +334,11 @@ def superiority_table(curves: Curves, across: str, prevalence: float | None) -> 
         "largest_difference": largest_differences(curves, ranges),
     }
     missing = np.full(len(undefined), np.nan)
+    result = {name: np.append(values, missing)[order] for name, values in columns.items()}
+    result["n_best"] = np.append(ranges.n_best, np.zeros(len(undefined), np.int64))[order]
+    note = class_notes(pos, neg)[curve[order]].tolist()
     return build_table(
-        curves.keys,
-        {
-            **{name: np.append(values, missing)[order] for name, values in columns.items()},
-            "n_best": np.append(ranges.n_best, np.zeros(len(undefined), np.int64))[order],
-            "note": class_notes(pos, neg)[curve[order]].tolist(),
-        },
-        SUPERIORITY_COLUMNS,
-        rows=curve[order],
+        curves.keys, {**result, "note": note}, SUPERIORITY_COLUMNS, rows=curve[order]
     )
 
 
@@ -412,10 +408,11 @@ def lc_index_table(
     """Return a row for each curve, with the probability that it has the lowest cost."""
     ranges = cost_ranges(curves, across, prevalence)
     low, mode, high = relative_cost(np.array(ratios))
-    weight = triangular_probability(
-        relative_cost(ranges.ratio_high), low, mode, high
-    ) - triangular_probability(relative_cost(ranges.ratio_low), low, mode, high)
-    pos, neg = curves.pos, curves.neg
+    above, below = (
+        triangular_probability(relative_cost(ratio), low, mode, high)
+        for ratio in (ranges.ratio_high, ranges.ratio_low)
+    )
+    weight, pos, neg = above - below, curves.pos, curves.neg
     undefined = np.where((pos == 0) | (neg == 0), np.nan, 0.0)
     is_single = ranges.n_best == 1
     shares = {
@@ -423,21 +420,13 @@ def lc_index_table(
         "best_share": weight * is_single,
         "tied_share": weight * ~is_single,
     }
-    return build_table(
-        curves.keys,
-        {
-            **{
-                name: undefined + np.clip(np.bincount(ranges.curve, values, len(pos)), 0, 1)
-                for name, values in shares.items()
-            },
-            "cost_ratio_low": ratios[0],
-            "cost_ratio_mode": ratios[1],
-            "cost_ratio_high": ratios[2],
-            "prevalence": ranges.prevalence,
-            "note": class_notes(pos, neg).tolist(),
-        },
-        LC_INDEX_COLUMNS,
-    )
+    columns: dict[str, Any] = {
+        name: undefined + np.clip(np.bincount(ranges.curve, values, len(pos)), 0, 1)
+        for name, values in shares.items()
+    }
+    columns |= zip(("cost_ratio_low", "cost_ratio_mode", "cost_ratio_high"), ratios, strict=True)
+    columns |= {"prevalence": ranges.prevalence, "note": class_notes(pos, neg).tolist()}
+    return build_table(curves.keys, columns, LC_INDEX_COLUMNS)
 
 
 def triangular_probability(

@@ -174,14 +174,9 @@ def transfer(
     │ naive_bayes ┆ 0.737335       ┆ 0.010547 ┆ 0.022272     │
     └─────────────┴────────────────┴──────────┴──────────────┘
     """
+    settings = {"costs": costs, "prevalence": prevalence, "beta": beta}
     options = RuleOptions.parse(
-        rule,
-        costs=costs,
-        benefits=benefits,
-        prevalence=prevalence,
-        subject_to=subject_to,
-        minimize=minimize,
-        beta=beta,
+        rule, benefits=benefits, subject_to=subject_to, minimize=minimize, **settings
     )
     hint = "The threshold of this rule does not depend on data: use at(threshold=)."
     has_bayes = "bayes" in options.rules
@@ -299,18 +294,10 @@ def _realised_constraints(
         return {}
     exists = np.flatnonzero(row >= 0)
     tp, fp, fn, tn = (np.asarray(curves.columns.at(part, row[exists])) for part in CONFUSION)
-    rows = CurveRows(
-        curve=exists,
-        threshold=threshold[exists],
-        tp=tp,
-        fp=fp,
-        pos=tp + fn,
-        neg=fp + tn,
-        scores=curves.scores,
-    )
+    sizes = {"pos": tp + fn, "neg": fp + tn, "scores": curves.scores}
+    rows = CurveRows(curve=exists, threshold=threshold[exists], tp=tp, fp=fp, **sizes)
     columns: dict[str, object] = {}
-    undefined, violated = np.full(len(row), False), np.full(len(row), False)
-    undefined[row < 0] = True
+    undefined, violated = row < 0, np.zeros(len(row), bool)
     for constraint in constraints:
         metric, values = constraint.metric, np.full(len(row), np.nan)
         values[exists] = metric.evaluate(rows.counts)
@@ -367,13 +354,12 @@ def _check_no_counts(subject_to: Mapping[str, Sequence[float | None]]) -> None:
     rates = {"alerts": "alert_rate", "tp": "tpr", "fp": "fpr", "fn": "fnr", "tn": "tnr"}
     for name, limits in subject_to.items():
         if name in rates:
-            raise OptionValueError.compose(
-                f"subject_to[{name!r}]",
-                limits,
+            problem = (
                 "a limit on a number of rows is not supported, because the threshold is chosen on "
-                "all other folds together, which have another number of rows",
-                f'Use the proportion of rows: subject_to={{"{rates[name]}": …}}.',
+                "all other folds together, which have another number of rows"
             )
+            hint = f'Use the proportion of rows: subject_to={{"{rates[name]}": …}}.'
+            raise OptionValueError.compose(f"subject_to[{name!r}]", limits, problem, hint)
 
 
 def _chosen_keys(chosen: pl.DataFrame) -> list[str]:
@@ -476,12 +462,6 @@ class OtherFolds:
         sizes = np.diff(curves.starts)[order]
         starts = np.append(0, np.cumsum(sizes))
         rows, first = concatenated_ranges(curves.starts[:-1][order], sizes), starts[:-1]
-        changes = []
-        for name in ("tp", "fp"):
-            counts = curves.columns[name][rows]
-            change = np.diff(counts, prepend=counts[:1])
-            change[first] = counts[first]
-            changes.append(change)
         threshold = curves.columns[THRESHOLD][rows]
         rank = falling_ranks(threshold)
         rank[first] = np.iinfo(np.int64).min
@@ -492,25 +472,25 @@ class OtherFolds:
         new = np.flatnonzero(is_new)
         pooled = np.empty(len(rows), np.int64)
         pooled[by_rank] = np.cumsum(is_new) - 1
-        pooled_changes, other_changes = [], []
-        for change in changes:
-            pooled_changes.append(np.add.reduceat(change[by_rank], new) if len(new) else change)
+        changes: dict[str, NDArray[Any]] = {}
+        for name in ("tp", "fp"):
+            counts = curves.columns[name][rows]
+            change = np.diff(counts, prepend=counts[:1])
+            change[first] = counts[first]
             others = np.empty_like(change)
             others[by_rank] = sums_of_others(change[by_rank], np.append(new, len(rows)))
-            other_changes.append(others)
+            pooled_change = np.add.reduceat(change[by_rank], new) if len(new) else change
+            changes |= {f"pooled_{name}": pooled_change, f"other_{name}": others}
         return cls(
             order=order,
             group=group,
             starts=starts,
             pooled=pooled,
-            other_tp=other_changes[0],
-            other_fp=other_changes[1],
             pos=pos,
             neg=neg,
             pooled_starts=np.searchsorted(new, row_starts),
             threshold=threshold[by_rank[new]],
-            pooled_tp=pooled_changes[0],
-            pooled_fp=pooled_changes[1],
+            **changes,
             n_curves=np.diff(new, append=len(rows)),
             scores=curves.scores,
         )
