@@ -424,10 +424,7 @@ AREA_GRID = (*(i / 256 for i in range(1, 256)), *(1 - 0.5**i for i in range(9, 3
 
 
 def _nearest_area(*, power: float, **options: Any) -> PlannedTest | None:
-    """Return the test with the smallest difference whose power is at least `power`.
-
-    Return None if no difference has this power.
-    """
+    """Return the test with the smallest difference that has at least the power, or None."""
     start = options["null"] if options["auc_b"] is None else options["auc_b"]
     end = 0.0 if options["alternative"] == "less" else 1.0
 
@@ -570,10 +567,7 @@ OPEN_RANGES: dict[str, tuple[float, float, float]] = {
 def parse_planning_options(
     *, alternative: str, variance: str, se_at: str, null: object, **numbers: object
 ) -> Iterator[dict[str, Any]]:
-    """Check all options, and yield each combination of their values as keyword arguments.
-
-    The last option varies fastest.
-    """
+    """Check all options, and yield each combination of their values; the last varies fastest."""
     check_alternative(alternative)
     check_choice("variance", variance, get_args(VarianceFormula))
     check_choice("se_at", se_at, get_args(SeAt))

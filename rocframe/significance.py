@@ -413,10 +413,7 @@ def auc_test_table(cases: Cases, options: AucTestOptions) -> pl.DataFrame:
 
 
 def best_p_value(p_value: NDArray[np.float64], best_of: int | None) -> NDArray[np.float64]:
-    """Return the probability that the smallest of `best_of` independent p-values is at most this.
-
-    1 - (1 - p)^N is computed without the loss of digits for small p.
-    """
+    """Return 1 - (1 - p)^N for N = `best_of`, without the loss of digits for small p."""
     with np.errstate(divide="ignore"):  # for p = 1
         result: NDArray[np.float64] = -np.expm1((best_of or 1) * np.log1p(-p_value))
     return result
@@ -452,10 +449,7 @@ def permutation_p_values(
     options: AucTestOptions,
     keys: Sequence[tuple[int, ...]],
 ) -> PermutationTests:
-    """Return the permutation tests of the given groups.
-
-    Each of these groups must have both classes. `keys` identify the random streams of all groups.
-    """
+    """Return the permutation tests of groups with both classes; `keys` are those of all groups."""
     m, n = pairs.pos[groups], pairs.neg[groups]
     n_rows = m + n
     if len(n_rows) and n_rows.max() >= MAX_GROUP_ROWS:
@@ -586,11 +580,7 @@ def _count_sampled(
     n_extreme: NDArray[np.int64],
     keys: Sequence[tuple[int, ...]],
 ) -> None:
-    """Add the number of subsets that are at least as extreme as the data to `n_extreme`.
-
-    For each group, `n_perm` random subsets are drawn. `selected` are the positions of the groups in
-    `draws`.
-    """
+    """Add the number of extreme subsets among `n_perm` random ones of `selected` to `n_extreme`."""
     samplers, options = {}, draws.options
     tasks = []
     for i in selected.tolist():
@@ -651,10 +641,7 @@ class SubsetSampler:
         ranks: NDArray[np.int64],
         size: int,
     ) -> NDArray[np.int64]:
-        """Return the sum of the ranks of each of `size` random subsets.
-
-        `ranks` are the ranks of the distinct scores, and `n_rows` are the numbers of their rows.
-        """
+        """Return the sum of ranks of each of `size` subsets; scores have `n_rows` and `ranks`."""
         result: NDArray[np.int64]
         if self.strategy == "scores":
             drawn = stream.multivariate_hypergeometric(
@@ -749,10 +736,7 @@ class CenteredRanks:
     def null_variance(
         self, n_pos: NDArray[np.int64], n_neg: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Return the exact variance of the AUC of each group over all permutations of the labels.
-
-        The variance is NaN if a class is absent.
-        """
+        """Return the variance of each AUC over all permutations of labels; NaN for one class."""
         squares = np.zeros(len(n_pos))
         filled = np.flatnonzero(np.diff(self.starts))
         if len(filled):

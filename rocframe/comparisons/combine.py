@@ -251,10 +251,7 @@ def combination_table(
 def _combined_columns(
     batch: ModelBatch, weight: NDArray[Any], a: NDArray[np.bool_], b: NDArray[np.bool_]
 ) -> dict[str, NDArray[Any]]:
-    """Return the rates and counts of AND (row 0) and OR (row 1) of two models.
-
-    `a` and `b` are the decisions of the models.
-    """
+    """Return the rates and counts of AND (row 0) and OR (row 1) of two decisions."""
     # All counts are sums of these four cells, so they have the same rounding errors of weights.
     both, only_a, only_b, neither = (
         batch.class_sums(weight * cell) for cell in (a & b, a & ~b, ~a & b, ~a & ~b)
@@ -447,10 +444,7 @@ def point_combinations(
 
 
 def _check_rates(points: pl.DataFrame, names: Sequence[str]) -> None:
-    """Raise an error for rates outside [0, 1], and for several points of a model in a group.
-
-    `names` are the names of the first columns of `points`: group columns and the column of models.
-    """
+    """Raise an error for rates outside [0, 1] and repeated points; `names` are the key columns."""
     for rate in RATE_NAMES:
         outside = points.filter((pl.col(rate) < 0) | (pl.col(rate) > 1))
         if outside.height:
@@ -775,11 +769,7 @@ def _table_thresholds(
 
 
 def decide(batch: ModelBatch, thresholds: NDArray[np.float64]) -> Iterator[NDArray[np.bool_]]:
-    """Yield the decisions of each model of a batch on the rows of the batch.
-
-    With `missing="worst"`, a positive without a score is predicted negative, and a negative without
-    a score is predicted positive.
-    """
+    """Yield the decisions of each model of a batch; rows without a score are errors."""
     instances, rows, group = batch.instances, batch.rows, batch.groups[batch.group]
     for model in batch.models:
         unscored = instances.state[model][rows] == RowState.UNSCORED
@@ -814,10 +804,7 @@ def independent_rates(a: Any, b: Any) -> NDArray[np.float64]:
 
 
 def rate_columns(parts: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """Return the columns of both rates, such as `fpr_min`; the keys of `parts` are the suffixes.
-
-    The second last axis of each array has the class: positives, negatives.
-    """
+    """Return the columns of rates by suffix, as `fpr_min`; the class is the second last axis."""
     return {
         f"{rate}{suffix}": values[..., i, :]
         for i, rate in enumerate(RATE_NAMES)
@@ -826,10 +813,7 @@ def rate_columns(parts: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
 
 
 def count_columns(measured: NDArray[Any], rest: NDArray[Any]) -> dict[str, NDArray[Any]]:
-    """Return the columns of the counts of positive (`measured`) and negative (`rest`) decisions.
-
-    The second last axis of both arrays has the class: positives, negatives.
-    """
+    """Return the counts of positive and negative decisions; the class is the second last axis."""
     return {
         name: counts[..., i, :]
         for i, names in enumerate(TOTALS[:2])

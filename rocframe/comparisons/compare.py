@@ -343,10 +343,7 @@ POSITIONS = ("group", "position_a", "position_b")
 def compare_models(
     data: Instances | UnpairedModels, pairing: PairingOptions, options: CompareOptions
 ) -> pl.DataFrame:
-    """Return the comparisons without adjusted p-values, sorted by group, model a and model b.
-
-    The columns `POSITIONS` contain the positions of the group and of the two models.
-    """
+    """Return the sorted comparisons, with unadjusted p-values and the columns `POSITIONS`."""
     baseline = options.baseline_position(data.models)
     if isinstance(data, Instances):
         parts = _compare_paired(data, baseline, pairing, options)

@@ -157,10 +157,7 @@ class PairedRows:
 
 
 def loss_estimates(scan: Scan, quantity: Quantity) -> tuple[NDArray[np.float64], ...]:
-    """Return the mean loss of a model in each group, its variance, and Welch's variance²/(n - 1).
-
-    The variance is NaN for groups with fewer than two rows.
-    """
+    """Return the mean loss of each group, its variance, and Welch's variance²/(n - 1)."""
     mean = quantity.values(scan)
 
     def squared_deviations(block: Block) -> list[NDArray[np.float64]]:
@@ -184,11 +181,7 @@ def loss_estimates(scan: Scan, quantity: Quantity) -> tuple[NDArray[np.float64],
 
 
 def bootstrap_test(comparison: PairedComparison) -> list[dict[str, Any]]:
-    """Return the columns of the bootstrap test of each pair of models.
-
-    The variance of the difference is that over the resamples. Each pair has separate resamples, so
-    that the result of a pair does not depend on other models.
-    """
+    """Return the columns of the bootstrap test of each pair, which has its own resamples."""
     return [_resampled_pair(comparison, pair) for pair in comparison.pairs]
 
 
@@ -250,10 +243,7 @@ DoubledRanks: TypeAlias = (
 
 
 def permutation_test(comparison: PairedComparison) -> Iterator[dict[str, Any]]:
-    """Yield the columns of a permutation test of the areas of each pair of models.
-
-    The test is that of Bandos, Rockette and Gur (2005).
-    """
+    """Yield the columns of Bandos, Rockette and Gur's (2005) test of each pair of models."""
     alternative = comparison.hypothesis.alternative
 
     def difference(a: DoubledRanks, b: DoubledRanks, n_pos: int) -> NDArray[np.int64]:
@@ -357,10 +347,7 @@ def _exchange_p_values(
     statistic: Callable[[DoubledRanks, DoubledRanks, int], NDArray[Any]],
     extreme: Callable[[NDArray[Any], Any], NDArray[np.bool_]],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
-    """Return the statistic and p-value of each group, and whether all exchanges were enumerated.
-
-    Statistic and p-value are NaN if a class is absent.
-    """
+    """Return each statistic and p-value (NaN if a class is absent), and whether it is exact."""
     defined = np.array([group.n_pairs > 0 for group in groups], bool)
     # n units have 2^n exchanges. The number is limited to 2^31, which is larger than the largest
     # number of draws.
@@ -406,10 +393,7 @@ def rank_counts(ranks: DoubledRanks, n_pos: int) -> tuple[NDArray[np.int64], NDA
 
 
 def doubled_wins_of_ranks(ranks: DoubledRanks, n_pos: int) -> NDArray[np.int64]:
-    """Return, for each permutation, twice the number of concordant pairs; a tied pair counts 1.
-
-    In a concordant pair, the rank of the positive is before that of the negative.
-    """
+    """Return twice the number of positives ranked before negatives; a tied pair counts 1."""
     pos, total = rank_counts(ranks, n_pos)
     cumulative = np.cumsum(pos, axis=1)
     wins: NDArray[np.int64] = ((total - pos) * (2 * cumulative - pos)).sum(axis=1)
@@ -420,10 +404,7 @@ STATISTIC_ROUNDING = 1e-9  # largest relative rounding error of the statistic
 
 
 def venkatraman_test(comparison: PairedComparison) -> Iterator[dict[str, Any]]:
-    """Yield the columns of Venkatraman and Begg's (1996) test of each pair of models.
-
-    The test compares the numbers of errors of both models at each rank.
-    """
+    """Yield the columns of Venkatraman and Begg's (1996) test of each pair of models."""
     return exchange_test(
         comparison,
         name="venkatraman",
@@ -433,11 +414,7 @@ def venkatraman_test(comparison: PairedComparison) -> Iterator[dict[str, Any]]:
 
 
 def error_difference(a: DoubledRanks, b: DoubledRanks, n_pos: int) -> NDArray[np.float64]:
-    """Return the statistic of Venkatraman and Begg for each permutation.
-
-    The statistic is the absolute difference of the numbers of errors of both models, summed over
-    all ranks.
-    """
+    """Return the absolute difference of the models' numbers of errors, summed over all ranks."""
     # At a rank, the errors are the positives with later ranks and the negatives up to this rank.
     # Therefore the numbers of errors of two models differ by twice the difference of their numbers
     # of true positives.
@@ -447,10 +424,7 @@ def error_difference(a: DoubledRanks, b: DoubledRanks, n_pos: int) -> NDArray[np
 
 
 def _true_positives(ranks: DoubledRanks, n_pos: int) -> NDArray[np.float64]:
-    """Return the number of positives among the first 1, 2, 3, ... rows of each permutation.
-
-    The positives of tied rows are distributed evenly over these rows.
-    """
+    """Return the positives among the first 1, 2, 3, ... rows; tied rows share them evenly."""
     pos, total = rank_counts(ranks, n_pos)
     occupied = total > 0
     share = np.repeat(pos[occupied] / total[occupied], total[occupied]).reshape(len(ranks), -1)
@@ -501,10 +475,7 @@ class ComparisonTest:
         return read(frame, columns)
 
     def check_quantity(self, quantity: Quantity, tests: Mapping[str, ComparisonTest]) -> None:
-        """Raise an error if the test cannot compare the metric or the rate `quantity`.
-
-        The error names those of `tests` that can compare the metric.
-        """
+        """Raise an error if the test cannot compare the quantity; name the `tests` that can."""
         if quantity.metric not in self.metrics:
             methods = [test.argument for test in tests.values() if quantity.metric in test.metrics]
             problem = f"this method does not compare the metric {quantity.metric!r}"
@@ -635,11 +606,7 @@ class CompareOptions:
 
     @property
     def test(self) -> ComparisonTest:
-        """The test that `method` names, or the default test of the metric.
-
-        The default is the first of `tests` that can compare the metric and supports the weights,
-        counts and clusters of `roles`.
-        """
+        """The test that `method` names, or the first that supports the metric and the roles."""
         if isinstance(self.method, NotGiven):
             return next(
                 test

@@ -343,10 +343,7 @@ def _has_constant_difference(
     areas: Sequence[NDArray[np.float64]],
     variances: NDArray[np.float64],
 ) -> NDArray[np.bool_]:
-    """Return whether two models of the contrasts differ in a group and the variance is 0.
-
-    `variances` are those of the differences of two areas in each group.
-    """
+    """Return whether two used models differ in a group although the variance of it is 0."""
     used = np.flatnonzero(coefficients.any(axis=0))
     area = np.array(areas)[used].T
     differs = np.abs(area[:, :, None] - area[:, None, :]) > EIGENVALUE_ROUNDING

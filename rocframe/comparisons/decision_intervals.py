@@ -303,17 +303,11 @@ class DecisionIntervalOptions(NamedTuple):
 
     @property
     def stratified(self) -> bool:
-        """Whether each resample has as many rows of each class as the data.
-
-        If true, the values of a curve depend on the rates only, not on the class sizes.
-        """
+        """Whether resamples have the class sizes of the data: values depend on rates only."""
         return not self.curve.of_probabilities or self.prevalence is not None
 
     def values(self, resamples: Sequence[ReplicateCounts]) -> NDArray[np.float64]:
-        """Return the values of the curves: the axes are the resample, the model and the point.
-
-        `resamples` has the resamples of each model.
-        """
+        """Return the values of the curves; the axes are the resample, the model and the point."""
         corners = not self.curve.of_probabilities
         scans = (resample.scan(corners=corners) for resample in resamples)
         return np.stack([self.curve.values(scan, self) for scan in scans], axis=1)
@@ -368,10 +362,7 @@ def decision_table(
 def _in_threshold_ranges(
     instances: Instances, axis: NDArray[np.float64], columns: PairingColumns
 ) -> Instances:
-    """Replace each score by the number of thresholds up to the score.
-
-    Rows with equal numbers have the same predictions at all thresholds, and can be merged.
-    """
+    """Replace scores by numbers of thresholds up to them, so that more rows can be merged."""
     scores = []
     for model, score, state in zip(instances.models, instances.score, instances.state, strict=True):
         values = np.asarray(score, np.float64)
@@ -616,10 +607,7 @@ class DecisionCurve:
 
 
 def net_benefits(scan: ReplicateScan, options: DecisionIntervalOptions) -> NDArray[np.float64]:
-    """Return the net benefit of each resample (rows) at each threshold (columns).
-
-    The scores are those of `_in_threshold_ranges`, which are numbers of thresholds.
-    """
+    """Return the net benefit of each resample (rows) at each threshold (columns)."""
     tp, fp = scan.curve_counts()
     scores = scan.codec.decode(scan.population.codes)
     n_steps = np.searchsorted(-scores, -np.arange(1, len(options.axis) + 1), "right")
@@ -728,10 +716,7 @@ class PairedSample:
         return self.replicates(self.count[None, :])
 
     def replicates(self, times: NDArray[np.int64]) -> list[ReplicateCounts]:
-        """Return the resamples of each model.
-
-        `times` has one row per resample: how often each row of the group is in the resample.
-        """
+        """Return the resamples of each model; `times` counts each row (columns) in each (rows)."""
         return [
             ReplicateCounts(
                 population=population,

@@ -100,10 +100,7 @@ class PairedAreas:
         return variance.df(self.units, self.n_units)
 
     def variance(self, a: int, b: int | None = None) -> VarianceParts:
-        """Return the variance of the area of model `a`, or of its difference from model `b`.
-
-        The variance of a group is NaN if a class has fewer than two rows or clusters.
-        """
+        """Return the variance of the area of `a`, or of its difference from `b`; NaN if unknown."""
         values = self.placements[a] if b is None else self.placements[a] - self.placements[b]
         if self.clusters is not None:
             return obuchowski_variance(self.clusters, values, self.weight, self.scales)
@@ -154,10 +151,7 @@ class PairedAreas:
         return VarianceParts(*result)
 
     def covariances(self) -> NDArray[np.float64]:
-        """Return the covariance matrix of the areas of each group.
-
-        The matrix is NaN if a class has fewer than two rows or clusters.
-        """
+        """Return the covariance matrix of the areas of each group; NaN for few rows or clusters."""
         if self.clusters is not None:
             result = self._cluster_covariances(self.clusters)
         elif self.total is None:
@@ -321,11 +315,7 @@ def _area_from_placements(scan: Scan, total: NDArray[Any]) -> NDArray[np.float64
 def delong_paired(
     comparison: PairedComparison, *, reference: Literal["normal", "t"] = "normal"
 ) -> list[dict[str, Any]]:
-    """Return the columns of the test of each pair of models that scored the same rows.
-
-    The statistic is compared with the normal distribution, or with a t distribution that has
-    Satterthwaite's degrees of freedom.
-    """
+    """Return the columns of the z test, or t test, of each pair of models on the same rows."""
     batch, hypothesis = comparison.batch, comparison.hypothesis
     areas = paired_areas(batch, hypothesis.quantity.rate_range)
 
@@ -633,10 +623,7 @@ class AreaDifference:
         return difference.lower, difference.upper
 
     def _statistic(self, null: float) -> NDArray[np.float64]:
-        """Return the smallest z for which a limit is `null`, negative if the difference is below.
-
-        If no limit is `null`, the largest of `STEPS` is returned.
-        """
+        """Return the smallest z for which a limit is `null` (or the last step), with its sign."""
         is_above = self.a - self.b > null
 
         def reaches(z: NDArray[np.float64]) -> NDArray[np.bool_]:

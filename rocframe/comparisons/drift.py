@@ -513,10 +513,7 @@ def _add_reference(
 
 
 def _check_types(parts: Mapping[bool, pl.LazyFrame], private: str, name: str) -> None:
-    """Raise an error if values of the predictions and of the reference can never be equal.
-
-    `parts` are the predictions (False) and the reference (True), with the column `private`.
-    """
+    """Raise an error if values of predictions (False) and reference (True) are never equal."""
     values = [parts[is_reference].select(private) for is_reference in (False, True)]
     of_predictions, of_reference = (each.collect_schema()[private] for each in values)
     # `concat` would convert numbers and times to text, and times to numbers.
@@ -566,10 +563,7 @@ class TimeWindows:
     def from_cases(
         cls, cases: Cases, roles: Roles, level: float, *, has_reference: bool = False
     ) -> TimeWindows:
-        """Compute the areas of all windows; the key columns are those of `plan_windows`.
-
-        `has_reference` is true if the cases contain the rows of a table of the reference.
-        """
+        """Compute the areas of all windows; the key columns are those of `plan_windows`."""
         names = cases.keys.columns
         flag = names.pop() if has_reference else None
         n_by = len(parse_names(roles.by))
@@ -742,10 +736,7 @@ class WindowClusters:
     def correlations(
         self, windows: NDArray[np.int64], group: NDArray[np.int64]
     ) -> dict[int, NDArray[np.float64]]:
-        """Return the correlation matrix of the areas of each group whose windows share clusters.
-
-        `windows` are the windows of the matrices, and `group` is the group of each window.
-        """
+        """Return the correlations of the areas of each group whose `windows` share clusters."""
         pairs = self.shared.tocoo()
         is_used = np.isin(pairs.row, windows) & np.isin(pairs.col, windows)
         result = {}

@@ -311,11 +311,7 @@ def _check_no_overlap(windows: TimeWindows, has_time: NDArray[np.bool_], over: s
 
 
 def _times(window: pl.Series, group: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the times from the first window of each group, with a float for each window.
-
-    The unit is a day for dates and times. The result is NaN for types that are no times. `group`
-    has the group of each window.
-    """
+    """Return the days or units from the first window of each group; NaN for other types."""
     is_time = window.dtype.base_type() in {pl.Date, pl.Datetime}
     if not is_time and not window.dtype.is_integer():
         return np.full(len(window), np.nan)
@@ -389,10 +385,7 @@ class Estimates:
             return self.total(self.value / self.variance) / self.total(1 / self.variance)
 
     def homogeneity(self, df_denominator: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
-        """Return Cochran's test of equal values, and the standard deviation between the values.
-
-        `df_denominator` are the degrees of freedom of the variances of each group.
-        """
+        """Return Cochran's test of equal values, and the standard deviation between the values."""
         from scipy.special import fdtrc
 
         weight = 1 / self.variance
@@ -450,10 +443,7 @@ class Estimates:
     def _line(
         self, time: NDArray[np.float64], weight: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], ...]:
-        """Return the residuals, the slope and the weighted squares of time of a fitted line.
-
-        The last result is the time minus its weighted mean.
-        """
+        """Return residuals, slope, weighted squares of time, and centered time of a fitted line."""
         total = self.total(weight)
         centered = time - (self.total(weight * time) / total)[self.group]
         value = self.value - (self.total(weight * self.value) / total)[self.group]

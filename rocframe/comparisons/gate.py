@@ -292,10 +292,7 @@ def gate_table(
     level: float,
     min_rows: int,
 ) -> pl.DataFrame:
-    """Return the decision of a collected frame: one row per group and new model.
-
-    Rows are sorted by group and new model. Keys are named "0", "1" and so on.
-    """
+    """Return the decision of a collected frame: one row per group and new model, sorted."""
     test, quantity = options.test, options.quantity
     data = test.read(frame, columns)
     table = compare_models(data, columns.options, options)
@@ -389,11 +386,7 @@ def _groups_of_one_model(
     models: pl.Series,
     keys: pl.DataFrame,
 ) -> pl.DataFrame:
-    """Return a row for each group and new model if only this or only the old model has rows.
-
-    The rows have the columns of `table`, with values only in the columns of keys, positions, models
-    and note. `has_rows` is the first result of `_group_sizes`.
-    """
+    """Return a row of `table` for each group and new model if only it or the old one has rows."""
     new, group = np.nonzero(has_rows != has_rows[old])
     a, has_old = np.full(len(new), old), has_rows[old, group]
     columns = {
@@ -411,11 +404,7 @@ def _groups_of_one_model(
 def _group_sizes(
     data: UnpairedModels | Instances,
 ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-    """Return whether each model (axis 0) has rows in each group (axis 1), and its smaller class.
-
-    The smaller class is the number of rows of the class with fewer rows. Rows with missing values
-    are not counted.
-    """
+    """Return whether each model (axis 0) has rows in each group, and its smaller class size."""
     rows: list[tuple[NDArray[Any], ...]] = []  # the group, class and count of the rows of a model
     if isinstance(data, Instances):
         group = data.group
@@ -439,10 +428,7 @@ def _group_sizes(
 
 
 def _has_different_scores(instances: Instances, old: int) -> NDArray[np.bool_]:
-    """Return whether each model (axis 0) differs from the old model in each group (axis 1).
-
-    The scores of the rows that both models scored are compared.
-    """
+    """Return whether each model (axis 0) differs from the old one on their rows of each group."""
     group, score, state, used = (instances.group, instances.score, instances.state, instances.used)
     result = np.zeros((len(score), instances.keys.height), bool)
     for new in range(len(score)):

@@ -317,10 +317,7 @@ def _resample_models(
 
 
 def vertex_counts(resamples: Sequence[ReplicateCounts]) -> NDArray[np.int64]:
-    """Return the number of vertices of each model (columns) on the hull of each resample (rows).
-
-    `resamples` has the counts of the same resamples for each model.
-    """
+    """Return the number of vertices of each model (columns) on the hull of each resample (rows)."""
     scans = [resample.scan(corners=True) for resample in resamples]
     pos, neg = (
         _common_denominators([getattr(scan.totals, name) for scan in scans])

@@ -416,10 +416,7 @@ class UnpairedEstimates:
 
 
 def area_estimates(scan: Scan, quantity: Quantity) -> tuple[NDArray[np.float64], ...]:
-    """Return the total or partial area of a model in each group, DeLong's variance, and its spread.
-
-    The parts of the variance are those of positives and negatives.
-    """
+    """Return the total or partial area of a model in each group, its variance, and its spread."""
     if quantity.rate_range is None:
         pairs = count_pairs(scan)
         area, variance = pairs.areas[0], delong_variance_parts(scan, pairs)

@@ -152,10 +152,7 @@ def plan_comparison(
 def bind_pairing(
     plan: pl.LazyFrame, schema: pl.Schema, options: PairingOptions, table: Sequence[str]
 ) -> PairingColumns:
-    """Return the resolved columns of a comparison after a check.
-
-    `table` are the names of the columns of the result.
-    """
+    """Return the resolved columns of a comparison; `table` are the names of those of the result."""
     single_model = options.single_model
     names = tuple(name for name in table if name != MODEL) if single_model else table
     bound = bind_roles(plan, schema, options.roles, names, keyed=single_model)
@@ -330,10 +327,7 @@ def read_instances(frame: pl.DataFrame, pairing: PairingColumns) -> Instances:
 def _read_checked_cases(
     frame: pl.DataFrame, pairing: PairingColumns
 ) -> tuple[pl.Series, list[Cases]]:
-    """Return the names of the score columns in sorted order, and the rows of each column.
-
-    Raise an error for scores that are no probabilities, if probabilities are needed.
-    """
+    """Return the sorted names of the score columns, and the checked rows of each column."""
     row_model = None if pairing.between is None else frame.get_column(pairing.between)
     columns = list(read_cases(frame, pairing.bound, row_model=row_model))
     if pairing.options.probabilities:
@@ -345,10 +339,7 @@ def _read_checked_cases(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class UnpairedModels:
-    """The rows of several models without pairing.
-
-    `models` are sorted, and `cases` are their rows. `keys` are the sorted keys of all groups.
-    """
+    """The rows (`cases`) of sorted models without pairing, and the sorted keys of all groups."""
 
     models: pl.Series
     cases: list[Cases]
@@ -472,10 +463,7 @@ def _match_instances(
     rows: list[NDArray[np.int64]],
     options: PairingOptions,
 ) -> tuple[pl.DataFrame, NDArray[np.int64]]:
-    """Return the instances, and the row of each model for each instance; -1 if there is none.
-
-    `named` has the group and the id of each row, and `rows` the rows of each model.
-    """
+    """Return the instances, and the row of each model for each instance; -1 if there is none."""
     n_ids = len(options.id_columns)
     parts = [named[model_rows] for model_rows in rows]
     # If all models have the same instances in the same order, no join is needed.
@@ -590,10 +578,7 @@ class ModelBatch:
         return replace(self, rows=self.rows[order.cast(pl.Int64).to_numpy()])
 
     def merge_identical_rows(self) -> ModelBatch:
-        """Merge identical rows into one row with a count, and sort the rows by rank.
-
-        Rows with clusters are not merged.
-        """
+        """Merge identical rows without clusters into counted rows, and sort the rows by rank."""
         batch = self.in_rank_order()
         if self.instances.cluster is not None or not len(self.rows):
             return batch

@@ -144,10 +144,7 @@ def concavities(curves: FrameT, /, *, min_rows: int = 1, by: By = None) -> Frame
 
 
 class Concavities(NamedTuple):
-    """The curve of each concavity, the rows of its two vertices, and its area.
-
-    `above` is the row of the vertex with the higher threshold, `below` that of the other vertex.
-    """
+    """The curve and the area of each concavity, and the rows of its upper and lower vertex."""
 
     curve: NDArray[np.int64]
     above: NDArray[np.int64]
@@ -383,10 +380,7 @@ class Intervals(NamedTuple):
     def from_other_folds(
         cls, rows: CurveRows, parts: Concavities, keys: pl.DataFrame, which: Which
     ) -> Intervals:
-        """Return the intervals of the concavities `parts` of pooled curves with these rows.
-
-        Pooled curve i consists of the other folds of the curve with the key `keys[i]`.
-        """
+        """Return the intervals of concavities of pooled curves; curve i has the key `keys[i]`."""
         lower, upper, highest = (
             rows.threshold[index] for index in (parts.below, parts.above, parts.above + 1)
         )
@@ -396,10 +390,7 @@ class Intervals(NamedTuple):
         return intervals
 
     def _select(self, which: Which) -> Intervals:
-        """Return the sorted intervals; with `"largest"`, one interval of each group.
-
-        This interval has the largest area and, of equal areas, the highest scores.
-        """
+        """Return the sorted intervals, or the largest (then the highest) one of each group."""
         order = np.lexsort((self.lower, self.group))
         if which == "largest":
             by_area = np.lexsort((-self.lower, -self.area, self.group))
@@ -408,10 +399,7 @@ class Intervals(NamedTuple):
         return Intervals(group[order], lower[order], upper[order], highest[order], area[order])
 
     def _check_finite(self, argument: str, keys: pl.DataFrame, part: str = "") -> None:
-        """Raise an error if an interval has infinite scores; `part` precedes the name of its group.
-
-        `keys` are the keys of the groups.
-        """
+        """Raise an error if an interval has infinite scores; `part` precedes its group's name."""
         infinite = self.group[np.isinf(self.lower) | np.isinf(self.highest)]
         if len(infinite):
             where = part + name_key(keys, int(infinite[0]), otherwise="the curve")
@@ -421,10 +409,7 @@ class Intervals(NamedTuple):
             )
 
     def reverse(self, scores: NDArray[np.float64], group: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the scores, with reversed order within the intervals of their group.
-
-        `group` is the group number of each score. NaN remains NaN.
-        """
+        """Return the scores, in reversed order within the intervals of their group; NaN stays."""
         if not len(self.group):
             return scores
         first = np.searchsorted(self.group, group)
@@ -450,10 +435,7 @@ def _upper_limits(threshold: NDArray[np.float64], tp: NDArray[Any]) -> NDArray[n
 
 
 def doubled_pairs(rows: CurveRows, n_curves: int) -> NDArray[Any]:
-    """Return twice the number of pairs of a positive and a negative of each curve.
-
-    With weights, this result and that of `doubled_wins` are scaled by the same factor.
-    """
+    """Return twice the number of pairs of a positive and a negative of each curve, scaled."""
     pos, neg = np.zeros((2, n_curves), rows.pos.dtype)
     *_, pos[rows.curve], neg[rows.curve] = rows.unit_counts
     return exact_product(pos, neg, np.full(n_curves, 2))
@@ -608,10 +590,7 @@ def repaired_auc(
 
 
 def _repair_over_folds(curves: Curves, over: str, which: Which, min_rows: int) -> dict[str, Any]:
-    """Return the columns of the result of `repaired_auc` without `chosen=`.
-
-    Each curve is repaired in the concavities of the pooled other curves of its group.
-    """
+    """Return the columns of `repaired_auc` if the other curves of a group have the concavities."""
     others, n_curves = pooled_other_curves(curves, over), len(curves.firsts)
     parts = find_concavities(others, min_rows)
     intervals = Intervals.from_other_folds(others, parts, curves.keys, which)
@@ -632,10 +611,7 @@ def _repair_over_folds(curves: Curves, over: str, which: Which, min_rows: int) -
 def _repair_chosen(
     curves: Curves, chosen: pl.DataFrame, keys: tuple[str, ...], which: Which
 ) -> dict[str, Any]:
-    """Return the columns of the result of `repaired_auc` with `chosen=`.
-
-    Each curve is repaired in the concavities of `chosen` with the same key.
-    """
+    """Return the columns of `repaired_auc` if `chosen` has the concavities."""
     check_ends(curves, "its area cannot be computed", COMPLETE_CURVES)
     distinct, group = number_keys(chosen, keys)
     intervals = Intervals.from_table("chosen", chosen, distinct, group, which, scores=curves.scores)
@@ -646,10 +622,7 @@ def _repair_chosen(
 def _gain_columns(
     curves: Curves, intervals: Intervals, group: NDArray[np.int64], n_groups: int
 ) -> dict[str, Any]:
-    """Return the gains, the optimism and the areas of each curve as columns.
-
-    Each curve is repaired in the intervals of `group`, -1 for no group.
-    """
+    """Return the columns of each curve, repaired in the intervals of `group` (-1: of no group)."""
     rows = CurveRows.from_curves(curves)
     auc, auc_repaired, gain = _repaired_areas(rows, intervals, group[rows.curve], len(group))
     # The last element, with the index -1, is for curves without a group.
@@ -670,10 +643,7 @@ def _gain_columns(
 def _repaired_areas(
     rows: CurveRows, intervals: Intervals, group: NDArray[np.int64], n_curves: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return the areas of curves before and after the repair, and their differences.
-
-    `group` has the group number in `intervals` of each row.
-    """
+    """Return the areas before and after the repair, and their differences; rows have a `group`."""
     pairs = doubled_pairs(rows, n_curves)
     before = doubled_wins(rows, rows.threshold, n_curves)
     after = doubled_wins(rows, intervals.reverse(rows.threshold, group), n_curves)

@@ -226,10 +226,7 @@ class EnvelopeLines(NamedTuple):
         return rows
 
     def lines_at(self, curve: NDArray[np.int64], value: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return the index of the line of lowest cost of `curve[i]` at `value[i]`, for all i.
-
-        Values are probability costs in [0, 1].
-        """
+        """Return the index of the line of lowest cost of `curve[i]` at `value[i]`, for all i."""
         n_below = self._position(curve, value, "left") - np.searchsorted(self.curve, curve)
         lines: NDArray[np.int64] = self.first[curve] + n_below
         return lines
@@ -237,10 +234,7 @@ class EnvelopeLines(NamedTuple):
     def crossings_between(
         self, curve: NDArray[np.int64], low: NDArray[np.float64], high: NDArray[np.float64]
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the crossings of `curve[i]` between `low[i]` and `high[i]`, for all i.
-
-        The two arrays are i and the probability cost of each crossing.
-        """
+        """Return each i and crossing of `curve[i]` between `low[i]` and `high[i]`."""
         start, end = self._position(curve, low, "right"), self._position(curve, high, "left")
         number, index = expand_ranges(start, np.maximum(start, end))
         return number, self.crossing[index]
@@ -248,10 +242,7 @@ class EnvelopeLines(NamedTuple):
     def _position(
         self, curve: NDArray[np.int64], value: NDArray[np.float64], side: Literal["left", "right"]
     ) -> NDArray[np.int64]:
-        """Return the index of the first crossing of `curve[i]` at or above `value[i]`.
-
-        With `side="right"`, the crossing must be above `value[i]`.
-        """
+        """Return the first crossing of `curve[i]` at or above (right: above) `value[i]`."""
         is_before = np.less if side == "left" else np.less_equal
         first, end = (np.searchsorted(self.curve, curve, edge) for edge in ("left", "right"))
         return grouped_bisect(lambda i: is_before(self.crossing[i], value), first, end - 1)
@@ -260,20 +251,13 @@ class EnvelopeLines(NamedTuple):
 def expand_ranges(
     starts: NDArray[np.int64], ends: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return all integers from `starts[i]` to `ends[i] - 1`, for all i, as the second array.
-
-    The first array is the i of each integer.
-    """
+    """Return each i, and each of the integers from `starts[i]` to `ends[i] - 1`."""
     sizes = ends - starts
     return np.repeat(np.arange(len(starts)), sizes), concatenated_ranges(starts, sizes)
 
 
 class Envelopes(NamedTuple):
-    """Points of the lower envelopes of curves, sorted by curve.
-
-    `curve` is the index of the curve of each point, and `columns` are the values of the result
-    columns; NaN for curves that lack a class.
-    """
+    """Points of the lower envelopes, sorted by curve: the curve, columns and note of each point."""
 
     curve: NDArray[np.int64]
     columns: dict[str, NDArray[np.float64]]
@@ -321,10 +305,7 @@ def first_equal_rows(curves: Curves) -> NDArray[np.int64]:
 def _cost_values(
     curves: Curves, row: NDArray[np.int64], curve: NDArray[np.int64], value: NDArray[np.float64]
 ) -> dict[str, NDArray[np.float64]]:
-    """Return the columns of the result for given rows, curves and probability costs.
-
-    All columns except the probability cost are NaN if the curve lacks a class.
-    """
+    """Return the columns of the result at rows of curves; NaN if the curve lacks a class."""
     pos, neg = curves.pos[curve], curves.neg[curve]
     with np.errstate(divide="ignore", invalid="ignore"):
         fpr = curves.columns["fp"][row] / neg
@@ -348,10 +329,7 @@ def _cost_values(
 def common_envelope_table(
     curves: Curves, envelopes: Envelopes, across: str, schema: Schema
 ) -> pl.DataFrame:
-    """Return the lower envelope of all curves that differ only in the column `across`.
-
-    `schema` has the columns of the result.
-    """
+    """Return the lower envelope of all curves that differ only in the column `across`."""
     n_curves = len(curves.firsts)
     keys, group = number_keys(curves.keys, curves.keys_without(across))
     if not n_curves:

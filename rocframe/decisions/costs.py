@@ -35,10 +35,7 @@ if TYPE_CHECKING:
 
 
 class ErrorCosts(NamedTuple):
-    """Costs of a false positive and of a false negative.
-
-    The cost of a correct prediction of the same class is subtracted.
-    """
+    """Costs of a false positive and of a false negative, minus those of correct predictions."""
 
     fp: Fraction
     fn: Fraction
@@ -122,10 +119,7 @@ EQUAL_COST_KINDS = ("roc", "gain", "lift_chart")  # kinds whose lines of equal c
 def equal_cost_steps(
     best: LowestCost, curves: Curves, kind: Kind
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the direction of the line of equal cost of each curve: changes of x and of y.
-
-    x and y are the axes of `kind`. Both changes are at least 0, and one of them may be 0.
-    """
+    """Return the changes of x and of y, at least 0, along the line of equal cost of each curve."""
     pos, neg = curves.pos, curves.neg
     if curves.prevalence is None:
         share = np.divide(pos, pos + neg, out=np.zeros(len(pos)), where=pos + neg > 0)
@@ -164,10 +158,7 @@ class ClassCosts:
 
     @classmethod
     def parse(cls, prior: object, costs: Any) -> ClassCosts | None:
-        """Return the shares and costs of all classes, or None if `prior` is None.
-
-        Raise an error if costs of pairs of classes are given without `prior`.
-        """
+        """Return the shares and costs of all classes; None without `prior` and costs of pairs."""
         by_pair = isinstance(costs, Mapping) and any(isinstance(key, tuple) for key in costs)
         if prior is None and not by_pair:
             return None
@@ -196,10 +187,7 @@ class ClassCosts:
         return None if self.costs is None else self.costs[name]
 
     def split(self, frame: pl.DataFrame) -> Iterator[tuple[Any, pl.DataFrame]]:
-        """Return pairs of a class in the column `class` and the rows of this class.
-
-        Raise an error if a class of the table has no share.
-        """
+        """Return each class in the column `class` and its rows; raise an error without a share."""
         parts = frame.partition_by(CLASS_KEY, maintain_order=True, as_dict=True)
         unknown = [name for (name,) in parts if name not in self.prior]
         if unknown:
@@ -380,11 +368,7 @@ class CurveRows:
         return values
 
     def round_values(self, values: NDArray[np.float64], metric: Rate) -> NDArray[np.float64]:
-        """Return values of a metric without rounding errors.
-
-        Ratios of integer counts have no rounding errors and are not rounded. Thresholds are rounded
-        to the dtype of the scores.
-        """
+        """Round values of a metric, except exact ratios; thresholds get the dtype of scores."""
         if metric.name == THRESHOLD:
             return round_thresholds(values, self.scores)
         is_exact = metric.count_ratio is not None and not self.weighted
@@ -403,10 +387,7 @@ class CountPolynomial:
     largest: int
 
     def is_defined(self, rows: CurveRows) -> NDArray[np.bool_]:
-        """Return whether the polynomial is defined at each row.
-
-        Degree 1 requires a row of any class. Higher degrees require rows of both classes.
-        """
+        """Return whether each row has the classes: any for degree 1, both for higher degrees."""
         sizes = rows.pos + rows.neg if self.degree == 1 else np.minimum(rows.pos, rows.neg)
         return np.asarray(sizes > 0, bool)
 
@@ -461,10 +442,7 @@ class Optimum(NamedTuple):
 def best_rows(
     rows: CurveRows, rule: Rule, n_curves: int, is_allowed: NDArray[np.bool_] | None = None
 ) -> Optimum:
-    """Return the best row of each curve by a rule, among the allowed rows.
-
-    Of several best rows, the row with the highest threshold is returned.
-    """
+    """Return the best allowed row of each curve; of several, that with the highest threshold."""
     if is_allowed is not None and not is_allowed.all():
         allowed, index = rows.where(is_allowed)
         row, n_optima = best_rows(allowed, rule, n_curves)
@@ -509,10 +487,7 @@ CLOSEST_TOP_LEFT = CountPolynomial(
 
 
 def linear_gain(tp_gain: Fraction, fp_loss: Fraction, prevalence: float | None) -> CountPolynomial:
-    """Return the polynomial tp · tp_gain - fp · fp_loss.
-
-    With `prevalence`, the counts of each class are weighted to this prevalence.
-    """
+    """Return the polynomial tp · tp_gain - fp · fp_loss, for counts weighted to `prevalence`."""
     if prevalence is not None:
         share = exact_fraction(prevalence)
         tp_gain, fp_loss = share * tp_gain, (1 - share) * fp_loss

@@ -175,11 +175,7 @@ def parse_prior(prior: object) -> tuple[float, float] | PriorName:
 
 
 class Losses(NamedTuple):
-    """Losses of each group as means over its rows, and the parameters of the beta distribution.
-
-    If a group lacks a class, the losses are NaN, and so are parameters that depend on the
-    prevalence.
-    """
+    """Mean losses of each group and the parameters of the beta distribution; NaN if undefined."""
 
     expected_loss: NDArray[np.float64]
     trivial_loss: NDArray[np.float64]

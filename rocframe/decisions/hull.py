@@ -330,10 +330,7 @@ def _edge_slopes(
     curve: NDArray[np.int64],
     group: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """Return the slope between each vertex and the previous one, infinite for vertical edges.
-
-    The values of the first vertices of groups have no meaning.
-    """
+    """Return the slope from the previous vertex of the group to each vertex, or infinity."""
     if not len(row):
         return np.zeros(0)
     tp, fp = (curves.columns[name][row] for name in ("tp", "fp"))
@@ -479,10 +476,7 @@ def iso_lines(
 
 
 def _straight_kind(columns: list[str], kind: KindName | None) -> Kind:
-    """Return the kind of the curves; raise an error unless lines of equal cost are straight.
-
-    If `kind` is None, the columns of the table determine the kind.
-    """
+    """Return the kind of the curves; raise an error unless lines of equal cost are straight."""
     axes = kind_of(columns, kind)
     if axes.name not in EQUAL_COST_KINDS:
         problem = f"lines of equal cost are not available for {axes.title} curves"

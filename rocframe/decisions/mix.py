@@ -362,10 +362,7 @@ DECISION = "decision"
 
 
 def _parse_mixtures(points: object) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the group columns of points, and the column of the mixed models as a tuple.
-
-    The tuple is empty unless the points are those of `mix(across=)`.
-    """
+    """Return the group columns of points, and a tuple with the column of mixed models, if any."""
     hint = "Pass the DataFrame of mix(), or of at() with interpolate=True."
     if not isinstance(points, pl.DataFrame):
         raise OptionValueError.unexpected_type("points", points, "a DataFrame", hint)
@@ -398,10 +395,7 @@ def _with_decisions(
     case: pl.Expr,
     seed: int,
 ) -> pl.LazyFrame:
-    """Return the plan of the predictions with their decisions.
-
-    `scores` is the float dtype of the scores. Thresholds are rounded to this dtype.
-    """
+    """Return the plan with decisions; thresholds are rounded to `scores`, the dtype of scores."""
     added = [*MIX, *(f"{name}_{side}" for name in across for side in ("above", "below"))]
     names = private_names([*added, "score", "case"], list(schema))
     sides = points.select(*map(column, by), *(column(name).alias(names[name]) for name in added))

@@ -327,11 +327,7 @@ class RuleOptions:
         prior: object = None,
         **settings: Any,
     ) -> RuleOptions:
-        """Return the options; raise an error if they are invalid.
-
-        `prior` is not stored. It only raises an error for the rule `"bayes"`, which does not
-        support it.
-        """
+        """Check the options; `prior` only raises an error for the rule `"bayes"`."""
         if minimize is not None:
             check_flag("minimize", minimize)
         options = cls(
@@ -365,11 +361,7 @@ class RuleOptions:
         return {*self.rules, *self.subject_to}
 
     def at_prevalence(self, prevalence: float | None) -> tuple[list[Rule], list[Constraint]]:
-        """Return the rules and constraints at a prevalence.
-
-        If the option `prevalence` of `operating_point` was given, it is used instead of the
-        argument.
-        """
+        """Return the rules and constraints at the prevalence of the options, or at this one."""
         settings = self.settings
         if settings.prevalence is None:
             settings = replace(settings, prevalence=prevalence)

@@ -231,11 +231,7 @@ def plan_transfer(
 
 
 class Choice(NamedTuple):
-    """The chosen threshold of each curve; NaN if there is none.
-
-    `value` is the metric of the rule on the data that were used to choose the threshold. `note` is
-    the reason if a threshold is missing.
-    """
+    """The chosen threshold of each curve or NaN, the value on the data of the choice, a note."""
 
     threshold: NDArray[np.float64]
     value: NDArray[np.float64]
@@ -285,11 +281,7 @@ def _realised_constraints(
     threshold: NDArray[np.float64],
     constraints: Sequence[Constraint],
 ) -> dict[str, object]:
-    """Return the metrics of constraints at rows of the curves, and whether all are in their range.
-
-    Values are undefined for the row -1. `is_met` is null if a metric is undefined and the other
-    constraints are met.
-    """
+    """Return the metrics of constraints at rows (-1: none), and whether all are in their range."""
     if not constraints:
         return {}
     exists = np.flatnonzero(row >= 0)
@@ -404,10 +396,7 @@ def _read_choice(curves: Curves, chosen: pl.DataFrame, rule: str) -> Choice:
 
 
 def pooled_other_curves(curves: Curves, over: str) -> CurveRows:
-    """Return for each curve the pooled curve of all other curves of its group.
-
-    Curves of a group have the same values of all group columns except for `over`.
-    """
+    """Return for each curve the pooled curve of all curves that differ from it only in `over`."""
     folds = OtherFolds.from_curves(curves, over)
     rows = folds.pooled_rows(slice(0, len(folds.order)))
     curve = folds.order[rows.curve]
@@ -501,10 +490,7 @@ class OtherFolds:
         return split_groups(np.append(0, ends), BLOCK_ROWS)
 
     def pooled_rows(self, part: slice) -> CurveRows:
-        """Return, for each curve of a slice, the pooled curve of all other curves of its group.
-
-        The curves of the result are numbered from 0.
-        """
+        """Return the pooled curve of all other curves of the group, for each curve of a slice."""
         group, edges = self.group[part], self.starts[part.start : part.stop + 1]
         first = self.pooled_starts[group]
         lengths = self.pooled_starts[group + 1] - first
