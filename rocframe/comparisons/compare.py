@@ -271,17 +271,6 @@ def compare(
     ╞═════════╪═════════╪══════════╪══════════╪══════════╪══════════╪══════════╡
     │ a       ┆ b       ┆ 0.494642 ┆ 0.343592 ┆ 0.916667 ┆ 0.583333 ┆ 5        │
     └─────────┴─────────┴──────────┴──────────┴──────────┴──────────┴──────────┘
-    >>> probabilities = {"a": "a", "b": pl.col("b") / 4}
-    >>> pairs = rf.compare(predictions, "label", probabilities, metric="brier")
-    >>> pairs.select("difference", "p_value", "se", "df", "brier_a", "brier_b", "test")
-    shape: (1, 7)
-    ┌────────────┬──────────┬──────────┬─────┬─────────┬─────────┬────────┐
-    │ difference ┆ p_value  ┆ se       ┆ df  ┆ brier_a ┆ brier_b ┆ test   │
-    │ ---        ┆ ---      ┆ ---      ┆ --- ┆ ---     ┆ ---     ┆ ---    │
-    │ f64        ┆ f64      ┆ f64      ┆ f64 ┆ f64     ┆ f64     ┆ str    │
-    ╞════════════╪══════════╪══════════╪═════╪═════════╪═════════╪════════╡
-    │ -0.1595    ┆ 0.337608 ┆ 0.146546 ┆ 4.0 ┆ 0.128   ┆ 0.2875  ┆ t_test │
-    └────────────┴──────────┴──────────┴─────┴─────────┴─────────┴────────┘
     """
     roles = Roles(label, score, by, positive, weight, count, missing, cluster)
     rates = {"fpr": fpr, "tpr": tpr, "specificity": specificity, "sensitivity": sensitivity}

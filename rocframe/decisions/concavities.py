@@ -276,17 +276,6 @@ def repair_scores(
     │ 1     ┆ 2     ┆ 5.0            │
     │ 0     ┆ 1     ┆ 1.0            │
     └───────┴───────┴────────────────┘
-    >>> repaired.select(
-    ...     auc=pl.col("score").roc.auc("label"), after=pl.col("repaired_score").roc.auc("label")
-    ... )
-    shape: (1, 2)
-    ┌──────────┬───────┐
-    │ auc      ┆ after │
-    │ ---      ┆ ---   │
-    │ f64      ┆ f64   │
-    ╞══════════╪═══════╡
-    │ 0.555556 ┆ 1.0   │
-    └──────────┴───────┘
     """
     check_choice("which", which, get_args(Which))
     by = parse_concavities("concavities", concavities)

@@ -131,18 +131,6 @@ def cost_curve(
     │ 0.75             ┆ 0.166667      ┆ 0.4       ┆ 0.25         │
     │ 1.0              ┆ 0.0           ┆ 0.4       ┆ 0.0          │
     └──────────────────┴───────────────┴───────────┴──────────────┘
-
-    The equal error rate of the convex hull:
-
-    >>> rf.cost_curve(curves, grid="vertices").select(pl.col("expected_cost").max())
-    shape: (1, 1)
-    ┌───────────────┐
-    │ expected_cost │
-    │ ---           │
-    │ f64           │
-    ╞═══════════════╡
-    │ 0.333333      │
-    └───────────────┘
     """
     values = parse_grid(grid, keyword="vertices")
     check_supported(

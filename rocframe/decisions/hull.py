@@ -141,18 +141,6 @@ def hull(curves: FrameT, /, *, across: str | None = None, by: By = None) -> Fram
     │ 0.4       ┆ 0.666667 ┆ 1.0      ┆ 0.0       ┆ 1.0        │
     │ 0.1       ┆ 1.0      ┆ 1.0      ┆ 0.0       ┆ 0.0        │
     └───────────┴──────────┴──────────┴───────────┴────────────┘
-
-    The area under the hull:
-
-    >>> curves.roc.hull().roc.area()
-    shape: (1, 1)
-    ┌──────────┐
-    │ auc      │
-    │ ---      │
-    │ f64      │
-    ╞══════════╡
-    │ 0.777778 │
-    └──────────┘
     """
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
@@ -441,18 +429,6 @@ def iso_lines(
     ╞═══════╪═══════════╪═══════════════╪═══════════╪══════════╪═════╡
     │ 0.3   ┆ 0.8       ┆ 0.4           ┆ 0.4       ┆ 0.666667 ┆ 1.0 │
     └───────┴───────────┴───────────────┴───────────┴──────────┴─────┘
-
-    A line of equal accuracy in a lift chart of five rows rises by 5 / 2 true positives:
-
-    >>> curves.roc.iso_lines(kind="lift_chart").select("slope", "threshold", "alert_rate", "tp")
-    shape: (1, 4)
-    ┌───────┬───────────┬────────────┬─────┐
-    │ slope ┆ threshold ┆ alert_rate ┆ tp  │
-    │ ---   ┆ ---       ┆ ---        ┆ --- │
-    │ f64   ┆ f64       ┆ f64        ┆ i64 │
-    ╞═══════╪═══════════╪════════════╪═════╡
-    │ 2.5   ┆ 0.9       ┆ 0.2        ┆ 1   │
-    └───────┴───────────┴────────────┴─────┘
     """
     settings = Settings(costs=costs, prevalence=prevalence)
     if costs is not None:

@@ -158,21 +158,6 @@ def transfer(
     │ 2    ┆ 0.726316       ┆ 0.749117     ┆ 0.022801  ┆ 0.658319  │
     │ 3    ┆ 0.726316       ┆ 0.749117     ┆ 0.022801  ┆ 0.699855  │
     └──────┴────────────────┴──────────────┴───────────┴───────────┘
-
-    The mean accuracy and optimism of the folds, and the standard deviation of the threshold:
-
-    >>> applied.group_by("model").agg(
-    ...     pl.col("value_realised", "optimism").mean(),
-    ...     threshold_sd=pl.col("threshold").std(),
-    ... )
-    shape: (1, 4)
-    ┌─────────────┬────────────────┬──────────┬──────────────┐
-    │ model       ┆ value_realised ┆ optimism ┆ threshold_sd │
-    │ ---         ┆ ---            ┆ ---      ┆ ---          │
-    │ str         ┆ f64            ┆ f64      ┆ f64          │
-    ╞═════════════╪════════════════╪══════════╪══════════════╡
-    │ naive_bayes ┆ 0.737335       ┆ 0.010547 ┆ 0.022272     │
-    └─────────────┴────────────────┴──────────┴──────────────┘
     """
     settings = {"costs": costs, "prevalence": prevalence, "beta": beta}
     options = RuleOptions.parse(
