@@ -19,12 +19,7 @@ from rocframe.comparisons.pairing import (
 )
 from rocframe.curves.locate import round_values
 from rocframe.decisions.confusion_matrix import check_decisions
-from rocframe.errors import (
-    ColumnTypeError,
-    MissingColumnError,
-    OptionValueError,
-    RepeatedNameError,
-)
+from rocframe.errors import ColumnTypeError, MissingColumnError, OptionValueError, RepeatedNameError
 from rocframe.frames import (
     as_input_frame,
     build_table,

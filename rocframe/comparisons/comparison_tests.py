@@ -50,12 +50,7 @@ if TYPE_CHECKING:
 
     from rocframe.areas.pairs import Clusters
     from rocframe.comparisons.hypothesis import Estimator, PairedComparison, UnpairedTest
-    from rocframe.comparisons.pairing import (
-        Instances,
-        ModelBatch,
-        PairingColumns,
-        UnpairedModels,
-    )
+    from rocframe.comparisons.pairing import Instances, ModelBatch, PairingColumns, UnpairedModels
     from rocframe.inference import Adjust, Alternative
     from rocframe.inputs.roles import Roles
     from rocframe.kernel.resample import RandomDraws, ReplicateCounts, Seed
@@ -516,8 +511,7 @@ class ComparisonTest:
 
 # The permutation tests exchange the ranks of single rows, so they do not support these options.
 UNSUPPORTED_BY_PERMUTATIONS = dict.fromkeys(
-    ("fpr", "tpr", "weight", "count", "margin"),
-    'Use method="delong_t" or method="bootstrap".',
+    ("fpr", "tpr", "weight", "count", "margin"), 'Use method="delong_t" or method="bootstrap".'
 )
 COMPARISON_TESTS: dict[str, ComparisonTest] = {
     test.name: test

@@ -478,9 +478,7 @@ def covariance_table(
         matrix = quantity.slope**2 * areas.covariances()
         variances = np.diagonal(matrix, axis1=1, axis2=2)
         note = class_notes(
-            *areas.units,
-            zero_variance=(variances == 0).any(axis=1),
-            unmatched=batch.unmatched,
+            *areas.units, zero_variance=(variances == 0).any(axis=1), unmatched=batch.unmatched
         )
         values = quantity.standardized(np.array(areas.area)).T
         size = len(batch.models)

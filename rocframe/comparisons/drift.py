@@ -370,11 +370,7 @@ TEST_COLUMNS = {
     "statistic": "statistic",
     "df": "df",
 }
-REFERENCE_AREA = {
-    "reference_auc": "auc",
-    "reference_lower": "lower",
-    "reference_upper": "upper",
-}
+REFERENCE_AREA = {"reference_auc": "auc", "reference_lower": "lower", "reference_upper": "upper"}
 AREA_COLUMNS = ("auc", "lower", "upper", *ROW_COUNTS, "ci_level", "ci_method")
 
 
@@ -443,11 +439,7 @@ def plan_windows(
 
 
 def _add_reference(
-    rows: pl.LazyFrame,
-    bound: BoundRoles,
-    reference: pl.LazyFrame,
-    schema: pl.Schema,
-    roles: Roles,
+    rows: pl.LazyFrame, bound: BoundRoles, reference: pl.LazyFrame, schema: pl.Schema, roles: Roles
 ) -> tuple[pl.LazyFrame, BoundRoles]:
     """Return the rows of the predictions and of a reference table, and the roles of their columns.
 

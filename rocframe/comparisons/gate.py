@@ -401,9 +401,7 @@ def _groups_of_one_model(
     return build_table(keys, columns, schema, rows=group)
 
 
-def _group_sizes(
-    data: UnpairedModels | Instances,
-) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+def _group_sizes(data: UnpairedModels | Instances) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
     """Return whether each model (axis 0) has rows in each group, and its smaller class size."""
     rows: list[tuple[NDArray[Any], ...]] = []  # the group, class and count of the rows of a model
     if isinstance(data, Instances):

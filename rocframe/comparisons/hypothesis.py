@@ -97,10 +97,7 @@ class Quantity:
 
     @classmethod
     def parse(
-        cls,
-        metric: ComparedMetric,
-        rates: Mapping[str, object],
-        standardize: str | None,
+        cls, metric: ComparedMetric, rates: Mapping[str, object], standardize: str | None
     ) -> Quantity:
         """Return the compared quantity.
 

@@ -458,10 +458,7 @@ def _check_ids(ids: Sequence[pl.Series], options: PairingOptions) -> None:
 
 
 def _match_instances(
-    named: pl.DataFrame,
-    models: pl.Series,
-    rows: list[NDArray[np.int64]],
-    options: PairingOptions,
+    named: pl.DataFrame, models: pl.Series, rows: list[NDArray[np.int64]], options: PairingOptions
 ) -> tuple[pl.DataFrame, NDArray[np.int64]]:
     """Return the instances, and the row of each model for each instance; -1 if there is none."""
     n_ids = len(options.id_columns)

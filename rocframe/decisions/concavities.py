@@ -11,11 +11,7 @@ from rocframe.curves.convex_hull import hull_vertices
 from rocframe.curves.table import COMPLETE_CURVES, check_ends, name_key, plan_curves
 from rocframe.decisions.costs import CurveRows, curve_ranges
 from rocframe.decisions.transfer import plan_transfer, pooled_other_curves
-from rocframe.errors import (
-    OptionValueError,
-    RepeatedNameError,
-    ScoreError,
-)
+from rocframe.errors import OptionValueError, RepeatedNameError, ScoreError
 from rocframe.frames import (
     as_input_frame,
     build_table,
@@ -197,12 +193,7 @@ def _vertex_columns(rows: CurveRows, parts: Concavities) -> dict[str, Any]:
 
 @public
 def repair_scores(
-    predictions: FrameT,
-    /,
-    score: Column,
-    concavities: pl.DataFrame,
-    *,
-    which: Which = "largest",
+    predictions: FrameT, /, score: Column, concavities: pl.DataFrame, *, which: Which = "largest"
 ) -> FrameT:
     """Add a column with scores whose order is reversed in concavities of the ROC curve.
 

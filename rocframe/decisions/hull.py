@@ -7,12 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from rocframe.curves.convex_hull import (
-    HULL_ROUNDING,
-    RATE_ROUNDING,
-    common_vertices,
-    hull_vertices,
-)
+from rocframe.curves.convex_hull import HULL_ROUNDING, RATE_ROUNDING, common_vertices, hull_vertices
 from rocframe.curves.locate import round_values
 from rocframe.curves.table import (
     COMPLETE_CURVES,
@@ -313,10 +308,7 @@ def optimal_ranges(curves: Curves, hulls: CommonHulls) -> dict[str, NDArray[np.f
 
 
 def _edge_slopes(
-    curves: Curves,
-    row: NDArray[np.int64],
-    curve: NDArray[np.int64],
-    group: NDArray[np.int64],
+    curves: Curves, row: NDArray[np.int64], curve: NDArray[np.int64], group: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Return the slope from the previous vertex of the group to each vertex, or infinity."""
     if not len(row):

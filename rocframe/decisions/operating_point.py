@@ -11,12 +11,7 @@ import numpy as np
 import polars as pl
 
 from rocframe.curves.at import point_axis, rows_at
-from rocframe.curves.table import (
-    check_new_columns,
-    curve_layout,
-    read_curves,
-    score_outside_unit,
-)
+from rocframe.curves.table import check_new_columns, curve_layout, read_curves, score_outside_unit
 from rocframe.decisions.costs import (
     CLOSEST_TOP_LEFT,
     EQUAL_ERROR,

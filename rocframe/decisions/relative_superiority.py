@@ -30,12 +30,7 @@ if TYPE_CHECKING:
 
 @public
 def relative_superiority(
-    curves: FrameT,
-    /,
-    *,
-    across: str,
-    prevalence: float | None = None,
-    by: By = None,
+    curves: FrameT, /, *, across: str, prevalence: float | None = None, by: By = None
 ) -> FrameT:
     """Return the ranges of costs in which each of several models has the lowest expected cost.
 

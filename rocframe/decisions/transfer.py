@@ -308,11 +308,7 @@ def _choose_on_others(
 
 
 def _choose(
-    rows: CurveRows,
-    rule: Rule,
-    is_allowed: NDArray[np.bool_],
-    pos: NDArray[Any],
-    neg: NDArray[Any],
+    rows: CurveRows, rule: Rule, is_allowed: NDArray[np.bool_], pos: NDArray[Any], neg: NDArray[Any]
 ) -> Choice:
     """Return the best threshold of each curve by a rule, among the allowed rows."""
     best = best_rows(rows, rule, len(pos), is_allowed).row
