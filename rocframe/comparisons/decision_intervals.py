@@ -163,9 +163,9 @@ def decision_intervals(
         several score columns, or if `id` is given.
 
         - The values of the curves are defined in `decision_curve` and `cost_curve`.
-        - `difference` is the value of the model minus the value of the baseline: positive net
-          benefits and negative costs are better. It is null in the rows of the baseline, and
-          without `baseline`.
+        - `difference` is the value of the model minus the value of the baseline. A better
+          model has a positive difference of net benefits, or a negative difference of costs. It is
+          null in the rows of the baseline, and without `baseline`.
         - `n_pos` and `n_neg` (Int64) are the positives and negatives that all models of the group
           scored, and `ci_method` (String) is the method of `lower` and `upper`. All other numbers
           are Float64.

@@ -328,14 +328,14 @@ def gate_table(
     # A margin of 0 is the boundary of the null hypothesis: the statistic of other tests is then 0.
     p_value[is_identical] = 0.0 if margin > 0 else 0.5
     p_value[has_few_rows] = np.nan
-    one_family = np.zeros(table.height, np.int64)
-    p_adjusted = adjust_p_values(p_value, one_family, options.adjust)
+    p_adjusted = adjust_p_values(p_value, np.zeros_like(group), options.adjust)
     passed = p_adjusted <= 1 - level + LEVEL_ROUNDING
-    verdict = np.full(table.height, "not_shown", object)
-    verdict[p_value >= level] = "inferior"
-    verdict[passed] = "non_inferior"
-    verdict[np.isnan(p_value)] = "undecided"
-    verdict[has_few_rows] = "ignored"
+    verdicts = {
+        "ignored": has_few_rows,
+        "undecided": np.isnan(p_value),
+        "non_inferior": passed,
+        "inferior": p_value >= level,
+    }
     limit = sign * table.get_column("upper" if sign > 0 else "lower").fill_null(np.nan).to_numpy()
     limit[is_identical] = 0.0
     is_of_one_model = note.is_in(NOTES_OF_ONE_MODEL).fill_null(False).to_numpy()
@@ -346,33 +346,25 @@ def gate_table(
         }
     )
     decision_note = pl.Series(notes.tolist(), dtype=pl.String)
-    return build_table(
-        data.keys,
-        {
-            "model_old": table.get_column("model_a"),
-            "model_new": table.get_column("model_b"),
-            "passed": [
-                None if ignored else bool(value)
-                for ignored, value in zip(has_few_rows, passed, strict=True)
-            ],
-            "verdict": verdict.tolist(),
-            # The sum with 0 is 0 instead of -0.
-            "deterioration": sign * table.get_column("difference").to_numpy() + 0.0,
-            "limit": limit,
-            "margin": margin,
-            "p_adjusted": p_adjusted,
-            "p_value": p_value,
-            "se": table.get_column("se"),
-            f"{quantity.name}_old": table.get_column(f"{quantity.name}_a"),
-            f"{quantity.name}_new": table.get_column(f"{quantity.name}_b"),
-            **{name: table.get_column(name) for name in ("n_paired", "n_pos", "n_neg")},
-            "ci_level": level,
-            "test": test.name,
-            "note": decision_note.zip_with(decision_note.is_not_null(), note),
-        },
-        gate_columns(table.schema["model_a"], quantity.name),
-        rows=group,
-    )
+    name = quantity.name
+    sources = {"model_old": "model_a", "model_new": "model_b"}
+    sources |= {f"{name}_old": f"{name}_a", f"{name}_new": f"{name}_b"}
+    sources |= {same: same for same in ("se", "n_paired", "n_pos", "n_neg")}
+    result: dict[str, Any] = {
+        **{column: table.get_column(source) for column, source in sources.items()},
+        "passed": pl.Series(passed).set(pl.Series(has_few_rows), None),
+        "verdict": np.select([*verdicts.values()], [*verdicts], "not_shown").tolist(),
+        # The sum with 0 is 0 instead of -0.
+        "deterioration": sign * table.get_column("difference").to_numpy() + 0.0,
+        "limit": limit,
+        "margin": margin,
+        "p_adjusted": p_adjusted,
+        "p_value": p_value,
+        "ci_level": level,
+        "test": test.name,
+        "note": decision_note.zip_with(decision_note.is_not_null(), note),
+    }
+    return build_table(data.keys, result, gate_columns(table.schema["model_a"], name), rows=group)
 
 
 LEVEL_ROUNDING = 1e-12  # rounding error of 1 - level

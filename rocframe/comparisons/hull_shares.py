@@ -9,7 +9,9 @@ import polars as pl
 
 from rocframe.comparisons.decision_intervals import paired_samples
 from rocframe.comparisons.pairing import (
+    Instances,
     PairingOptions,
+    UnpairedModels,
     build_model_table,
     model_batches,
     plan_comparison,
@@ -186,26 +188,43 @@ def hull_shares(
         unpaired="paired=False",
     )
     n_draws, parsed_seed = parse_n_boot("n_boot", n_boot), Seed.parse(seed)
-    shares = _paired_shares if paired else _independent_shares
     return plan_comparison(
         predictions,
         pairing,
-        lambda frame, columns: shares(frame, columns, n_draws, parsed_seed),
+        lambda frame, columns: hull_share_table(frame, columns, n_draws, parsed_seed),
         schema=hull_share_columns,
         anchor="n_pos",
         independent_groups=True,
     )
 
 
-def _paired_shares(
+def hull_share_table(
     frame: pl.DataFrame, columns: PairingColumns, n_boot: int, seed: Seed
 ) -> pl.DataFrame:
-    """Return a row for each group and model that scored the same instances."""
-    instances = read_instances(frame, columns)
-    keys = instances.keys
-    draws = RandomDraws(n_draws=n_boot, seed=seed, keys=stream_keys(keys))
+    """Return a row for each group and model."""
+    options = columns.options
+    data = read_instances(frame, columns) if options.paired else read_models(frame, columns)
+    draws = RandomDraws(n_draws=n_boot, seed=seed, keys=stream_keys(data.keys))
+    if isinstance(data, UnpairedModels):
+        parts = [_independent_shares(data, columns, draws)]
+    else:
+        parts = _paired_shares(data, options, draws)
+    return build_model_table(
+        parts,
+        hull_share_columns(columns.model),
+        keys=data.keys,
+        models=data.models,
+        order=[MODEL],
+        constants={"n_boot": n_boot},
+    )
+
+
+def _paired_shares(
+    instances: Instances, options: PairingOptions, draws: RandomDraws
+) -> list[dict[str, Any]]:
+    """Return the columns of each group of models that scored the same instances."""
     parts = []
-    for batch in model_batches(instances, columns.options, all_models=True):
+    for batch in model_batches(instances, options, all_models=True):
         merged = batch.merge_identical_rows()
         samples = paired_samples(merged, list(merged.scans()))
         for group, unmatched, sample in zip(batch.groups, batch.unmatched, samples, strict=True):
@@ -229,28 +248,19 @@ def _paired_shares(
                     "note": class_notes(*counts[0], redrawn=counts[1, 0], unmatched=counts[1, 1]),
                 }
             )
-    return build_model_table(
-        parts,
-        hull_share_columns(columns.model),
-        keys=keys,
-        models=instances.models,
-        order=[MODEL],
-        constants={"n_boot": n_boot},
-    )
+    return parts
 
 
 def _independent_shares(
-    frame: pl.DataFrame, columns: PairingColumns, n_boot: int, seed: Seed
-) -> pl.DataFrame:
-    """Return a row for each group and model, for models that scored different instances."""
-    unpaired = read_models(frame, columns)
+    unpaired: UnpairedModels, columns: PairingColumns, draws: RandomDraws
+) -> dict[str, Any]:
+    """Return the columns of all groups and models that scored different instances."""
     keys = unpaired.keys
     scans = [Scan.from_cases(scale_weights(cases)) for cases in unpaired.cases]
     heights = [len(scan.totals.pos_rows) for scan in scans]
     curves = [(model, row) for model, height in enumerate(heights) for row in range(height)]
     keys_of_curves = pl.concat([keys[:0], *(scan.rows.keys for scan in scans)])
     group_of = find_keys(keys_of_curves, keys).to_numpy()
-    draws = RandomDraws(n_draws=n_boot, seed=seed, keys=stream_keys(keys))
     n_pos, n_neg = (
         np.array([getattr(scans[model].totals, name)[row] for model, row in curves], np.int64)
         for name in ("pos_rows", "neg_rows")
@@ -278,7 +288,7 @@ def _independent_shares(
         values, redrawn[members] = _resample_models(populations, draws, key)
         share[members] = (values > 0).mean(axis=0)
     share[(units < 2).any(axis=0)] = np.nan
-    result = {
+    return {
         "group": group_of,
         MODEL: np.repeat(np.arange(len(scans)), heights),
         "share_on_hull": share,
@@ -287,14 +297,6 @@ def _independent_shares(
         "n_neg": n_neg,
         "note": class_notes(*units, redrawn=redrawn),
     }
-    return build_model_table(
-        [result],
-        hull_share_columns(columns.model),
-        keys=keys,
-        models=unpaired.models,
-        order=[MODEL],
-        constants={"n_boot": n_boot},
-    )
 
 
 def _resample_models(
