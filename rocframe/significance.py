@@ -165,10 +165,10 @@ def auc_test(
         are null.
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
-        no_negatives, one_positive, one_negative, zero_variance`, `few_rows:3`. With `few_rows:3`,
-        the smaller class has only 3 rows or clusters: with fewer than 10, `"delong_t"` and
-        `"delong"` reject a true null hypothesis too often. With `cluster`, the note of a class in a
-        single cluster is `one_positive_cluster` or `one_negative_cluster`.
+        no_negatives, one_positive, one_negative, zero_variance`, `few_rows:3`. With `few_rows`,
+        below 10 rows or clusters of a class, `"delong_t"` and `"delong"` reject a true null
+        hypothesis too often. With `cluster`, notes of a single cluster are `one_positive_cluster`
+        and `one_negative_cluster`.
 
     Raises
     ------

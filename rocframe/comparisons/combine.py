@@ -139,8 +139,7 @@ def combine(
         A rate is null if its class has no rows. All rates and counts are null if the table of
         thresholds has none for a model in the group. `note` (String) is null, or the first of these
         values that applies: `no_rows, no_positives, no_negatives, one_positive, one_negative`,
-        `no_solution` if a threshold is missing, or `unmatched:3` if 3 rows that another model lacks
-        were left out.
+        `no_solution` without a threshold, or `unmatched:3`.
 
     Raises
     ------
@@ -530,8 +529,8 @@ def chain(
 
         A rate is null if its class has no rows. Models without a threshold in the table are added
         last, with null rates and counts. `note` (String) is null, or the first of these values that
-        applies: `no_rows, no_positives, no_negatives, one_positive, one_negative`, `no_solution` if
-        a threshold is missing, or `unmatched:3` if 3 rows that another model lacks were left out.
+        applies: `no_rows, no_positives, no_negatives, one_positive, one_negative`, `no_solution`
+        without a threshold, or `unmatched:3`.
 
     Raises
     ------

@@ -214,11 +214,9 @@ def compare(
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
         no_negatives, one_positive, one_negative, zero_variance`, `few_rows:3`, `redrawn:3` or
-        `unmatched:3`. With `few_rows:3`, the smaller class has only 3 rows or clusters; with fewer
-        than 4, all tests of areas except `"permutation"` and `"venkatraman"` can reject a true null
-        hypothesis too often. `redrawn:3` counts resamples without one class, which were drawn
-        again, or with an undefined rate, which were left out. `unmatched:3` counts rows that were
-        left out because another model lacks them.
+        `unmatched:3`. With `few_rows`, below 4 rows or clusters of a class, all tests of areas
+        except `"permutation"` and `"venkatraman"` can reject a true null hypothesis too often.
+        `redrawn` counts resamples that lacked a class or had an undefined rate.
 
     Raises
     ------

@@ -158,10 +158,9 @@ def contrast(
         `df_denominator` is not above 0.
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
-        no_negatives, one_positive, one_negative, zero_variance`, `few_rows:5`, or `unmatched:3` if
-        3 rows that another model lacks were left out. `few_rows:5` means that the smaller class has
-        only 5 rows or clusters, fewer than `df` + 3: the test rejects a true null hypothesis too
-        often, or the p-values are null.
+        no_negatives, one_positive, one_negative, zero_variance`, `few_rows:5` or `unmatched:3`.
+        With `few_rows`, below `df` + 3 rows or clusters of a class, the test rejects a true null
+        hypothesis too often, or the p-values are null.
 
     Raises
     ------

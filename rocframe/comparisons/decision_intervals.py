@@ -173,9 +173,8 @@ def decision_intervals(
         Limits and standard errors are null if `ci` is None, if a class has no rows, or, for
         bootstrap intervals, fewer than two rows or clusters, or if all resamples have the same
         value. `note` (String) is null, or the first of these values that applies: `no_rows,
-        no_positives, no_negatives, one_positive, one_negative, zero_variance`, `redrawn:12` if 12
-        resamples lacked a class and were drawn again, or `unmatched:3` if 3 rows that another model
-        lacks were left out.
+        no_positives, no_negatives, one_positive, one_negative, zero_variance`, `redrawn:12` or
+        `unmatched:3`.
 
     Raises
     ------
@@ -198,15 +197,12 @@ def decision_intervals(
     depends on the ratio of the classes. With `prevalence`, and for cost curves, each class has a
     fixed number of rows. With `cluster`, complete clusters are drawn.
 
-    In simulations, intervals by `"mover"` contained the net benefit of the population in 94 to 96 %
-    of the samples, and its difference between two models in 95 to 99 %, also if a single true
-    positive is expected above the threshold, where bootstrap intervals contained it in 65 to 90 %.
-
-    In each resample, a cost curve uses the best thresholds of this resample. On average, its lowest
-    cost is below that of the data, which is below that of the population. `"bootstrap_basic"`
-    corrects a part of this bias. In simulations of normally distributed scores, its 95 % intervals
-    contained the lowest cost of the population in 69 to 89 % of the samples with 50 rows of each
-    class, and in 83 to 92 % with 200 rows. Differences between models have a smaller bias.
+    The page Coverage has simulations: intervals by `"mover"` contain the net benefit of the
+    population in 94 to 96 % of the samples, also where bootstrap intervals contain it in 65 to 90
+    %. The lowest cost of a resample is on average below that of the data, which is below that of
+    the population; `"bootstrap_basic"` corrects a part of this bias, but its intervals contain the
+    lowest cost of the population in fewer than 95 % of the samples. Differences between models have
+    a smaller bias.
 
     References
     ----------

@@ -413,8 +413,7 @@ def auc_covariance(
           `partial_auc_a` and `partial_auc_b`.
         - `n_pos` and `n_neg` (Int64) are the positives and negatives that every model scored.
         - `note` (String) is null, or the first of these values that applies: `no_rows,
-          no_positives, no_negatives, one_positive, one_negative, zero_variance`, or `unmatched:3`
-          if 3 rows that another model lacks were left out.
+          no_positives, no_negatives, one_positive, one_negative, zero_variance` or `unmatched:3`.
 
     Raises
     ------

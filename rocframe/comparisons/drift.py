@@ -177,10 +177,9 @@ def drift(
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
         no_negatives, one_positive, one_negative, one_positive_cluster, one_negative_cluster,
-        zero_variance, shared_rows`, `few_rows:3`, `reference`. `shared_rows`: the windows overlap.
-        `few_rows:3`: the smallest class of both has only 3 rows or clusters; with fewer than 4, the
-        test can reject a true null hypothesis too often. `reference:one_positive`: there is no
-        test, because of this note of the reference, or `no_rows` if the group lacks it.
+        zero_variance, shared_rows` (the windows overlap), `few_rows:3` (the test can reject a true
+        null hypothesis too often), or `reference:` and the note of the reference because of which
+        there is no test.
 
     Raises
     ------

@@ -151,13 +151,11 @@ def gate(
         - `n_paired`, `n_pos` and `n_neg` (Int64) are those of `compare`. `ci_level` (Float64) is
           `level`, and `test` (String) is `method`.
 
-        `note` (String) is null, or the first of these values that applies: `not_in_old` or
-        `not_in_new` if a model has no rows in the group; `below_min_rows`; `no_rows, no_positives,
-        no_negatives, one_positive, one_negative`; `identical_scores` if both models have the same
-        score in each row, so that the group passes if `margin` is above 0; `zero_variance`;
-        `few_rows:3` if the smaller class has only 3 rows or clusters (with fewer than 4, a model
-        that is worse by `margin` can pass too often); `redrawn:3` if 3 resamples lacked a class and
-        were drawn again; `unmatched:3` if 3 rows that the other model lacks were left out.
+        `note` (String) is null, or the first of these values that applies: `not_in_old`,
+        `not_in_new`, `below_min_rows`, or a note of `compare`, or before `zero_variance`,
+        `identical_scores`: both models have the same score in each row, and the group passes if
+        `margin` is above 0. With `few_rows:3`, a model that is worse by `margin` can pass too
+        often.
 
     Raises
     ------
@@ -185,9 +183,8 @@ def gate(
     other methods estimate a variance of 0, and the verdict is `"undecided"`.
 
     For losses and average precision, the probability of a false pass can be higher than 1 -
-    `level`: in simulated tables of 20 groups of 100 rows, with a new model that is worse by the
-    margin in all of them and `level=0.95`, at least one group passed in 2 to 16 % of the samples
-    for losses, and in 10 to 61 % for average precision. Large groups reduce these percentages.
+    `level`: in simulations of 20 groups of 100 rows with `level=0.95`, at least one group passed in
+    2 to 16 % of the samples for losses, and in 10 to 61 % for average precision.
 
     References
     ----------

@@ -125,9 +125,7 @@ def hull_shares(
         - `n_pos`, `n_neg` and `n_boot` (Int64) are the numbers of positives, negatives and
           resamples.
         - `note` (String) is null, or the first of these values that applies: `no_rows,
-          no_positives, no_negatives, one_positive, one_negative, redrawn, unmatched`. `redrawn:12`
-          counts resamples of clusters without one class, which were drawn again, and `unmatched:3`
-          rows that another model lacks.
+          no_positives, no_negatives, one_positive, one_negative`, `redrawn:12` or `unmatched:3`.
 
     Raises
     ------
