@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from rocframe.options import NOT_GIVEN, check_choice, public, to_floats
 from rocframe.schemas.curves import H_MEASURE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import polars as pl
     from numpy.typing import NDArray
@@ -32,6 +32,12 @@ if TYPE_CHECKING:
 
 PriorName = Literal["symmetric", "severity_ratio", "prevalence"]
 Prior: TypeAlias = tuple[float, float] | PriorName
+# The parameters of the named priors, from the prevalence and the number of negatives per positive.
+PRIORS: dict[PriorName, Callable[[Any, Any], tuple[Any, Any]]] = {
+    "symmetric": lambda *_: (2.0, 2.0),
+    "severity_ratio": lambda _, odds: (2.0, 1 + odds),
+    "prevalence": lambda share, _: (1 + share, 2 - share),
+}
 
 
 @public
@@ -144,10 +150,9 @@ def h_measure(
 
     def compute(cases: Cases) -> pl.DataFrame:
         scan = Scan.from_cases(scale_weights(cases))
-        totals, losses = scan.totals, expected_losses(scan, parsed)
+        totals = scan.totals
         columns = {
-            **losses._asdict(),
-            "h_measure": losses.h_measure,
+            **expected_losses(scan, parsed),
             "n_pos": totals.pos_rows,
             "n_neg": totals.neg_rows,
             "n_missing": scan.rows.unscored.n_missing,
@@ -164,32 +169,20 @@ def h_measure(
 def parse_prior(prior: object) -> tuple[float, float] | PriorName:
     """Return the name of a prior, or the two parameters of a beta distribution."""
     if isinstance(prior, str):
-        check_choice("prior", prior, get_args(PriorName))
+        check_choice("prior", prior, PRIORS)
         return prior  # type: ignore[return-value]
     values = to_floats(prior)
     if values is None or len(values) != 2 or not all(0 < value < np.inf for value in values):
         problem = "expected two finite numbers above 0, or the name of a prior"
-        names = ", ".join(repr(name) for name in get_args(PriorName))
+        names = ", ".join(map(repr, PRIORS))
         raise OptionValueError.compose("prior", prior, problem, f"Use prior=(2, 2), or {names}.")
     return values[0], values[1]
 
 
-class Losses(NamedTuple):
-    """Mean losses of each group and the parameters of the beta distribution; NaN if undefined."""
-
-    expected_loss: NDArray[np.float64]
-    trivial_loss: NDArray[np.float64]
-    prior_a: NDArray[np.float64]
-    prior_b: NDArray[np.float64]
-
-    @property
-    def h_measure(self) -> NDArray[np.float64]:
-        """The H measure, 1 - expected loss / trivial loss."""
-        return 1 - self.expected_loss / self.trivial_loss
-
-
-def expected_losses(scan: Scan, prior: tuple[float, float] | PriorName) -> Losses:
-    """Return the expected and the trivial loss of each group, as means over the prior."""
+def expected_losses(
+    scan: Scan, prior: tuple[float, float] | PriorName
+) -> dict[str, NDArray[np.float64]]:
+    """Return the H measure of each group, its mean losses, and its parameters; NaN if undefined."""
     from scipy.special import betainc
 
     counts, _ = trace_counts(scan)
@@ -197,13 +190,9 @@ def expected_losses(scan: Scan, prior: tuple[float, float] | PriorName) -> Losse
     pos, neg = (np.asarray(total, np.float64) for total in (counts.pos, counts.neg))
     both = (pos > 0) & (neg > 0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        share = np.where(both, pos / (pos + neg), np.nan)
-        if prior == "severity_ratio":
-            a, b = np.full(len(pos), 2.0), 1 + neg / np.where(both, pos, np.nan)
-        elif prior == "prevalence":
-            a, b = 1 + share, 2 - share
-        else:
-            a, b = (np.full(len(pos), x) for x in ((2.0, 2.0) if prior == "symmetric" else prior))
+        share, odds = (np.where(both, x, np.nan) for x in (pos / (pos + neg), neg / pos))
+    parameters = PRIORS[prior](share, odds) if isinstance(prior, str) else prior
+    a, b = (np.broadcast_to(np.asarray(x, np.float64), share.shape) for x in parameters)
 
     def below(
         cost: NDArray[np.float64], a: NDArray[np.float64], b: NDArray[np.float64]
@@ -231,4 +220,6 @@ def expected_losses(scan: Scan, prior: tuple[float, float] | PriorName) -> Losse
     loss = np.where(only_scored, np.minimum(loss, trivial), loss)
     with np.errstate(invalid="ignore"):
         total = np.where(both, pos + neg, np.nan)
-        return Losses(loss / total, trivial / total, a, b)
+        losses = {"expected_loss": loss / total, "trivial_loss": trivial / total}
+        h_measure = 1 - losses["expected_loss"] / losses["trivial_loss"]
+    return {"h_measure": h_measure, **losses, "prior_a": a, "prior_b": b}
