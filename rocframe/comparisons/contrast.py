@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from math import fsum, isfinite
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -210,7 +210,7 @@ def contrast(
     rate_range = RateRange.parse(rates, standardize)
     pairing = PairingOptions(roles=roles, between=between, id=id, unmatched=unmatched)
     contrasts = parse_coefficients(coefficients)
-    check_choice("method", method, get_args(ContrastMethod))
+    check_choice("method", method, CONTRAST_TESTS)
     return plan_comparison(
         predictions,
         pairing,
@@ -263,8 +263,6 @@ def contrast_table(
     adjust: Adjust | None,
 ) -> pl.DataFrame:
     """Return a row for each group: the test that all contrasts of the areas are 0."""
-    from scipy.special import chdtrc, fdtrc
-
     instances = read_instances(frame, columns)
     keys = instances.keys
     n_groups = keys.height
@@ -306,15 +304,7 @@ def contrast_table(
         )
         minimum[batch.groups] = least
         statistic[batch.groups], df[batch.groups], nu[batch.groups] = result
-    df_denominator = np.full(n_groups, np.nan)
-    if method == "delong_f":
-        df_denominator = np.where(df > 0, nu - df + 1, np.nan)
-        usable = np.where(df_denominator > 0, df_denominator, np.nan)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            statistic = np.where(df == 0, 0.0, usable / (nu * df) * statistic)
-        p_value = fdtrc(df, usable, statistic)
-    else:
-        p_value = chdtrc(df, statistic)
+    statistic, df_denominator, p_value = CONTRAST_TESTS[method](statistic, df, nu)
     p_value = np.where(df == 0, 1.0, p_value)
     values = {
         "n_models": n_models,
@@ -335,6 +325,31 @@ def contrast_table(
         ).tolist(),
     }
     return build_table(keys, values, CONTRAST.columns())
+
+
+def f_test(
+    chi_squared: NDArray[np.float64], df: NDArray[np.float64], nu: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], ...]:
+    """Return the F statistic, its denominator degrees of freedom, and the p-value."""
+    from scipy.special import fdtrc
+
+    df_denominator = np.where(df > 0, nu - df + 1, np.nan)
+    usable = np.where(df_denominator > 0, df_denominator, np.nan)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        statistic = np.where(df == 0, 0.0, usable / (nu * df) * chi_squared)
+    return statistic, df_denominator, fdtrc(df, usable, statistic)
+
+
+def chi_squared_test(
+    chi_squared: NDArray[np.float64], df: NDArray[np.float64], _: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], ...]:
+    """Return the statistic, NaN, and the p-value."""
+    from scipy.special import chdtrc
+
+    return chi_squared, np.full_like(df, np.nan), chdtrc(df, chi_squared)
+
+
+CONTRAST_TESTS = {"delong_f": f_test, "delong": chi_squared_test}
 
 
 def _has_constant_difference(
