@@ -423,27 +423,27 @@ class Decisions(NamedTuple):
 
 def net_benefit_limits(
     decisions: Decisions, options: DecisionIntervalOptions, baseline: int | None
-) -> tuple[PointLimits, PointLimits]:
-    """Return limits of the net benefit of each model, and of its difference from the baseline.
+) -> NDArray[np.float64]:
+    """Return lower limits, upper limits and standard errors; NaN if undefined.
 
+    Item 0 is for the net benefit of each model, and item 1 for its difference from the baseline.
     The net benefit is the difference of two shares: that of true positives, and that of false
     positives times the odds of the threshold. The limits combine the limits of both.
     """
     level, prevalence = options.confidence.level, options.prevalence
-    shape = len(decisions.step), len(options.axis)
-    limits, differences = PointLimits.undefined(shape), PointLimits.undefined(shape)
+    limits = np.full((2, 3, len(decisions.step), len(options.axis)), np.nan)
     odds = options.axis / (1 - options.axis)
     rows = slice(decisions.n_pos), slice(decisions.n_pos, None)
     sizes = [float(decisions.n_rows[of_class].sum()) for of_class in rows]
     if not min(sizes):
-        return limits, differences
+        return limits
     # With a prevalence, the shares are those of the rows of each class. Otherwise, they are those
     # of all rows, and a row can only be one of a true positive and a false positive.
     totals, factors = [sum(sizes)] * 2, (1.0, odds)
     if prevalence is not None:
         totals, factors = sizes, (prevalence, (1 - prevalence) * odds)
 
-    def point_limits(shares: list[Estimate], variances: list[Any]) -> PointLimits:
+    def point_limits(shares: list[Estimate], variances: list[Any]) -> NDArray[np.float64]:
         (tp, fp), (of_tp, of_fp) = shares, variances
         covariance = -tp.value * fp.value / totals[0] if prevalence is None else 0.0
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -452,11 +452,7 @@ def net_benefit_limits(
         variance = of_tp * factors[0] ** 2 + of_fp * factors[1] ** 2
         variance = variance - 2 * covariance * factors[0] * factors[1]
         se = np.sqrt(np.where(variance > 0, variance, np.nan))
-        return PointLimits(value.lower, value.upper, se, np.isnan(se))
-
-    def assign(target: PointLimits, model: int, new: PointLimits) -> None:
-        for values, row in zip(target, new, strict=True):
-            values[model] = row
+        return np.stack([value.lower, value.upper, se])
 
     alerts = [[decisions.alerts(step, r) for r in rows] for step in decisions.step]
     for model, counts in enumerate(alerts):
@@ -464,7 +460,7 @@ def net_benefit_limits(
         variances = [
             part.value * (1 - part.value) / n for part, n in zip(shares, totals, strict=True)
         ]
-        assign(limits, model, point_limits(shares, variances))
+        limits[0, :, model] = point_limits(shares, variances)
         if baseline is None or model == baseline:
             continue
         common = np.minimum(decisions.step[model], decisions.step[baseline])
@@ -474,8 +470,8 @@ def net_benefit_limits(
             share = paired_difference(both, a - both, b - both, n, level)
             shares.append(share)
             variances.append(((a + b - 2 * both) / n - share.value**2) / n)
-        assign(differences, model, point_limits(shares, variances))
-    return limits, differences
+        limits[1, :, model] = point_limits(shares, variances)
+    return limits
 
 
 def _columns_of_group(
@@ -502,10 +498,10 @@ def _columns_of_group(
     if baseline is not None:
         others = [model for model in range(len(estimates)) if model != baseline]
         difference[others] = estimates[others] - estimates[baseline]
-    limits, difference_limits = (PointLimits.undefined(estimates.shape) for _ in range(2))
-    redrawn = 0
+    # Lower limits, upper limits and standard errors, of the values and of the differences.
+    limits, redrawn = np.full((2, 3, *estimates.shape), np.nan), 0
     if confidence.ci == "mover":
-        limits, difference_limits = net_benefit_limits(decisions(), options, baseline)
+        limits = net_benefit_limits(decisions(), options, baseline)
     elif confidence.ci is not None and min(sample.units) > 1:
         replicates, redrawn = sample.resample(
             options.values,
@@ -514,24 +510,18 @@ def _columns_of_group(
             stratified=options.stratified,
             arrays_only=curve.of_probabilities,  # costs of weighted rows are rounded by a query
         )
-        limits = PointLimits.estimate(replicates, estimates, confidence.ci, confidence.level)
-        limits = limits._replace(lower=np.maximum(limits.lower, curve.lowest))
+        level = confidence.level
+        limits[0] = _bootstrap_limits(replicates, estimates, confidence.ci, level)
+        limits[0, 0] = np.maximum(limits[0, 0], curve.lowest)
         if baseline is not None:
             compared = replicates[:, others] - replicates[:, [baseline]]
-            estimated = PointLimits.estimate(
-                compared, difference[others], options.difference_method, confidence.level
-            )
-            for values, new in zip(difference_limits, estimated, strict=True):
-                values[others] = new
+            method = options.difference_method
+            limits[1][:, others] = _bootstrap_limits(compared, difference[others], method, level)
+    names = ["lower", "upper", "se", "difference_lower", "difference_upper", "difference_se"]
     arrays = {
         y: estimates,
-        "lower": limits.lower,
-        "upper": limits.upper,
-        "se": limits.se,
         "difference": difference,
-        "difference_lower": difference_limits.lower,
-        "difference_upper": difference_limits.upper,
-        "difference_se": difference_limits.se,
+        **dict(zip(names, limits.reshape(6, *estimates.shape), strict=True)),
         trivial: curve.trivial_values(float(totals.pos[0]), float(totals.neg[0]), options),
     }
     columns = {
@@ -541,45 +531,31 @@ def _columns_of_group(
     units = np.ones((2, estimates.size), np.int64) * np.array(sample.units)[:, None]
     note = class_notes(
         *units,
-        zero_variance=limits.constant.ravel(),
+        # Without limits for another reason, the group has another note.
+        zero_variance=np.isnan(columns["se"]) & (confidence.ci is not None),
         redrawn=np.full(estimates.size, redrawn),
         unmatched=np.full(estimates.size, unmatched),
     )
-    method = np.full(estimates.size, confidence.ci, object)
-    method[np.isnan(columns["lower"])] = None
-    return {**columns, "n_pos": n_pos, "n_neg": n_neg, "ci_method": method, "note": note}
+    ci = np.full(estimates.size, confidence.ci, object)
+    ci[np.isnan(columns["lower"])] = None
+    return {**columns, "n_pos": n_pos, "n_neg": n_neg, "ci_method": ci, "note": note}
 
 
-class PointLimits(NamedTuple):
-    """Limits and standard errors of values; NaN if all replicates are equal (`constant`)."""
+def _bootstrap_limits(
+    replicates: NDArray[np.float64], estimates: NDArray[np.float64], ci: str | None, level: float
+) -> NDArray[np.float64]:
+    """Return the limits and the standard errors of several values; NaN if replicates are equal.
 
-    lower: NDArray[np.float64]
-    upper: NDArray[np.float64]
-    se: NDArray[np.float64]
-    constant: NDArray[np.bool_]
-
-    @classmethod
-    def undefined(cls, shape: tuple[int, ...]) -> PointLimits:
-        """Return limits that are all NaN."""
-        lower, upper, se = (np.full(shape, np.nan) for _ in range(3))
-        return cls(lower, upper, se, np.zeros(shape, bool))
-
-    @classmethod
-    def estimate(
-        cls,
-        replicates: NDArray[np.float64],
-        estimates: NDArray[np.float64],
-        ci: str | None,
-        level: float,
-    ) -> PointLimits:
-        """Return the limits of several values; `replicates` has a row for each resample."""
-        limits = column_limits(replicates.reshape(len(replicates), -1), level)
-        lower, upper = (limit.reshape(estimates.shape) for limit in (limits.lower, limits.upper))
-        if ci == "bootstrap_basic":
-            lower, upper = 2 * estimates - upper, 2 * estimates - lower
-        constant = limits.constant.reshape(estimates.shape)
-        se = np.where(constant, np.nan, replicates.std(axis=0, ddof=1))
-        return cls(lower, upper, se, constant)
+    `replicates` has a row for each resample.
+    """
+    limits = column_limits(replicates.reshape(len(replicates), -1), level)
+    lower, upper, constant = (
+        values.reshape(estimates.shape) for values in (limits.lower, limits.upper, limits.constant)
+    )
+    if ci == "bootstrap_basic":
+        lower, upper = 2 * estimates - upper, 2 * estimates - lower
+    se = np.where(constant, np.nan, replicates.std(axis=0, ddof=1))
+    return np.stack([lower, upper, se])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
