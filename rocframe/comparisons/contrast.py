@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from math import fsum, isfinite
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -47,12 +47,10 @@ if TYPE_CHECKING:
 
 Coefficients: TypeAlias = Mapping[Any, float]
 
-COEFFICIENT_ROUNDING = (
-    1e-9  # largest rounding error of a sum of coefficients, divided by the largest coefficient
-)
-EIGENVALUE_ROUNDING = (
-    1e-10  # largest rounding error of an eigenvalue, divided by the terms of the covariances
-)
+# The largest rounding error of a sum of coefficients, divided by the largest coefficient, and of an
+# eigenvalue, divided by the terms of the covariances.
+COEFFICIENT_ROUNDING = 1e-9
+EIGENVALUE_ROUNDING = 1e-10
 
 
 @public
@@ -268,7 +266,7 @@ def contrast_table(
     n_groups = keys.height
     n_models, n_pos, n_neg, unmatched = np.zeros((4, n_groups), np.int64)
     units, minimum = np.zeros((2, n_groups), np.int64), np.zeros(n_groups, np.int64)
-    statistic, df, nu = np.full((3, n_groups), np.nan)
+    results = np.full((3, n_groups), np.nan)
     zero_variance = np.zeros(n_groups, bool)
     matrix = None if contrasts is None else _contrast_matrix(contrasts, instances.models)
     for batch in model_batches(instances, columns.options, all_models=True):
@@ -280,9 +278,8 @@ def contrast_table(
             coefficients = np.diff(np.eye(len(batch.models)), axis=0)
         else:
             coefficients = matrix[:, list(batch.models)]
-            if np.delete(
-                matrix, batch.models, axis=1
-            ).any():  # a model of a contrast has no rows in this group
+            # A model of a contrast has no rows in this group.
+            if np.delete(matrix, batch.models, axis=1).any():
                 continue
         units[:, batch.groups] = areas.units
         if not len(coefficients):
@@ -291,20 +288,21 @@ def contrast_table(
         result = estimate_contrasts(
             coefficients, np.array(areas.area).T, variances, areas.units, areas.n_units
         )
-        undefined = np.isnan(result.statistic) & ~np.isnan(variances.total[:, 0, 1])
+        results[:, batch.groups] = result
+        undefined = np.isnan(result[0]) & ~np.isnan(variances.total[:, 0, 1])
         # With few rows or clusters, the estimated covariance matrix of several contrasts can be
         # singular or indefinite, although the difference of each two areas has a variance.
         full_rank = np.linalg.matrix_rank(coefficients / np.abs(coefficients).max(1, keepdims=True))
-        rank = np.where(undefined, full_rank, np.nan_to_num(result.df))
+        rank = np.where(undefined, full_rank, np.nan_to_num(result[1]))
         least = np.where(rank > 0, MIN_DIFFERENCE_UNITS - 1 + rank, 0).astype(np.int64)
         lacks_rows = np.minimum(*areas.units) < least
         is_constant = _has_constant_difference(coefficients, areas.area, variances.total)
-        zero_variance[batch.groups] = (result.df == 0) | (
+        zero_variance[batch.groups] = (result[1] == 0) | (
             undefined & (is_constant | (rank == 1) | ~lacks_rows)
         )
         minimum[batch.groups] = least
-        statistic[batch.groups], df[batch.groups], nu[batch.groups] = result
-    statistic, df_denominator, p_value = CONTRAST_TESTS[method](statistic, df, nu)
+    df = results[1]
+    statistic, df_denominator, p_value = CONTRAST_TESTS[method](*results)
     p_value = np.where(df == 0, 1.0, p_value)
     values = {
         "n_models": n_models,
@@ -377,22 +375,14 @@ def _contrast_matrix(contrasts: Sequence[Coefficients], models: pl.Series) -> ND
     return matrix
 
 
-class ContrastTest(NamedTuple):
-    """The chi-squared statistic of each group, its rank, and Krishnamoorthy and Yu's df."""
-
-    statistic: NDArray[np.float64]
-    df: NDArray[np.float64]
-    nu: NDArray[np.float64]
-
-
 def estimate_contrasts(
     contrasts: NDArray[np.float64],
     areas: NDArray[np.float64],
     variances: VarianceParts,
     sizes: ClassSizes,
     n: NDArray[np.int64],
-) -> ContrastTest:
-    """Return the test of each group that all contrasts are 0.
+) -> NDArray[np.float64]:
+    """Return the chi-squared statistic, its rank, and Krishnamoorthy and Yu's df of each group.
 
     `variances` are those of differences of areas, `sizes` are the numbers of rows or clusters of
     both classes, and `n` those of both classes together. The result is NaN if a contrast is not 0
@@ -426,7 +416,6 @@ def estimate_contrasts(
     rank = positive.sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         nu = limit_df((rank + rank**2) / spread, (sizes[0][defined], sizes[1][defined]), n[defined])
-    result = ContrastTest(*np.full((3, len(values)), np.nan))
-    for every, of_defined in zip(result, (terms.sum(axis=1), rank, nu), strict=True):
-        every[defined[has_test]] = of_defined[has_test]
+    result = np.full((3, len(values)), np.nan)
+    result[:, defined[has_test]] = np.stack([terms.sum(axis=1), rank, nu])[:, has_test]
     return result
