@@ -232,9 +232,8 @@ def _resampled_pair(comparison: PairedComparison, pair: tuple[int, int]) -> dict
     )
 
 
-DoubledRanks: TypeAlias = (
-    "NDArray[np.int64]"  # doubled ranks with the positives first; one row per permutation
-)
+# Doubled ranks with the positives first; one row per permutation.
+DoubledRanks: TypeAlias = "NDArray[np.int64]"
 
 
 def permutation_test(comparison: PairedComparison) -> Iterator[dict[str, Any]]:

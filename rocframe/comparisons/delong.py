@@ -61,9 +61,7 @@ if TYPE_CHECKING:
     from rocframe.kernel.scan import Scan
 
 MATRIX_VALUES = 4_000_000  # maximum number of placement values in one matrix product
-MIN_MATRIX_SIZE = (
-    16  # with at least this many models, matrix products are faster than products of pairs
-)
+MIN_MATRIX_SIZE = 16  # with this many models, matrix products are faster than products of pairs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

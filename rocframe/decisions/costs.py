@@ -287,9 +287,7 @@ def _costs_against_rest(
 
 
 MAX_FLOAT_BITS = 1000  # integers with at most so many bits can be converted to Float64
-COST_RATIO_ROUNDING = Fraction(
-    1, 2**51
-)  # maximum relative error of the ratio of two rounded numbers
+COST_RATIO_ROUNDING = Fraction(1, 2**51)  # relative error of the ratio of two rounded numbers
 MAX_RATIO_TERM = 2**24  # different ratios of integers up to this limit differ by more than that
 NEAR_OPTIMUM = 1e-9  # values at a smaller relative distance from the best are compared exactly
 
