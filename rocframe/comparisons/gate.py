@@ -152,7 +152,7 @@ def gate(
           `level`, and `test` (String) is `method`.
 
         `note` (String) is null, or the first of these values that applies: `not_in_old`,
-        `not_in_new`, `below_min_rows`, or a note of `compare`, or before `zero_variance`,
+        `not_in_new`, `below_min_rows`, and the notes of `compare`. Before `zero_variance`, there is
         `identical_scores`: both models have the same score in each row, and the group passes if
         `margin` is above 0. With `few_rows:3`, a model that is worse by `margin` can pass too
         often.
@@ -183,8 +183,9 @@ def gate(
     other methods estimate a variance of 0, and the verdict is `"undecided"`.
 
     For losses and average precision, the probability of a false pass can be higher than 1 -
-    `level`: in simulations of 20 groups of 100 rows with `level=0.95`, at least one group passed in
-    2 to 16 % of the samples for losses, and in 10 to 61 % for average precision.
+    `level`: in simulations of 20 groups of 100 rows, all with a new model that is worse by the
+    margin, and `level=0.95`, at least one group passed in 2 to 16 % of the samples for losses, and
+    in 10 to 61 % for average precision.
 
     References
     ----------
