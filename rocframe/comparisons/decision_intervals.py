@@ -511,12 +511,14 @@ def _columns_of_group(
             arrays_only=curve.of_probabilities,  # costs of weighted rows are rounded by a query
         )
         level = confidence.level
-        limits[0] = _point_limits(replicates, estimates, confidence.ci, level)
+        limits[0] = _limits_of_replicates(replicates, estimates, confidence.ci, level)
         limits[0, 0] = np.maximum(limits[0, 0], curve.lowest)
         if baseline is not None:
             compared = replicates[:, others] - replicates[:, [baseline]]
             method = options.difference_method
-            limits[1][:, others] = _point_limits(compared, difference[others], method, level)
+            limits[1][:, others] = _limits_of_replicates(
+                compared, difference[others], method, level
+            )
     names = ["lower", "upper", "se", "difference_lower", "difference_upper", "difference_se"]
     arrays = {
         y: estimates,
@@ -541,7 +543,7 @@ def _columns_of_group(
     return {**columns, "n_pos": n_pos, "n_neg": n_neg, "ci_method": ci, "note": note}
 
 
-def _point_limits(
+def _limits_of_replicates(
     replicates: NDArray[np.float64], estimates: NDArray[np.float64], ci: str | None, level: float
 ) -> NDArray[np.float64]:
     """Return the limits and the standard errors of several values; NaN if replicates are equal.
