@@ -160,7 +160,7 @@ class RocFrame(Namespace):
     hull_shares = LazyMethod("rocframe.comparisons.hull_shares")
     combine = LazyMethod("rocframe.comparisons.combine")
     combine_points = LazyMethod("rocframe.comparisons.combine")
-    chain = LazyMethod("rocframe.comparisons.chain")
+    chain = LazyMethod("rocframe.comparisons.combine")
     auc_covariance = LazyMethod("rocframe.comparisons.delong")
     drift = LazyMethod("rocframe.comparisons.drift")
     drift_test = LazyMethod("rocframe.comparisons.drift_test")
