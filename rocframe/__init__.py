@@ -103,8 +103,7 @@ if TYPE_CHECKING:
     from rocframe.classes.multiclass_metrics import class_metrics, multiclass_losses
     from rocframe.classes.one_vs import one_vs_one, one_vs_rest, top_label
     from rocframe.classes.volume import volume
-    from rocframe.comparisons.chain import chain
-    from rocframe.comparisons.combine import combine, combine_points
+    from rocframe.comparisons.combine import chain, combine, combine_points
     from rocframe.comparisons.compare import compare
     from rocframe.comparisons.contrast import contrast
     from rocframe.comparisons.decision_intervals import decision_intervals

@@ -15,8 +15,14 @@ AGGREGATES = [
     *("auc", "auc_se", "gini", "ks", "average_precision", "pr_auc", "brier", "log_loss"),
     *("brier_skill", "cllr", "ece", "spiegelhalter_z", "observed_to_expected"),
 ]
+AT_THRESHOLD = [
+    *("accuracy", "balanced_accuracy", "precision", "recall", "specificity"),
+    *("f1", "f_beta", "jaccard", "mcc", "kappa"),
+]
+AGGREGATES += AT_THRESHOLD
 PER_ROW = ["tpr", "fpr", "placement", "at_prevalence"]
 REQUIRED = {"at_prevalence": {"prevalence": 0.1}}
+REQUIRED |= {name: {"threshold": 0.5} for name in [*AT_THRESHOLD, "confusion"]}
 METHODS = [*AGGREGATES, *PER_ROW]
 every_method = pytest.mark.parametrize("method", METHODS)
 either_engine = pytest.mark.parametrize("engine", ["in-memory", "streaming"])
@@ -43,7 +49,8 @@ GROUPS = TABLE.sort("group").partition_by("group", maintain_order=True)
 
 
 def test_all_expressions_are_in_the_lists_of_these_tests():
-    assert sorted(lazy_methods(RocExpr)) == sorted(METHODS)
+    # The result of `confusion` is a struct; see test_threshold_expressions.
+    assert sorted(lazy_methods(RocExpr)) == sorted([*METHODS, "confusion"])
 
 
 def expression_method(score, method):

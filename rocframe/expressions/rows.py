@@ -32,15 +32,16 @@ LARGEST_EXPONENT = 900
 class Rows:
     """The columns of a group, as expressions.
 
-    `score` is null in rows without a score, and `positive` in rows without a label. `count` and
-    `weight` are None if their options are not set. `invalid` contains conditions: if one of them is
-    true for a group, the result of the group is null.
+    `score` is null in rows without a score, and `positive` in rows without a label. `count`,
+    `weight` and `threshold` are None if their options are not set. `invalid` contains conditions:
+    if one of them is true for a group, the result of the group is null.
     """
 
     score: pl.Expr
     positive: pl.Expr
     count: pl.Expr | None
     weight: pl.Expr | None
+    threshold: pl.Expr | None
     invalid: tuple[pl.Expr, ...]
 
     @property
@@ -86,6 +87,7 @@ def formula_expression(
     positive: object,
     weight: Column | None,
     count: Column | None,
+    threshold: pl.Expr | None = None,
     needs_positives: bool = True,
 ) -> pl.Expr:
     """Return the value of `formula` as an expression with the name of the score column.
@@ -96,6 +98,7 @@ def formula_expression(
     columns = {"score": score, "label": column_expression("label", label)}
     columns |= {} if weight is None else {"weight": column_expression("weight", weight)}
     columns |= {} if count is None else {"count": column_expression("count", count)}
+    columns |= {} if threshold is None else {"threshold": threshold}
 
     # polars calls this function when it resolves the plan, once for each score column.
     def resolve(typed: list[TypedExpr]) -> pl.Expr:
@@ -118,6 +121,10 @@ def _rows(roles: Mapping[str, TypedExpr], positive: object) -> Rows:
         if role != "label" and dtype != pl.Null:
             check_column_type(role, expr.meta.output_name(), dtype)
     score, dtype = roles["score"]
+    threshold = roles["threshold"][0] if "threshold" in roles else None
+    if threshold is not None:  # compared in the dtype of the scores
+        narrow = dtype in {pl.Float16, pl.Float32}
+        threshold = threshold.cast(dtype if narrow else pl.Float64).fill_nan(None)
     is_positive, invalid = _positive(*roles["label"], positive)
     count, weight = None, None
     if "count" in roles:
@@ -133,6 +140,7 @@ def _rows(roles: Mapping[str, TypedExpr], positive: object) -> Rows:
         positive=is_positive,
         count=count,
         weight=weight,
+        threshold=threshold,
         invalid=invalid,
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from math import frexp, isnan, ldexp
@@ -50,7 +50,7 @@ By: TypeAlias = str | Sequence[str] | None
 Count: TypeAlias = Column | NotGiven | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Roles:
     """The arguments of a public function about the columns of predictions, such as `label`.
 
@@ -66,6 +66,7 @@ class Roles:
     count: Count = NOT_GIVEN
     missing: Missing = "raise"
     cluster: Column | None = None
+    _: KW_ONLY
     benefit: Column | None = None
     cost: Column | None = None
     needs_scores: bool = False
@@ -452,6 +453,7 @@ COLUMN_TYPES: dict[str, tuple[Callable[[pl.DataType], bool], str]] = {
         "Benefits must be numbers. Cast the column first.",
     ),
     "cost": (lambda dtype: dtype.is_numeric(), "Costs must be numbers. Cast the column first."),
+    "threshold": (lambda dtype: dtype.is_numeric(), "Thresholds must be numbers."),
     "count": (
         lambda dtype: dtype.is_integer(),
         "Counts must be integers. Cast the column first, or pass fractions as weight=.",
