@@ -19,7 +19,7 @@ window.liveCharts = {};
   const isDashboard = (spec) => spec.usermeta?.rocframe === "dashboard";
 
   async function draw(box, previous) {
-    const spec = await loadSpec(box.dataset.chart), old = await previous;
+    const spec = await loadSpec(box.dataset.chart), old = await Promise.resolve(previous).catch(() => undefined);
     const [controls, plot] = box.querySelectorAll("div"), room = box.clientWidth;
     const { width } = box.querySelector("img").style, isNarrow = room < parseFloat(width);
     plot.style.removeProperty("--width");

@@ -213,9 +213,13 @@ class Groups:
         return [tooltip(name, column.title) for name, column in self.table_columns.items()]
 
     def details(self) -> list[alt.Detail]:
-        """Return the channels of the group columns without colors and panels."""
-        shown = {self.color, self.panel}
-        return [nominal(alt.Detail, name) for name in self.table_columns if name not in shown]
+        """Return the channels of the group columns without panels.
+
+        The column with colors is one of them, so that its values have separate lines if a user
+        replaces the colors.
+        """
+        names = [name for name in self.table_columns if name != self.panel]
+        return [nominal(alt.Detail, name) for name in names]
 
     def channels(self, color: Any = None) -> dict[str, Any]:
         """Return the channels that separate the groups: the color channel, and details."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from functools import reduce
+from operator import add
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
@@ -187,9 +189,48 @@ class LayerChart(Colored, alt.LayerChart):
 
     def facet(self, *args: Any, **kwargs: Any) -> FacetChart:
         """Return a chart with a panel for each value of a column; see `altair.LayerChart.facet`."""
+        if self._is_sum and "data" not in kwargs:  # each chart of a sum has its own data
+            charts = [part.facet(*args, **kwargs) for part in self._parts()]
+            return reduce(add, charts)
         chart = super().facet(*args, **kwargs)
         required = {name: chart._get(name) for name in ("data", "spec", "facet")}
-        return _with_properties(FacetChart(**required), chart)  # type: ignore[no-any-return]
+        result = _with_properties(FacetChart(**required), chart)
+        result.spec = chart.spec.copy(deep=False)
+        for name in ("title", "description"):  # Vega-Lite draws no title in panels
+            if (value := chart.spec._get(name)) is not alt.Undefined:
+                setattr(result, name, value)
+                setattr(result.spec, name, alt.Undefined)
+        return result  # type: ignore[no-any-return]
+
+    @property
+    def _is_sum(self) -> bool:
+        """Whether the chart is a sum of charts of tables."""
+        layers: Any = self._kwds["layer"]
+        return not _has_data(self) and all(isinstance(part, alt.LayerChart) for part in layers)
+
+    def _parts(self) -> list[LayerChart]:
+        """Return the charts of a sum, with the shared channels and, in the first, the titles."""
+        parts = []
+        layers: Any = self._kwds["layer"]
+        for layer in layers:
+            part = _with_properties(LayerChart(), layer)
+            part.encoding = alt.FacetedEncoding(**_channels(self) | _channels(layer))
+            parts.append(part)
+        for name in (*WHOLE, "resolve"):
+            value = self._get(name)
+            if value is not alt.Undefined:
+                setattr(parts[0], name, value)
+        return parts
+
+    def _add_transform(self, *transforms: Any) -> Self:
+        """Add transforms; in a sum, to each chart of a table, because each has its own data."""
+        result: Any = super()._add_transform(*transforms)
+        if not _has_data(self):
+            result.layer = [
+                part._add_transform(*transforms) if isinstance(part, alt.LayerChart) else part
+                for part in result.layer
+            ]
+        return result  # type: ignore[no-any-return]
 
     def __iadd__(self, other: Any) -> Self:  # type: ignore[misc]
         # Altair's `+` and `add_layers` call this method.
@@ -204,6 +245,7 @@ class LayerChart(Colored, alt.LayerChart):
             if _show_equal_groups(self, other) and _layers_of_style(self, CURVE_LINE):
                 parts[1] = _without_layers(parts[1], _layers_of_style(other, ESTIMATE))
             _check_axes(self, other)
+            parts[1], takes_colors = _with_colors_of(self, parts[1])
             parts[0], parts[1] = _with_common_axes(self, parts[1])
             heights = [chart._get("height") for chart in parts]
             if all(isinstance(height, int | float) for height in heights):
@@ -215,6 +257,8 @@ class LayerChart(Colored, alt.LayerChart):
             if result._kwds.get("config", alt.Undefined) is alt.Undefined:
                 result.config = other._kwds.get("config", alt.Undefined)
             result.description = _all_descriptions(*parts)
+            if not takes_colors:  # the subtitle can state that all groups have one color
+                result.title = _title_of_sum(*parts)
             parts = [_as_layer(part, shared) for part in parts]
             if _layers_of_style(other, MEAN_LINE) and "color" not in _channels(other):
                 own = _channels(parts[1]) | {"color": alt.ColorValue(REFERENCE_COLOR)}
@@ -249,9 +293,54 @@ def layered(
     )
 
 
+def _with_colors_of(first: Any, second: Any) -> tuple[Any, bool]:
+    """Return the second chart with the colors of the first if it has the same groups and no colors.
+
+    Also return whether the colors are those of the first chart.
+    """
+    color, details = _channels(first).get("color"), _channels(second).get("detail")
+    if not isinstance(color, alt.Color) or "color" in _channels(second):
+        return second, False
+    fields = [part._get("field") for part in details or [] if isinstance(part, alt.Detail)]
+    if color._get("field") not in fields:
+        return second, False
+    result = second.copy(deep=False)
+    result.encoding = alt.FacetedEncoding(**_channels(second) | {"color": color})
+    return result, True
+
+
+def _title_of_sum(first: Any, second: Any) -> Any:
+    """Return the title of the first chart, with the subtitles of both charts."""
+    titles = [chart._get("title") for chart in (first, second)]
+    if not all(isinstance(title, alt.Title) for title in titles):
+        return titles[0]
+    subtitles = [title._get("subtitle") for title in titles]
+    texts = [text for text in subtitles if isinstance(text, str) and text]
+    title = titles[0].copy(deep=False)
+    title.subtitle = " · ".join(dict.fromkeys(texts)) or alt.Undefined
+    return title
+
+
 def _with_common_axes(*charts: Any) -> list[Any]:
-    """Return the charts with the union of their domains, and with the ticks of the longer one."""
+    """Return the charts with the titles of the first one and with equal domains.
+
+    If the marks of the first chart are clipped to its domains, the second chart has these domains
+    and is clipped as well. Otherwise, both have the union of their domains and the ticks of the
+    longer one.
+    """
     charts = tuple(chart.copy(deep=False) for chart in charts)
+    for side in ("x", "y"):
+        first, second = (_channels(chart).get(side) for chart in charts)
+        if first is None or second is None or first._get("title") == second._get("title"):
+            continue
+        charts[1].encoding = charts[1].encoding.copy(deep=False)
+        setattr(charts[1].encoding, side, second.copy())
+        _channels(charts[1])[side]["title"] = first._get("title")
+    if all(_is_clipped(layer) for layer in _single_layers(charts[0])):
+        charts[1].encoding = charts[1].encoding.copy(deep=False)
+        for side in ("x", "y"):
+            setattr(charts[1].encoding, side, _channels(charts[0])[side])
+        return [charts[0], _clipped(charts[1])]
     for side in ("x", "y"):
         domains = [_domain(chart, side) for chart in charts]
         if None in domains or domains[0] == domains[1]:
@@ -265,6 +354,22 @@ def _with_common_axes(*charts: Any) -> list[Any]:
             chart.encoding = chart.encoding.copy(deep=False)
             setattr(chart.encoding, side, channel)
     return [*charts]
+
+
+def _is_clipped(layer: Any) -> bool:
+    mark = layer._get("mark")
+    return isinstance(mark, alt.MarkDef) and mark._get("clip") is True
+
+
+def _clipped(chart: Any) -> Any:
+    """Return a copy of a chart whose marks are clipped to its axes."""
+    result = chart.copy(deep=False)
+    if isinstance(chart, alt.LayerChart):
+        result.layer = [_clipped(part) for part in chart._kwds["layer"]]
+    else:
+        result.mark = chart.mark.copy()
+        result.mark.clip = True
+    return result
 
 
 def _domain(chart: Any, side: str) -> Any:
@@ -343,14 +448,16 @@ def _check_axes(first: Any, second: Any) -> None:
         [part.to_dict(validate=False) for part in map(_channels(chart).get, "xy") if part]
         for chart in (first, second)
     ]
-    fields = [[axis.get("field") for axis in one] for one in axes]
+    fields = [
+        [(axis.get("field"), (axis.get("scale") or {}).get("type")) for axis in one] for one in axes
+    ]
     if all(len(one) == 2 for one in fields) and fields[0] != fields[1]:
         names, others = (
             " and ".join(repr(axis.get("title", axis.get("field"))) for axis in one) for one in axes
         )
         problem = f"chart + chart: the axes differ: {names} in one chart, {others} in the other"
         hint = (
-            "Draw both charts with the same kind=, or with the same x= and y=. "
+            "Draw both charts with the same kind= and scale=, or with the same x= and y=. "
             "To draw them side by side, use chart | chart."
         )
         raise OptionValueError(f"{problem}.\n{hint}")

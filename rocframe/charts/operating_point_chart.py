@@ -202,13 +202,18 @@ def points_chart(
     lines = _cost_lines(points) if layout.type is EQUAL_COST_LINES else []
     groups.name(lines)
     plot = CurvePlot(plane=plane, records=records, groups=groups, overlays=lines)
-    undrawn = plot.undrawn(points.n_keys)
+    with_line = {line[GROUP_INDEX] for line in lines}
+    drawn = [i in with_line or row[axes[0]] is not None for i, row in enumerate(records)]
+    shown = [
+        row | {axes[0]: 0 if known else None} for row, known in zip(records, drawn, strict=True)
+    ]
+    undrawn = replace(plot, records=shown).undrawn(points.n_keys)
     described = {name: fields[one] for name, one in style.described.items()}
     described = described or dict(zip((plane.kind.x, plane.kind.y), axes, strict=True))
     texts = [
         f"{name}: {', '.join(f'{key} {number_text(row[one])}' for key, one in described.items())}"
-        for name, row in zip(groups.names(table.height), records, strict=True)
-        if row[axes[0]] is not None
+        for name, row, known in zip(groups.names(table.height), records, drawn, strict=True)
+        if known
     ]
     plot = replace(plot, records=[row for row in records if row[axes[0]] is not None])
 
@@ -223,7 +228,7 @@ def points_chart(
             if name not in fields.values()
         ),
         *(
-            tooltip(one, plane.title(name, short_name(name)))
+            tooltip(one, plane.title(name, short_name(name)), _number_format(table, name))
             for name, one in fields.items()
             if name not in in_group
         ),
@@ -257,6 +262,14 @@ def points_chart(
     )
 
 
+def _number_format(table: pl.DataFrame, name: str) -> str | None:
+    """Return the format of a column in tooltips: that of rates for floats without nulls."""
+    is_exact = name in POINT_NAMES or name.startswith(THRESHOLD)
+    values = table.get_column(name)
+    is_float = values.dtype.is_float() and values.null_count() == 0
+    return RATE_FORMAT if is_float and not is_exact else None
+
+
 def _read_points(
     table: pl.DataFrame, layout: Table, options: ChartOptions
 ) -> tuple[PointData, ChartOptions]:
@@ -272,6 +285,9 @@ def _read_points(
         # The key of `hull(across=)` is the last column.
         by = (*by, *table.columns[table.columns.index("note") + 1 :])
     of_thresholds = threshold_axes(options)
+    if of_thresholds is not None and THRESHOLD not in table.columns:
+        axis = "x" if options.x == THRESHOLD else "y"
+        raise MissingColumnError.compose(axis, THRESHOLD, table.columns)
     kind, metrics = of_thresholds or (chart_kind(table.columns, options, layout.kind), [])
     x_names, y_names = ([kind.x] * len(metrics), metrics) if metrics[1:] else ([kind.x], [kind.y])
     if layout.type is METRIC_INTERVALS:
@@ -303,7 +319,7 @@ def _read_points(
 def _row_values(table: pl.DataFrame, kind: Kind, name: str) -> NDArray[np.float64]:
     """Return a threshold, a rate or a count of each row, and limits; NaN if they are undefined."""
     if name == THRESHOLD:
-        values = shown_numbers(table.get_column(name))
+        values = _shown_thresholds(table)
     elif name in CONFUSION:
         values = table.get_column(name)
     else:
@@ -314,6 +330,15 @@ def _row_values(table: pl.DataFrame, kind: Kind, name: str) -> NDArray[np.float6
         values = counts.select(kind.axis(name).expr(settings)).to_series()
     estimate = values.cast(pl.Float64).fill_null(np.nan).to_numpy()
     return np.stack([estimate, *[np.full(len(estimate), np.nan)] * 2])
+
+
+def _shown_thresholds(table: pl.DataFrame) -> pl.Series:
+    """Return the threshold of each row: the given one, or else that of the row of the curve."""
+    values = shown_numbers(table.get_column(THRESHOLD))
+    if POINT_NAMES[0] not in table.columns:
+        return values
+    is_given = table.get_column(POINT_NAMES[0]) == THRESHOLD
+    return table.select(pl.when(is_given).then(POINT_NAMES[1]).otherwise(values)).to_series()
 
 
 def _positives(table: pl.DataFrame) -> NDArray[np.float64]:
@@ -344,7 +369,7 @@ def _points_of_intervals(
             )
         measured[name] = values
     if THRESHOLD in measured:
-        measured[THRESHOLD][0] = shown_numbers(points.get_column(THRESHOLD)).fill_null(np.nan)
+        measured[THRESHOLD][0] = _shown_thresholds(points).fill_null(np.nan)
     missing = [name for name, values in measured.items() if np.isnan(values[0]).all()]
     is_found = len(missing) < len(measured) - 1 if THRESHOLD in measured else not missing
     if table.height and not is_found:
@@ -375,8 +400,10 @@ def _fields_of_columns(points: PointData, shown: set[str], groups: Groups) -> di
     fields = field_names(others, {*groups.columns, plane.x.name, plane.y.name})
     for name, (values, *_) in ((plane.x.name, points.x), (plane.y.name, points.y)):
         # A column of the table with the name of an axis has the same values, unless it is a metric
-        # of the user.
-        if name in fields and np.allclose(points.table.get_column(name), values, equal_nan=True):
+        # of the user, or the score at a given threshold.
+        if name == THRESHOLD:
+            fields.pop(name, None)
+        elif name in fields and np.allclose(points.table.get_column(name), values, equal_nan=True):
             fields[name] = name
     return fields
 

@@ -12,6 +12,7 @@ import polars as pl
 
 from rocframe.charts.labels import distinct_labels
 from rocframe.errors import OptionValueError
+from rocframe.text import join_first
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -203,6 +204,10 @@ def set_colors(chart: Any, colors: list[str] | dict[str, str]) -> None:
     if shown is alt.Undefined:
         shown = [palette[i % len(palette)] for i in range(len(values))]
     shown = [*shown]
+    if isinstance(colors, dict) and not colors.keys() & {*values}:
+        problem = "none of these values is in the chart"
+        hint = f"Values: {join_first(values)}."
+        raise OptionValueError.compose("colors", [*colors], problem, hint)
     chosen = [i for i, shade in enumerate(shown) if shade != OTHER_COLOR]
     for rank, i in enumerate(chosen):
         if isinstance(colors, dict):

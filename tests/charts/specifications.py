@@ -78,8 +78,10 @@ def layers_of(read: dict[str, Any]) -> list[dict[str, Any]]:
 def _layers(read: dict[str, Any], parent: dict[str, Any]) -> list[dict[str, Any]]:
     own = read.get("encoding", {})
     merged = parent | {
-        name: parent.get(name, {}) | part
-        if isinstance(part, dict) and ("field" in part or "datum" in part)
+        name: parent[name] | part
+        if isinstance(part, dict)
+        and ("field" in part or "datum" in part)
+        and isinstance(parent.get(name), dict)
         else part
         for name, part in own.items()
     }

@@ -620,7 +620,10 @@ def test_charts_are_equal_to_those_of_the_constructor_of_altair(by_model, change
     chart = rf.chart(by_model)
     equal = alt.LayerChart(**chart._kwds)
     with alt.theme.enable("rocframe"):  # otherwise, our charts add their colors
-        assert change(chart).to_dict(validate=False) == change(equal).to_dict(validate=False)
+        found, expected = (change(one).to_dict(validate=False) for one in (chart, equal))
+    if "facet" in found:  # titles of panels would not be drawn
+        expected |= {name: expected["spec"].pop(name) for name in ("title", "description")}
+    assert found == expected
 
 
 def test_a_layer_added_by_a_user_has_only_its_own_channels(by_model):

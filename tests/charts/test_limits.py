@@ -171,7 +171,7 @@ def test_bars_of_one_metric_are_drawn_against_the_threshold(axes):
     for point, row in zip(records(chart), expected.iter_rows(named=True), strict=True):
         shown = [point[field] for field in (sides["tpr"], "_tpr_lower", "_tpr_upper")]
         assert shown == [row["estimate"], row["lower"], row["upper"]]
-        assert point[sides["threshold"]] == row["threshold"]
+        assert point[sides["threshold"]] == row["at_value"]
     both = CURVES.roc.chart(**options) + chart
     assert rules(both) == 4
     above_all = rf.intervals(VOTE, **OPTIONS, metrics="tpr", threshold=[inf, 0.5, 0.6])

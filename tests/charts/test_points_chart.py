@@ -12,7 +12,16 @@ import pytest
 
 import rocframe as rf
 from rocframe.kinds import KINDS
-from tests.charts.specifications import encodings, marks, point_marks, records, spec, svg, texts
+from tests.charts.specifications import (
+    encodings,
+    lines,
+    marks,
+    point_marks,
+    records,
+    spec,
+    svg,
+    texts,
+)
 
 VOTE = rf.datasets.vote().filter(pl.col("model").str.contains("tree|svm"))
 NONE = VOTE.with_columns(label=pl.col("label") & (pl.col("model") == "linear_svm"))
@@ -201,7 +210,7 @@ def test_charts_with_different_axes_cannot_be_added():
     assert str(caught.value) == (
         "chart + chart: the axes differ: 'Alert rate' and 'True positive rate' in one chart, "
         "'False positive rate' and 'True positive rate' in the other.\n"
-        "Draw both charts with the same kind=, or with the same x= and y=. "
+        "Draw both charts with the same kind= and scale=, or with the same x= and y=. "
         "To draw them side by side, use chart | chart."
     )
 
@@ -300,3 +309,30 @@ def test_the_description_mentions_the_line_of_chance_if_there_is_one():
     assert " The dashed line shows chance." in rf.at(CURVES, fpr=0.1).roc.chart().description
     pr = rf.at(rf.curve(VOTE, "label", "score", by="model", kind="pr"), fpr=0.1).roc.chart()
     assert "dashed" not in pr.description
+
+
+def test_a_given_threshold_is_on_the_axis_and_not_the_next_score(two_scores):
+    points = two_scores.roc.at(threshold=0.45)
+    assert points.get_column("threshold").to_list() == [0.5]
+    chart = points.roc.chart(x="threshold", y="recall")
+    assert [record["threshold"] for record in records(chart)] == [0.45]
+
+
+def test_a_table_without_thresholds_has_no_axis_of_thresholds(two_scores):
+    for axes in ({"x": "threshold", "y": "tpr"}, {"x": "tpr", "y": "threshold"}):
+        with pytest.raises(rf.MissingColumnError, match="'threshold'"):
+            rf.mix(two_scores, fpr=0.3).roc.chart(**axes)
+
+
+def test_lines_of_equal_cost_are_drawn_if_their_ring_is_outside_the_axes(two_scores):
+    table = rf.iso_lines(two_scores, costs={"fp": 1, "fn": 3})
+    chart = table.roc.chart(x_domain=(0, 0.1))
+    assert lines(chart) == 1
+    assert chart.title.subtitle == "Rings: rows of lowest cost"
+    assert "1 line of equal expected cost" in chart.description
+
+
+@pytest.fixture(scope="module")
+def two_scores():
+    rows = pl.DataFrame({"label": [1, 0, 1, 0], "score": [0.5, 0.4, 0.3, 0.2]})
+    return rf.curve(rows, "label", "score")

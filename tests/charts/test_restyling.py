@@ -8,7 +8,17 @@ import pytest
 
 import rocframe as rf
 from rocframe.charts.style import COLORS, OTHER_COLOR, REFERENCE_COLOR
-from tests.charts.specifications import layers, records, spec, svg, texts
+from tests.charts.specifications import (
+    encodings,
+    layers,
+    lines,
+    point_marks,
+    records,
+    reference_lines,
+    spec,
+    svg,
+    texts,
+)
 
 RED, BLACK = "#d62728", "#000000"
 
@@ -343,3 +353,62 @@ def test_the_line_of_chance_stays_if_the_user_filters_or_facets(vote):
     panels = curves.roc.chart().facet("model:N")
     assert svg(panels).count('aria-roledescription="line mark"') == 12
     assert "undefined" not in svg(panels)
+
+
+def test_filters_and_panels_of_a_sum_apply_to_all_charts(two):
+    whole = two.roc.chart() + two.roc.at(threshold=0.5).roc.chart()
+    filtered = whole.transform_filter("datum.model === 'naive_bayes'")
+    assert (lines(whole), len(point_marks(whole))) == (2, 2)
+    assert (lines(filtered), len(point_marks(filtered))) == (1, 1)
+    panels = whole.facet("model:N")
+    assert (lines(panels), len(point_marks(panels))) == (2, 2)
+    assert reference_lines(panels) == 2
+    assert panels.title == whole.title
+
+
+def test_curves_stay_apart_if_the_user_replaces_their_colors(two):
+    chart = two.roc.chart().encode(color=alt.value(RED))
+    assert lines(chart) == 2
+    assert line_colors(chart) == {RED}
+
+
+def test_a_sum_has_the_title_and_the_given_range_of_the_first_chart(two):
+    curves, points = two.roc.chart(x_domain=(0, 0.3)), two.roc.at(threshold=0.1).roc.chart()
+    chart = curves.encode() + points
+    domains = {str(x["scale"]["domain"]) for x in encodings(chart, "x") if "scale" in x}
+    assert domains == {"[0.0, 0.3]"}
+    assert all(layer["mark"]["clip"] for layer in layers(chart))
+    titled = two.roc.chart().encode(x=alt.X("fpr:Q", title="1 − specificity")) + points
+    assert "1 − specificity" in texts(titled)
+
+
+def test_a_sum_has_the_subtitles_of_both_charts(two):
+    lines_of_cost = two.roc.iso_lines(costs={"fp": 1, "fn": 5}).roc.chart()
+    chart = two.roc.chart() + lines_of_cost
+    assert chart.title.subtitle == lines_of_cost.title.subtitle == "Rings: rows of lowest cost"
+
+
+def test_points_without_colors_have_those_of_their_curves(vote):
+    folds = rf.curve(vote, "label", "score", by=["model", "fold"]).with_columns(
+        name=pl.format("{} {}", "model", "fold")
+    )
+    curves = folds.select("name", *folds.columns[2:-1])  # more curves than colors
+    chart = curves.roc.chart() + curves.roc.at(threshold=0.5).roc.chart()
+    drawn = "".join(point_marks(chart))
+    assert chart.title.subtitle == curves.roc.chart().title.subtitle
+    assert OTHER_COLOR in drawn
+    assert sum(color in drawn for color in COLORS) == 5
+
+
+def test_sums_of_charts_with_different_scales_raise(two):
+    with pytest.raises(rf.OptionValueError, match="the axes differ"):
+        two.roc.chart(scale="log") + two.roc.at(threshold=0.5).roc.chart()
+
+
+def test_colors_of_other_values_raise(two):
+    with pytest.raises(rf.OptionValueError) as caught:
+        two.roc.chart(colors={"naive_bays": RED})
+    assert str(caught.value) == (
+        "colors=['naive_bays']: none of these values is in the chart.\n"
+        "Values: decision_tree, naive_bayes."
+    )
