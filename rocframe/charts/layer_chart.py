@@ -192,7 +192,7 @@ class LayerChart(Colored, alt.LayerChart):
         if self._is_sum and "data" not in kwargs:  # each chart of a sum has its own data
             charts = [part.facet(*args, **kwargs) for part in self._parts()]
             return reduce(add, charts)
-        chart = super().facet(*args, **kwargs)
+        chart: Any = super().facet(*args, **kwargs)
         required = {name: chart._get(name) for name in ("data", "spec", "facet")}
         result = _with_properties(FacetChart(**required), chart)
         result.spec = chart.spec.copy(deep=False)
@@ -217,7 +217,7 @@ class LayerChart(Colored, alt.LayerChart):
             part.encoding = alt.FacetedEncoding(**_channels(self) | _channels(layer))
             parts.append(part)
         for name in (*WHOLE, "resolve"):
-            value = self._get(name)
+            value: Any = self._kwds.get(name, alt.Undefined)
             if value is not alt.Undefined:
                 setattr(parts[0], name, value)
         return parts

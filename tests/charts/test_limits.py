@@ -167,7 +167,7 @@ def test_bars_of_one_metric_are_drawn_against_the_threshold(axes):
     chart = RATES.roc.chart(**options)
     rows = RATES.filter(metric="tpr").sort("model", "at_value")
     sides = dict(zip(axes, "xy", strict=True))
-    expected = rows.select(pl.col("estimate", "lower", "upper").round_sig_figs(7), "threshold")
+    expected = rows.select(pl.col("estimate", "lower", "upper").round_sig_figs(7), "at_value")
     for point, row in zip(records(chart), expected.iter_rows(named=True), strict=True):
         shown = [point[field] for field in (sides["tpr"], "_tpr_lower", "_tpr_upper")]
         assert shown == [row["estimate"], row["lower"], row["upper"]]
