@@ -76,9 +76,6 @@ def method_text(name: str) -> str:
     return METHOD_TEXTS.get(name, name.replace("_", " "))
 
 
-# Methods that are valid only for full areas of independent rows with equal weights.
-FULL_AREA_METHODS = ("newcombe", "hanley_mcneil", "hanley_mcneil_exponential")
-
 STANDARD_NORMAL = NormalDist()
 MAX_RESAMPLES = 10**8  # this many replicates of one statistic need 0.8 GB
 # The default interval of an AUC is wider if a class has fewer rows or clusters; see

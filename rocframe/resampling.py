@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     )
     from rocframe.kernel.scan import Scannable
 
-BOOTSTRAPS = ("bootstrap", "bootstrap_basic", "bootstrap_bca")
 # Largest relative difference of two floats that are equal up to rounding errors.
 ROUNDING_ERROR = 1e-12
 Influences = tuple["NDArray[np.float64]", "NDArray[np.float64]"]
@@ -68,8 +67,37 @@ class Statistic:
 
     def values(self, scan: Scannable) -> NDArray[np.float64]:
         """Return the statistic of each group of a scan."""
-        values = self.replicate.function(scan)
+        return self.column_of(self.replicate.function(scan))
+
+    def column_of(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the values of this statistic among those that `replicate` returns."""
         return values[:, self.column] if self.replicate.width > 1 else values
+
+    def replicates_for(self, ci: str | None) -> ReplicateStatistic:
+        """Return the function of the replicates that an interval method requires."""
+        of_supremum = ci is not None and BOOTSTRAPS[ci].of_supremum
+        return self.supremum if of_supremum and self.supremum is not None else self.replicate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BootstrapLimits:
+    """How limits are computed from replicates: as quantiles, unless one of the fields is True.
+
+    `is_reflected`: quantiles reflected at the estimate. `is_corrected`: quantiles corrected for
+    bias and skewness (BCa), which requires influence values. `of_supremum`: `supremum_limits`.
+    """
+
+    is_reflected: bool = False
+    is_corrected: bool = False
+    of_supremum: bool = False
+
+
+BOOTSTRAPS = {
+    "bootstrap": BootstrapLimits(),
+    "bootstrap_basic": BootstrapLimits(is_reflected=True),
+    "bootstrap_bca": BootstrapLimits(is_corrected=True),
+    "bootstrap_supremum": BootstrapLimits(of_supremum=True),
+}
 
 
 class BootstrapInterval(NamedTuple):
@@ -84,6 +112,45 @@ class BootstrapInterval(NamedTuple):
     upper: float
     constant: bool
     n_undefined: int
+
+
+class IntervalColumns:
+    """Intervals as columns, which are arrays of any shape; NaN or None if undefined.
+
+    `constant` is True if all replicates are equal, or if the variance is 0. `n_redrawn` is the
+    number of resamples that were drawn again or omitted.
+    """
+
+    def __init__(self, *shape: int) -> None:
+        self.se, self.lower, self.upper = np.full((3, *shape), nan)
+        self.method = np.full(shape, None, object)
+        self.constant = np.zeros(shape, bool)
+        self.n_redrawn = np.zeros(shape, np.int64)
+
+    @property
+    def variance(self) -> NDArray[np.float64]:
+        """The squared standard errors; 0 if all replicates are equal."""
+        return np.where(self.constant, 0.0, self.se**2)
+
+    def add(
+        self,
+        at: Any,
+        replicates: NDArray[np.float64],
+        estimate: float,
+        ci: str | None,
+        level: float,
+        *,
+        bounds: tuple[float, float] = (0.0, 1.0),
+        acceleration: Callable[[], float] = lambda: 0.0,
+        n_redrawn: int = 0,
+    ) -> None:
+        """Write the interval of one statistic to position `at` of each column."""
+        interval = bootstrap_interval(
+            replicates, estimate, ci, level, bounds=bounds, acceleration=acceleration
+        )
+        self.se[at], self.lower[at], self.upper[at], self.constant[at], n_undefined = interval
+        self.n_redrawn[at] = n_redrawn + n_undefined
+        self.method[at] = None if isnan(interval.lower) else ci
 
 
 def batched_replicates(
@@ -122,9 +189,13 @@ def bootstrap_interval(
     """Return the standard error and the confidence limits; replicates that are NaN are left out.
 
     If `ci` is None, only the standard error is computed. `acceleration` returns the acceleration,
-    and is called for BCa limits only.
+    and is called for BCa limits only. The replicates of a supremum have three columns; see
+    `supremum_limits`.
     """
-    values = np.sort(replicates[~np.isnan(replicates)])
+    method = None if ci is None else BOOTSTRAPS[ci]
+    of_supremum = method is not None and method.of_supremum
+    values = replicates[:, 0] if of_supremum else replicates
+    values = np.sort(values[~np.isnan(values)])
     n_undefined = len(replicates) - len(values)
     if isnan(estimate) or len(values) < 2:
         return BootstrapInterval(nan, nan, nan, False, n_undefined)
@@ -138,10 +209,13 @@ def bootstrap_interval(
         with np.errstate(over="ignore"):
             deviation = float(np.ldexp(np.ldexp(values, -power).std(ddof=1), power))
         se = deviation if isfinite(deviation) else nan
-    if ci is None:
+    if method is None:
         return BootstrapInterval(se, nan, nan, False, n_undefined)
-    a = acceleration() if ci == "bootstrap_bca" else 0.0
-    limits = bootstrap_limits(ci, level, estimate, values, a, scale=scale)
+    if of_supremum:
+        limits = supremum_limits(replicates, estimate, level)
+    else:
+        a = acceleration() if method.is_corrected else 0.0
+        limits = bootstrap_limits(method, level, estimate, values, a, scale=scale)
     lower, upper = np.clip(limits, *bounds)
     return BootstrapInterval(se, float(lower), float(upper), False, n_undefined)
 
@@ -164,7 +238,7 @@ def nearly_equal(a: Any, b: Any, *, scale: Any = 1.0) -> Any:
 
 
 def bootstrap_limits(
-    ci: str,
+    method: BootstrapLimits,
     level: float,
     estimate: float,
     values: NDArray[np.float64],
@@ -178,7 +252,7 @@ def bootstrap_limits(
     below it. Basic limits are NaN if one of them is a difference of two infinite numbers.
     """
     p_lower, p_upper = (1 - level) / 2, (1 + level) / 2
-    if ci == "bootstrap_bca":
+    if method.is_corrected:
         tied = nearly_equal(values, estimate, scale=scale)
         ties, below = np.count_nonzero(tied), np.count_nonzero((values < estimate) & ~tied)
         share = (below + ties / 2) / len(values)
@@ -187,7 +261,7 @@ def bootstrap_limits(
         bias = STANDARD_NORMAL.inv_cdf(share)
         p_lower, p_upper = (_bca_probability(p, bias, a) for p in (p_lower, p_upper))
     lower, upper = replicate_quantile(values, p_lower), replicate_quantile(values, p_upper)
-    if ci == "bootstrap_basic":
+    if method.is_reflected:
         lower, upper = 2 * estimate - upper, 2 * estimate - lower
         return (nan, nan) if isnan(lower) or isnan(upper) else (lower, upper)
     return lower, upper

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -752,17 +752,13 @@ def partial_influence(sample: ReplicateScan, rate_range: RateRange) -> Influence
     return pos, neg
 
 
-# The methods of `auc(ci=)` that are valid for the area at the top. DeLong's variance is not valid,
-# because it treats the score at the end of the range as known. This score varies between samples.
-TOP_INTERVALS = ("bootstrap", "bootstrap_basic")
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopRange:
     """The top of the list: the rows with the highest scores, up to the alert rate `share`."""
 
     share: float
     mcclish: bool = False
+    slope: ClassVar[float] = 1.0  # the areas are already standardized
 
     @classmethod
     def parse(cls, alert_rate: Range, *, mcclish: bool = False) -> TopRange:
@@ -774,8 +770,8 @@ class TopRange:
             raise OptionValueError.compose("alert_rate", alert_rate, problem, example)
         return cls(share=high, mcclish=mcclish)
 
-    def standardized_areas(self, scan: Scannable) -> tuple[NDArray[np.float64], ...]:
-        """Return three areas of each group: with ties counted as 1/2, as 0 and as 1.
+    def areas(self, scan: Scannable) -> tuple[NDArray[np.float64], ...]:
+        """Return three areas of each group, standardized: with ties counted as 1/2, as 0 and as 1.
 
         If `mcclish` is false, the areas are not standardized.
         """
@@ -784,6 +780,16 @@ class TopRange:
         wins, wins_or_ties = group_sums(scan, [part[:2] for part in parts], 2, pair_dtype(scan, 1))
         cut = group_sums(scan, [part.cut for part in parts], 3)
         return self.quotients(TopPairs(wins, wins_or_ties, cut), totals.pos, totals.neg)
+
+    @staticmethod
+    def standardize(area: Any) -> Any:
+        """Return the areas unchanged, because they are already standardized."""
+        return area
+
+    @staticmethod
+    def variance(scan: Scan, *_: object) -> VarianceParts:
+        """Return NaN for each group, because the variance is unknown."""
+        return VarianceParts(*np.full((3, len(scan.totals.pos)), np.nan))
 
     def pairs(self, steps: Steps, prevalence: float | None = None) -> TopPairs:
         """Return numbers of pairs in which the positive is at the top and has the higher score.
@@ -846,7 +852,7 @@ class TopRange:
         """
         return Statistic(
             replicate=ReplicateStatistic(
-                function=lambda sample: self.standardized_areas(sample)[0],
+                function=lambda sample: self.areas(sample)[0],
                 depends_on_prevalence=True,
             ),
             influence=None,

@@ -14,13 +14,13 @@ from rocframe.averages.means import (
     MAX_CELLS,
     CurveGroups,
     CurveValues,
+    MeanSample,
     collect_blocks,
     curve_weights,
     format_keys,
     grid_blocks,
     group_curves,
     group_keys,
-    mean_limits,
     merge_curves,
     pooled_curves,
 )
@@ -426,7 +426,7 @@ def average(
         rest = tuple(name for name in table.by if name not in options.over)
         rescaled = table.has_prevalence
         plan = None if options.pools_curves else options.plan(curve_kind, rescaled=rescaled)
-        _check_not_simplified(table, options.method, plan)
+        _check_not_simplified(table, options, plan)
         is_weighted = any(table.count_dtype(name).is_float() for name in CONFUSION)
         columns: dict[str, Any] = {}
         if plan is not None:
@@ -442,7 +442,7 @@ def average(
         # Averages with grid="union" are recognized by the column `side`, so no group column may be
         # named `side`.
         check_group_columns(rest, table.keys, (*columns, "side"))
-        if options.interval == "binomial" and is_weighted:
+        if is_weighted and options.limits is not None and options.limits.of_proportions:
             raise OptionValueError.compose(
                 "interval",
                 options.interval,
@@ -455,7 +455,7 @@ def average(
             if plan is None:
                 return pooled_curves(all_curves, curve_kind, options.over, ranked=options.ranked)
             plan_at_prevalence = plan.at_prevalence(all_curves.prevalence)
-            if options.method == "pooled":
+            if options.averaging.pools_curves:
                 return pooled_metrics(all_curves, plan_at_prevalence)
             return average_curves(all_curves, plan_at_prevalence)
 
@@ -479,9 +479,11 @@ DEFAULTS = {
 }
 
 
-def _check_not_simplified(table: CurveLayout, method: str, plan: AveragePlan | None) -> None:
+def _check_not_simplified(
+    table: CurveLayout, options: AverageOptions, plan: AveragePlan | None
+) -> None:
     """Raise an error for simplified curves if the method requires counts at all thresholds."""
-    at_thresholds = plan is None or plan.fixed is None or method == "pooled"
+    at_thresholds = plan is None or plan.fixed is None or options.averaging.pools_curves
     if at_thresholds and all(name in table.row for name in SIMPLIFICATION):
         raise BrokenCurveError.compose(
             "curves: simplified curves lack rows, so the counts at a threshold are unknown",
@@ -618,14 +620,14 @@ class CurveAverager:
                 finite = replace(
                     finite, values=np.where(np.isinf(finite.values), np.nan, finite.values)
                 )
-            limits = mean_limits(
-                finite,
-                options,
+            limits = MeanSample(
+                values=finite,
+                options=options,
                 curves=sizes,
                 rows=self.axis.total(metric.proportion_of)[curve],
                 streams=[self.streams[group] for group in block.groups],
                 bounds=metric.bounds,
-            )
+            ).limits()
             is_finite = np.isfinite(mean)
             constant |= limits.constant & is_finite
             interval = (limits.se, limits.lower, limits.upper)
@@ -669,12 +671,12 @@ class CurveAverager:
         is True if all curves have the same value. `unknown` has one row per curve, and is True if
         the curve has no value because it lacks rows.
         """
-        notes = np.empty(n_curves.shape, object)
+        notes, limits = np.empty(n_curves.shape, object), self.plan.options.limits
         for i, group in enumerate(block.groups):
             excluded = self.curve_groups.notes[group]
             notes[i] = excluded
             notes[i, constant[i]] = join_notes("zero_variance", excluded)
-            if self.plan.options.interval not in {None, "binomial"}:
+            if limits is not None and not limits.of_proportions:
                 notes[i, n_curves[i] == 1] = join_notes("one_curve", excluded)
         ends = np.cumsum(self.curve_groups.sizes[block.groups])
         for i in np.unique(np.searchsorted(ends, np.flatnonzero(unknown.any(axis=1)), "right")):
@@ -718,10 +720,11 @@ def plan_calibration_average(
 ) -> pl.LazyFrame:
     """Return the query plan that averages calibration curves at given scores."""
     subject = "an average of calibration curves"
-    if options.method != "vertical":
+    averaging = options.averaging
+    if averaging.fixes != "x" or averaging.pools_curves:
         hint = 'Use method="vertical".'
         check_supported("method", options.method, subject, noun="value", hint=hint)
-    if options.interval == "binomial":
+    if options.limits is not None and options.limits.of_proportions:
         hint = 'Use interval="corrected" or interval="t".'
         check_supported("interval", options.interval, subject, noun="value", hint=hint)
     grid = parse_grid(options.grid, keyword="union", bounds=(0, 1))
@@ -882,14 +885,14 @@ def _average_columns(
     `sizes` are the numbers of curves of the groups, `streams` identify their random numbers, and
     `notes` are the notes on their excluded curves.
     """
-    limits = mean_limits(
-        values,
-        options,
+    limits = MeanSample(
+        values=values,
+        options=options,
         curves=sizes,
         rows=np.zeros(len(values.values)),
         streams=streams,
         bounds=(0.0, 1.0),
-    )
+    ).limits()
     parts = (values.mean, values.sd, limits.se, limits.lower, limits.upper)
     repeated = np.tile(scores, len(sizes))
     return {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -49,12 +49,12 @@ from rocframe.schemas.statistics import FOLD_AUC, POOLING_GAP, curve_average_of
 from rocframe.schemas.table_type import ROW_COUNTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from rocframe.frames import FrameT
-    from rocframe.inference import Note
+    from rocframe.inference import Limits, Note
     from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
     from rocframe.kernel.groups import SortedRows
@@ -200,12 +200,10 @@ def fold_auc(
     """
     check_choice("ci", ci, (*get_args(FoldIntervalMethod), None))
     level = parse_level(level)
-    if weight is not None and ci == "ledell":
-        problem = 'ci="ledell" is defined only for rows without weights'
-        raise OptionValueError.compose("weight", weight, problem, 'Use ci="delong" with weights.')
-    if id is not None and ci == "ledell":
-        problem = 'ci="ledell" assumes that different rows are independent'
-        raise OptionValueError.compose("id", id, problem, 'Use ci="logit_delong" with id=.')
+    method = None if ci is None else FOLD_METHODS[ci]
+    for option, value in (("weight", weight), ("id", id)):
+        if method is not None and value is not None and option in method.refuses:
+            raise OptionValueError.compose(option, value, *method.refuses[option])
     roles = Roles(
         label=label,
         score=score,
@@ -369,17 +367,14 @@ def _fold_auc_columns(folds: Folds, ci: FoldIntervalMethod | None, level: float)
         "pooled_auc": count_pairs(Scan.from_cases(folds.pooled_cases)).areas[0],
     }
     if ci is not None:
-        clusters = None
-        if folds.cases.cluster is not None:
+        method, clusters = FOLD_METHODS[ci], None
+        if folds.cases.cluster is None:
+            variance = method.variance(folds)
+        else:
             clusters = Clusters.from_scan(folds.scan, folds.cases.cluster)
             variance = _clustered_mean_variance(folds, clusters)
-        elif ci == "ledell":
-            variance = _ledell_mean_variance(folds)
-        else:
-            variance = _delong_mean_variance(folds)
         se = np.sqrt(np.where(variance > 0, variance, np.nan))
-        limits = logit if ci == "logit_delong" else wald
-        lower, upper = limits(folds.areas.mean[:, 0], se, normal_quantile(level), 1.0)
+        lower, upper = method.limits(folds.areas.mean[:, 0], se, normal_quantile(level), 1.0)
         columns |= {
             "se": se,
             "lower": lower,
@@ -458,6 +453,38 @@ def _ledell_mean_variance(folds: Folds) -> NDArray[np.float64]:
             squares += np.repeat(total / class_rows, lengths) ** 2 * squared_sum
         result = folds.usable_values(squares / size).mean[:, 0] / total
     return np.where(total > 0, result, np.nan)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoldMethod:
+    """A method of the interval of a mean AUC: the variance of the mean, and the limits.
+
+    `refuses` has a problem and a hint for each option that the method does not support.
+    """
+
+    variance: Callable[[Folds], NDArray[np.float64]]
+    limits: Callable[..., Limits]
+    refuses: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+
+
+FOLD_METHODS: dict[FoldIntervalMethod, FoldMethod] = {
+    "logit_delong": FoldMethod(variance=_delong_mean_variance, limits=logit),
+    "delong": FoldMethod(variance=_delong_mean_variance, limits=wald),
+    "ledell": FoldMethod(
+        variance=_ledell_mean_variance,
+        limits=wald,
+        refuses={
+            "weight": (
+                'ci="ledell" is defined only for rows without weights',
+                'Use ci="delong" with weights.',
+            ),
+            "id": (
+                'ci="ledell" assumes that different rows are independent',
+                'Use ci="logit_delong" with id=.',
+            ),
+        },
+    ),
+}
 
 
 def _auc_of_mean(folds: Folds) -> NDArray[np.float64]:

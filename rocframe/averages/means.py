@@ -6,7 +6,7 @@ The corrected t interval is from Nadeau and Bengio (2003). The binomial limits a
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -44,11 +44,11 @@ from rocframe.schemas.table_type import THRESHOLD
 from rocframe.text import format_values
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from rocframe.averages.options import AverageOptions, AveragePlan
+    from rocframe.averages.options import AverageInterval, AverageOptions, AveragePlan
     from rocframe.curves.locate import CurveAxis
     from rocframe.curves.table import Curves
     from rocframe.kinds import Kind
@@ -209,56 +209,41 @@ class MeanLimits(NamedTuple):
     constant: NDArray[np.bool_]
 
 
-def mean_limits(
-    values: CurveValues,
-    options: AverageOptions,
-    *,
-    curves: NDArray[np.int64],
-    rows: NDArray[np.float64],
-    streams: list[tuple[int, ...]],
-    bounds: tuple[float, float],
-) -> MeanLimits:
-    """Return the confidence limits of the means of finite values.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MeanSample:
+    """Finite values of curves, and what the limits of their means are computed from.
 
     `curves` is the number of curves of each group, including curves that are not usable. `rows` is
     the denominator of the metric in each curve. `streams` identify the random numbers of each
     group. Limits are clipped to `bounds`.
     """
-    if options.interval is None:
-        return _no_limits(values)
-    if options.interval == "binomial":
-        return _pooled_binomial_limits(values, rows, options.level)
-    if options.interval == "bootstrap":
-        return _bootstrap_mean_limits(values, options, streams, bounds)
-    maximum = np.fmax.reduceat(values.scaled, values.starts, axis=0)
-    constant = nearly_equal(values.minimum, maximum, scale=values.magnitude(bounds))
-    constant &= values.count > 1
-    factor = values.sum_squared_shares
-    if options.interval == "corrected":
-        factor = factor + _test_per_train(options, curves)[:, None]
-    se = np.where(constant, np.nan, values.scaled_sd * np.sqrt(factor))
-    margin = _critical_values(options, values.count) * se
-    lower, upper = (
-        values.unscaled(limit, bounds)
-        for limit in (values.scaled_mean - margin, values.scaled_mean + margin)
-    )
-    return MeanLimits(values.unscaled(se), lower, upper, constant)
+
+    values: CurveValues
+    options: AverageOptions
+    curves: NDArray[np.int64]
+    rows: NDArray[np.float64]
+    streams: list[tuple[int, ...]]
+    bounds: tuple[float, float]
+
+    def limits(self) -> MeanLimits:
+        """Return the confidence limits of the means; NaN without a method of limits."""
+        interval = self.options.limits
+        return self.undefined_limits() if interval is None else interval.limits(self)
+
+    def undefined_limits(self) -> MeanLimits:
+        """Return limits that are NaN for all groups and points."""
+        shape = self.values.count.shape
+        se, lower, upper = np.full((3, *shape), np.nan)
+        return MeanLimits(se, lower, upper, np.zeros(shape, bool))
 
 
-def _no_limits(values: CurveValues) -> MeanLimits:
-    """Return limits that are NaN for all groups and points."""
-    se, lower, upper = (np.full(values.count.shape, np.nan) for _ in range(3))
-    return MeanLimits(se, lower, upper, np.zeros(values.count.shape, bool))
-
-
-def _pooled_binomial_limits(
-    values: CurveValues, rows: NDArray[np.float64], level: float
-) -> MeanLimits:
+def _binomial_mean_limits(sample: MeanSample) -> MeanLimits:
     """Return Wilson's limits of the pooled rate; the limits include the mean of the rates."""
+    values, rows = sample.values, sample.rows
     defined, mean = values.defined, values.mean
     hits = values.group_sums(np.where(defined, rows[:, None] * values.values, 0.0))
     total = values.group_sums(rows[:, None] * defined)
-    lower, upper = wilson(hits, total, level)
+    lower, upper = wilson(hits, total, sample.options.level)
     variance = np.where(defined, _divide(values.weight**2, rows)[:, None], 0.0)
     factor = _divide(values.group_sums(variance), values.total_weight**2)
     se = np.sqrt(np.clip(mean * (1 - mean), 0, None) * factor)
@@ -267,39 +252,48 @@ def _pooled_binomial_limits(
     return MeanLimits(se, np.minimum(lower, mean), np.maximum(upper, mean), constant)
 
 
-def _test_per_train(options: AverageOptions, curves: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the number of test rows per training row; 1 / (k - 1) for k folds."""
-    if options.test_per_train is not None:
-        return np.full(len(curves), options.test_per_train)
-    return _divide(np.ones(len(curves)), (curves - 1).astype(np.float64))
+def _t_mean_limits(
+    sample: MeanSample, *, is_normal: bool = False, overlap: bool = False
+) -> MeanLimits:
+    """Return limits by quantiles of the t distribution, or of the normal distribution.
 
-
-def _critical_values(options: AverageOptions, count: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the distance of the limits from the mean, divided by the standard error."""
+    With `overlap`, the variance is corrected for the overlap of the training sets of folds.
+    """
     from scipy.special import ndtri, stdtrit
 
-    probability = (1 + options.level) / 2
-    if options.interval == "normal":
-        return np.full(count.shape, ndtri(probability))
+    values, options, bounds = sample.values, sample.options, sample.bounds
+    count, probability = values.count, (1 + options.level) / 2
+    maximum = np.fmax.reduceat(values.scaled, values.starts, axis=0)
+    constant = nearly_equal(values.minimum, maximum, scale=values.magnitude(bounds))
+    constant &= count > 1
+    factor = values.sum_squared_shares
+    if overlap:
+        # The number of test rows per training row is 1 / (k - 1) for k folds.
+        ratio = _divide(np.ones(len(sample.curves)), (sample.curves - 1).astype(np.float64))
+        if options.test_per_train is not None:
+            ratio = np.full(len(sample.curves), options.test_per_train)
+        factor = factor + ratio[:, None]
+    se = np.where(constant, np.nan, values.scaled_sd * np.sqrt(factor))
     quantiles = np.full(int(count.max(initial=1)) + 1, np.nan)
-    quantiles[2:] = stdtrit(np.arange(1, len(quantiles) - 1, dtype=np.float64), probability)
-    return quantiles[count]
+    quantiles[2:] = stdtrit(np.arange(1.0, len(quantiles) - 1), probability)
+    margin = (ndtri(probability) if is_normal else quantiles[count]) * se
+    lower, upper = (
+        values.unscaled(limit, bounds)
+        for limit in (values.scaled_mean - margin, values.scaled_mean + margin)
+    )
+    return MeanLimits(values.unscaled(se), lower, upper, constant)
 
 
-def _bootstrap_mean_limits(
-    values: CurveValues,
-    options: AverageOptions,
-    streams: list[tuple[int, ...]],
-    bounds: tuple[float, float],
-) -> MeanLimits:
+def _bootstrap_mean_limits(sample: MeanSample) -> MeanLimits:
     """Return the standard error and the percentile limits of each mean, from resampled curves.
 
     At each point, the curves that have a value are resampled. Points with the same number of such
     curves have the same random draws.
     """
+    values, options = sample.values, sample.options
     ends = np.append(values.starts[1:], len(values.values))
-    se, lower, upper, constant = _no_limits(values)
-    magnitude = values.magnitude(bounds)
+    se, lower, upper, constant = sample.undefined_limits()
+    magnitude = values.magnitude(sample.bounds)
     for group, (start, end) in enumerate(zip(values.starts, ends, strict=True)):
         counts = values.count[group]
         for n in np.unique(counts[counts > 1]):
@@ -307,7 +301,7 @@ def _bootstrap_mean_limits(
             undefined = ~values.defined[start:end, at[1]]
             curves = start + np.argsort(undefined, axis=0, kind="stable")[:n]
             means = _replicate_means(
-                values.scaled[curves, at[1]], values.weight[curves], options, streams[group]
+                values.scaled[curves, at[1]], values.weight[curves], options, sample.streams[group]
             )
             constant[at] = nearly_equal(means.min(axis=0), means.max(axis=0), scale=magnitude[at])
             se[at] = means.std(axis=0, ddof=1)
@@ -316,6 +310,32 @@ def _bootstrap_mean_limits(
         np.where(constant, np.nan, values.unscaled(part)) for part in (se, lower, upper)
     )
     return MeanLimits(se, lower, upper, constant)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeanInterval:
+    """A method of the limits of means.
+
+    `uses` are the options of intervals that the method uses. `of_proportions` is True if the method
+    requires the counts of proportions at given thresholds.
+    """
+
+    limits: Callable[[MeanSample], MeanLimits]
+    uses: frozenset[str] = frozenset({"level"})
+    of_proportions: bool = False
+
+
+INTERVALS: dict[AverageInterval, MeanInterval] = {
+    "corrected": MeanInterval(
+        limits=partial(_t_mean_limits, overlap=True), uses=frozenset({"level", "test_per_train"})
+    ),
+    "t": MeanInterval(limits=_t_mean_limits),
+    "normal": MeanInterval(limits=partial(_t_mean_limits, is_normal=True)),
+    "binomial": MeanInterval(limits=_binomial_mean_limits, of_proportions=True),
+    "bootstrap": MeanInterval(
+        limits=_bootstrap_mean_limits, uses=frozenset({"level", "n_boot", "seed"})
+    ),
+}
 
 
 def _replicate_means(

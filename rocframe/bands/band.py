@@ -47,7 +47,7 @@ from rocframe.schemas.curves import BAND
 from rocframe.text import format_list
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     import polars as pl
     from numpy.typing import NDArray
@@ -598,7 +598,7 @@ def _band_table(
     """Return the table of the band, with a row per group and point."""
     scan = Scan.from_cases(cases)
     curves = BandCurves.from_arrays(trace_curves(scan))
-    points = (points_at_thresholds if method.name == "threshold" else points_at_rates)(curves, grid)
+    points = method.points(curves, grid)
     if method.is_resampled:
         keys = stream_keys(scan.rows.keys, cases.model)
         draws = RandomDraws(n_draws=n_boot, seed=seed, keys=keys)
@@ -678,12 +678,13 @@ class BandMethod:
     The limits of a pointwise band are valid at one point. The limits of a simultaneous band are
     valid for the complete curve. The function `limits` has the arguments curves, grid points and
     level. If `is_resampled` is true, it also has the arguments scan and draws. Only resampled bands
-    support weights.
+    support weights. `points` returns the points of the result.
     """
 
     name: BandMethodName
     scope: Literal["pointwise", "simultaneous"]
     limits: Callable[..., BandLimits]
+    points: Callable[[BandCurves, Sequence[float] | None], GridPoints] = points_at_rates
     is_resampled: bool = False
 
 
@@ -707,7 +708,12 @@ BAND_METHODS: dict[str, BandMethod] = {
             is_resampled=True,
         ),
         BandMethod(name="binomial", scope="pointwise", limits=_binomial_limits),
-        BandMethod(name="threshold", scope="pointwise", limits=_threshold_limits),
+        BandMethod(
+            name="threshold",
+            scope="pointwise",
+            limits=_threshold_limits,
+            points=points_at_thresholds,
+        ),
     )
 }
 

@@ -34,10 +34,11 @@ from rocframe.metrics.statistics import CURVE_STATISTICS, PERFECT_LIMITS, PROBAB
 from rocframe.options import NOT_GIVEN, NotGiven, check_choice, check_supported, public
 from rocframe.rates import NAMES, RATES, CountRatio, Rate, Settings, as_fpr_or_tpr
 from rocframe.resampling import (
+    BOOTSTRAPS,
+    BootstrapLimits,
+    IntervalColumns,
     Statistic,
-    bootstrap_interval,
     sample_acceleration,
-    supremum_limits,
 )
 from rocframe.schemas.curves import METRIC_INTERVALS
 from rocframe.schemas.statistics import PARTIAL_AUC_NAMES
@@ -48,14 +49,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rocframe.areas.pairs import ClassSizes
     from rocframe.curves.at import PointValues
     from rocframe.decisions.operating_point import RuleOptions
     from rocframe.frames import FrameT
     from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
     from rocframe.kernel.resample import GroupReplicates, GroupRows
-    from rocframe.metrics.points import CurvePoints
 
 MetricIntervalMethod = Literal[
     "bootstrap",
@@ -404,147 +403,210 @@ def intervals(
     return as_input_frame(predictions, table)
 
 
-class IntervalResults:
-    """Columns of the result, as arrays with one row per item of `lines` and one column per group.
-
-    `constant` is True if all replicates are equal. `n_redrawn` is the number of resamples that were
-    drawn again or omitted.
-    """
-
-    def __init__(self, lines: int, groups: int) -> None:
-        shape = (lines, groups)
-        self.estimate, self.threshold, self.se, self.lower, self.upper = np.full((5, *shape), nan)
-        self.method = np.full(shape, None, object)
-        self.constant = np.zeros(shape, bool)
-        self.n_redrawn = np.zeros(shape, np.int64)
-
-
 def interval_table(cases: Cases, options: IntervalOptions) -> pl.DataFrame:
     """Return the result of `intervals` for the cases of one model."""
     if options.of_probabilities:
         check_probabilities(cases)
-    scaled = scale_weights(cases)
-    unit = None if cases.weight is None else weight_units(cases, scaled)
-    scan = Scan.from_cases(scaled)
-    clusters = None if cases.cluster is None else Clusters.from_scan(scan, cases.cluster)
-    sizes = class_sizes(scan, clusters)
-    search, points = options.search(unit), None
-    if search is not None:
-        points = search.points(scan)
-    results = IntervalResults(len(options.lines), len(sizes[0]))
-    _estimate(scan, options, search, points, results)
-    ci = options.confidence.ci
-    if ci in {"wilson", "clopper_pearson"}:
-        _limits_of_proportions(options, points, results, ci)
+    intervals, ci = MetricIntervals(cases, options), options.confidence.ci
+    intervals.estimate_all()
+    if ci in PROPORTION_LIMITS:
+        intervals.add_proportions(ci)
     elif ci is not None:
-        draws = RandomDraws(
-            n_draws=options.confidence.n_boot,
-            seed=options.confidence.seed,
-            keys=stream_keys(scan.rows.keys, cases.model),
-            cluster=cases.cluster,
-        )
-        _bootstrap(scan, options, search, results, draws=draws, sizes=sizes)
-        _replace_limits_of_perfect_curves(scan, options, results, sizes)
+        intervals.add_bootstrap()
+        intervals.add_perfect_curves()
         if cases.weight is None and cases.cluster is None:
-            _limits_of_proportions(options, points, results, "wilson", degenerate_only=True)
-    return _table(scan, options, results, sizes, clustered=clusters is not None)
+            intervals.add_proportions("wilson", degenerate_only=True)
+    return intervals.table()
 
 
-def _estimate(
-    scan: Scan,
-    options: IntervalOptions,
-    search: PointSearch | RuleSearch | None,
-    points: CurvePoints | None,
-    results: IntervalResults,
-) -> None:
-    """Write the estimates and the thresholds of the points to `results`."""
-    rates: dict[str, NDArray[np.float64]] = {}
-    if search is not None and points is not None:
-        rates = rates_at(stack_points(points), options.rates, search)
-    for i, (name, index) in enumerate(options.lines):
-        if name in options.curve_statistics:
-            results.estimate[i] = options.curve_statistics[name].values(scan)
-        elif points is not None:
-            results.estimate[i] = rates[name][:, index]
-            threshold = points.threshold[:, index]
-            results.threshold[i] = np.where(points.missing[:, index], nan, threshold)
+# The methods for proportions of rows at given thresholds.
+PROPORTION_LIMITS = {"wilson": wilson, "clopper_pearson": clopper_pearson}
 
 
-def _bootstrap(
-    scan: Scan,
-    options: IntervalOptions,
-    search: PointSearch | RuleSearch | None,
-    results: IntervalResults,
-    *,
-    draws: RandomDraws,
-    sizes: ClassSizes,
-) -> None:
-    """Write the bootstrap intervals to `results`.
+class MetricIntervals(IntervalColumns):
+    """Columns of the result, as arrays with one row per item of `lines` and one column per group.
 
-    A group needs at least two rows, or clusters, of each class, because all resamples of a single
-    row are equal. This condition does not apply to metrics at a given threshold, because such a
-    metric may depend on one class only.
+    `search` finds the points of a curve, and `points` are those of the data; None if no metric
+    requires a point. `sizes` are the numbers of rows or clusters of both classes.
     """
-    enough = (sizes[0] > 1) & (sizes[1] > 1)
-    at_threshold = options.at == "threshold"
-    # Metrics with the same sampling scheme use the same resamples. The points of a resample are
-    # computed once for all of these metrics.
-    rates_by_dependence: dict[bool, list[Rate]] = {}
-    for rate in options.rates:
-        of_points = search is not None and search.depends_on_prevalence
-        depends_on_prevalence = rate.varies_with_prevalence or of_points
-        rates_by_dependence.setdefault(depends_on_prevalence, []).append(rate)
-    statistics = [
-        statistic.supremum
-        if statistic.supremum and options.methods[name] == "bootstrap_supremum"
-        else statistic.replicate
-        for name, statistic in options.curve_statistics.items()
-    ]
-    if search is not None:
-        # A resample may lack rows with the score of a point. The threshold of the point is then
-        # another score of the resample. This score is computed only if a metric uses the threshold.
-        scores = any(rate.uses_threshold for rate in options.rates)
-        points_of = partial(search.points, scores=scores)
-        statistics += [
-            ReplicateStatistic(
-                function=lambda sample: stack_points(points_of(sample)),
-                depends_on_prevalence=depends_on_prevalence,
-                corners=False,
-                width=len(CURVE_COLUMNS) * len(search.values),
-            )
-            for depends_on_prevalence in rates_by_dependence
+
+    def __init__(self, cases: Cases, options: IntervalOptions) -> None:
+        scaled = scale_weights(cases)
+        self.cases, self.options, self.lines = cases, options, options.lines
+        self.scan = Scan.from_cases(scaled)
+        clusters = None if cases.cluster is None else Clusters.from_scan(self.scan, cases.cluster)
+        self.sizes = class_sizes(self.scan, clusters)
+        super().__init__(len(self.lines), len(self.sizes[0]))
+        self.estimate, self.threshold = np.full((2, *self.se.shape), nan)
+        self.search = options.search(None if cases.weight is None else weight_units(cases, scaled))
+        self.points = None if self.search is None else self.search.points(self.scan)
+
+    def estimate_all(self) -> None:
+        """Write the estimates and the thresholds of the points."""
+        rates: dict[str, NDArray[np.float64]] = {}
+        if self.search is not None and self.points is not None:
+            rates = rates_at(stack_points(self.points), self.options.rates, self.search)
+        for i, (name, index) in enumerate(self.lines):
+            if name in self.options.curve_statistics:
+                self.estimate[i] = self.options.curve_statistics[name].values(self.scan)
+            elif self.points is not None:
+                self.estimate[i] = rates[name][:, index]
+                threshold = self.points.threshold[:, index]
+                self.threshold[i] = np.where(self.points.missing[:, index], nan, threshold)
+
+    def add_bootstrap(self) -> None:
+        """Write the bootstrap intervals.
+
+        A group needs at least two rows, or clusters, of each class, because all resamples of a
+        single row are equal. This condition does not apply to metrics at a given threshold, because
+        such a metric may depend on one class only.
+        """
+        options, search, confidence = self.options, self.search, self.options.confidence
+        enough = (self.sizes[0] > 1) & (self.sizes[1] > 1)
+        at_threshold = options.at == THRESHOLD
+        # Metrics with the same sampling scheme use the same resamples. The points of a resample are
+        # computed once for all of these metrics.
+        rates_by_dependence: dict[bool, list[Rate]] = {}
+        for rate in options.rates:
+            of_points = search is not None and search.depends_on_prevalence
+            depends_on_prevalence = rate.varies_with_prevalence or of_points
+            rates_by_dependence.setdefault(depends_on_prevalence, []).append(rate)
+        statistics = [
+            statistic.replicates_for(options.methods[name])
+            for name, statistic in options.curve_statistics.items()
         ]
-    for resamples in resample_groups(scan, statistics, draws, None if at_threshold else enough):
-        group = resamples.population.group
-        replicates = _metric_replicates(
-            resamples, options.curve_statistics, rates_by_dependence, search
+        if search is not None:
+            # A resample may lack rows with the score of a point. The threshold of the point is then
+            # another score of the resample. This score is computed only if a metric uses the
+            # threshold.
+            scores = any(rate.uses_threshold for rate in options.rates)
+            points_of = partial(search.points, scores=scores)
+            statistics += [
+                ReplicateStatistic(
+                    function=lambda sample: stack_points(points_of(sample)),
+                    depends_on_prevalence=depends_on_prevalence,
+                    corners=False,
+                    width=len(CURVE_COLUMNS) * len(search.values),
+                )
+                for depends_on_prevalence in rates_by_dependence
+            ]
+        draws = RandomDraws(
+            n_draws=confidence.n_boot,
+            seed=confidence.seed,
+            keys=stream_keys(self.scan.rows.keys, self.cases.model),
+            cluster=self.cases.cluster,
         )
-        for i, (name, index) in enumerate(options.lines):
-            metric = options.metrics[name]
-            if not (enough[group] or (at_threshold and isinstance(metric, Rate))):
-                continue
-            values, redrawn = replicates[name]
-            ci, estimate = options.methods[name], float(results.estimate[i, group])
-            is_supremum = ci == "bootstrap_supremum"
-            interval = bootstrap_interval(
-                values[:, index or 0],
-                estimate,
-                None if is_supremum else ci,
-                options.confidence.level,
-                bounds=metric.bounds,
-                acceleration=partial(
-                    _metric_acceleration, resamples.population, metric, search, index
-                ),
+        groups = None if at_threshold else enough
+        for resamples in resample_groups(self.scan, statistics, draws, groups):
+            group = resamples.population.group
+            replicates = _metric_replicates(
+                resamples, options.curve_statistics, rates_by_dependence, search
             )
-            lower, upper = interval.lower, interval.upper
-            if is_supremum and not np.isnan(interval.se):
-                lower, upper = supremum_limits(values, estimate, options.confidence.level)
-            results.se[i, group] = interval.se
-            results.lower[i, group], results.upper[i, group] = lower, upper
-            results.constant[i, group] = interval.constant
-            results.n_redrawn[i, group] = interval.n_undefined + redrawn
-            if not np.isnan(lower):
-                results.method[i, group] = ci
+            for i, (name, index) in enumerate(self.lines):
+                metric = options.metrics[name]
+                if not (enough[group] or (at_threshold and isinstance(metric, Rate))):
+                    continue
+                values, n_redrawn = replicates[name]
+                self.add(
+                    (i, group),
+                    values if index is None else values[:, index],
+                    float(self.estimate[i, group]),
+                    options.methods[name],
+                    confidence.level,
+                    bounds=metric.bounds,
+                    acceleration=partial(
+                        _metric_acceleration, resamples.population, metric, search, index
+                    ),
+                    n_redrawn=n_redrawn,
+                )
+
+    def add_perfect_curves(self) -> None:
+        """Write limits for curves with an AUC of 0 or 1, by `PERFECT_LIMITS`.
+
+        All resamples of such a curve are equal, so there are no bootstrap limits.
+        """
+        statistics = self.options.curve_statistics
+        if not statistics:
+            return
+        perfect = is_perfect(count_pairs(self.scan).areas[0])
+        for i, (name, _) in enumerate(self.lines):
+            if name not in statistics or name not in PERFECT_LIMITS:
+                continue
+            low, high = statistics[name].bounds
+            share = (self.estimate[i] - low) / (high - low)
+            selected = np.isnan(self.lower[i]) & perfect & is_perfect(share)
+            n_pos, n_neg = (counts[selected] for counts in self.sizes)
+            method, limits = PERFECT_LIMITS[name]
+            level = self.options.confidence.level
+            ends = limits(np.round(share[selected]), n_pos, n_neg, level)
+            self.lower[i, selected], self.upper[i, selected] = (
+                low + (high - low) * end for end in ends
+            )
+            self.method[i, selected] = method
+
+    def add_proportions(self, ci: str, *, degenerate_only: bool = False) -> None:
+        """Write limits of proportions at given thresholds; those of other metrics do not change.
+
+        If `degenerate_only` is true, limits are computed only if the proportion is 0 or 1 and all
+        replicates are equal. Functions of a proportion, such as F1, are then included.
+        """
+        if self.points is None or self.options.at != THRESHOLD:
+            return
+        for i, (name, index) in enumerate(self.lines):
+            rate = self.options.metrics[name]
+            if not isinstance(rate, Rate):
+                continue
+            ratio, function = rate.count_ratio, None
+            if degenerate_only and rate.function_of is not None and not rate.at_given_prevalence:
+                ratio, function = rate.function_of
+            if ratio is None:
+                continue
+            count, total = (
+                np.sum([getattr(self.points, name)[:, index] for name in names], axis=0) * 1.0
+                for names in (ratio.numerator, ratio.denominator)
+            )
+            selected = total > 0
+            if degenerate_only:
+                selected &= self.constant[i] & ((count == 0) | (count == total))
+            count, total = count[selected], total[selected]
+            ends = PROPORTION_LIMITS[ci](count, total, self.options.confidence.level)
+            self.lower[i, selected], self.upper[i, selected] = (
+                ends if function is None else map(function, ends)
+            )
+            self.method[i, selected] = ci
+            variance = count / total * (1 - count / total) / total
+            self.se[i, selected] = np.sqrt(np.where(variance > 0, variance, nan))
+
+    def table(self) -> pl.DataFrame:
+        """Return the result of `intervals`, sorted by group."""
+        lines, totals, options = self.lines, self.scan.totals, self.options
+        ci, groups = options.confidence.ci, len(totals.pos)
+        note = [
+            class_notes(
+                *self.sizes,
+                clustered=self.cases.cluster is not None,
+                zero_variance=self.constant[i],
+                no_solution=np.isnan(self.estimate[i]),
+                no_limits=np.isnan(self.lower[i]) & (ci is not None),
+                redrawn=self.n_redrawn[i],
+            )
+            for i in range(len(lines))
+        ]
+        columns: dict[str, Any] = {
+            "metric": [name for name, _ in lines] * groups,
+            "at": [None if index is None else options.at for _, index in lines] * groups,
+            "at_value": [None if i is None else options.values[i] for _, i in lines] * groups,
+            "n_pos": np.repeat(totals.pos_rows, len(lines)),
+            "n_neg": np.repeat(totals.neg_rows, len(lines)),
+            "n_missing": np.repeat(self.scan.rows.unscored.n_missing, len(lines)),
+            "ci_level": None if ci is None else options.confidence.level,
+            "ci_method": self.method.T.ravel().tolist(),
+            "note": np.array(note, object).T.ravel().tolist(),
+        }
+        for name in ("estimate", "threshold", "se", "lower", "upper"):
+            columns[name] = getattr(self, name).T.ravel()
+        rows = np.repeat(np.arange(groups), len(lines))
+        return build_table(self.scan.rows.keys, columns, METRIC_INTERVALS.columns(), rows=rows)
 
 
 def _metric_replicates(
@@ -555,11 +617,11 @@ def _metric_replicates(
 ) -> dict[str, tuple[NDArray[np.float64], int]]:
     """Return, by metric, its replicates and the number of resamples that were drawn again.
 
-    The replicates of a metric have one row per resample and one column per point.
+    The replicates of a metric of points have one column per point.
     """
     pairs = list(zip(resamples.values, resamples.n_redrawn, strict=True))
     replicates = {
-        name: (values.reshape(len(values), -1)[:, statistic.column :], redrawn)
+        name: (statistic.column_of(values), redrawn)
         for (name, statistic), (values, redrawn) in zip(statistics.items(), pairs, strict=False)
     }
     pairs_at_points = pairs[len(statistics) :]
@@ -587,115 +649,6 @@ def _metric_acceleration(
     assert isinstance(search, PointSearch)
     assert index is not None
     return sample_acceleration(population, partial(influence_at, metric, search, index))
-
-
-def _replace_limits_of_perfect_curves(
-    scan: Scan, options: IntervalOptions, results: IntervalResults, sizes: ClassSizes
-) -> None:
-    """Write limits for curves with an AUC of 0 or 1 to `results`, by `PERFECT_LIMITS`.
-
-    All resamples of such a curve are equal, so there are no bootstrap limits.
-    """
-    if not options.curve_statistics:
-        return
-    perfect = is_perfect(count_pairs(scan).areas[0])
-    for i, (name, _) in enumerate(options.lines):
-        if name not in options.curve_statistics or name not in PERFECT_LIMITS:
-            continue
-        low, high = options.curve_statistics[name].bounds
-        share = (results.estimate[i] - low) / (high - low)
-        selected = np.isnan(results.lower[i]) & perfect & is_perfect(share)
-        n_pos, n_neg = (counts[selected] for counts in sizes)
-        method, limits = PERFECT_LIMITS[name]
-        lower, upper = limits(np.round(share[selected]), n_pos, n_neg, options.confidence.level)
-        results.lower[i, selected] = low + (high - low) * lower
-        results.upper[i, selected] = low + (high - low) * upper
-        results.method[i, selected] = method
-
-
-def _limits_of_proportions(
-    options: IntervalOptions,
-    points: CurvePoints | None,
-    results: IntervalResults,
-    ci: str,
-    *,
-    degenerate_only: bool = False,
-) -> None:
-    """Write limits of proportions at given thresholds to `results`.
-
-    `ci` is `"wilson"` or `"clopper_pearson"`. Limits of other metrics do not change. If
-    `degenerate_only` is true, limits are computed only if the proportion is 0 or 1 and all
-    replicates are equal. Metrics that are functions of a proportion, such as F1, are then included.
-    """
-    if points is None or options.at != "threshold":
-        return
-    limits = wilson if ci == "wilson" else clopper_pearson
-    rates = {rate.column: rate for rate in options.rates}
-    for i, (name, index) in enumerate(options.lines):
-        if name not in rates:
-            continue
-        rate = rates[name]
-        ratio, function = rate.count_ratio, None
-        if degenerate_only and rate.function_of is not None and not rate.at_given_prevalence:
-            ratio, function = rate.function_of
-        if ratio is None:
-            continue
-        count, total = (
-            np.sum([getattr(points, count)[:, index] for count in counts], axis=0).astype(float)
-            for counts in (ratio.numerator, ratio.denominator)
-        )
-        selected = total > 0
-        if degenerate_only:
-            selected &= results.constant[i] & ((count == 0) | (count == total))
-        count, total = count[selected], total[selected]
-        lower, upper = limits(count, total, options.confidence.level)
-        if function is not None:
-            lower, upper = function(lower), function(upper)
-        results.lower[i, selected], results.upper[i, selected] = lower, upper
-        results.method[i, selected] = ci
-        variance = count / total * (1 - count / total) / total
-        results.se[i, selected] = np.sqrt(np.where(variance > 0, variance, nan))
-
-
-def _table(
-    scan: Scan,
-    options: IntervalOptions,
-    results: IntervalResults,
-    sizes: ClassSizes,
-    *,
-    clustered: bool,
-) -> pl.DataFrame:
-    """Return the result of `intervals`, sorted by group."""
-    lines, totals = options.lines, scan.totals
-    groups = len(totals.pos)
-    note = [
-        class_notes(
-            *sizes,
-            clustered=clustered,
-            zero_variance=constant,
-            no_solution=np.isnan(estimate),
-            no_limits=np.isnan(lower) & (options.confidence.ci is not None),
-            redrawn=n_redrawn,
-        )
-        for constant, n_redrawn, estimate, lower in zip(
-            results.constant, results.n_redrawn, results.estimate, results.lower, strict=True
-        )
-    ]
-    columns: dict[str, Any] = {
-        "metric": [name for name, _ in lines] * groups,
-        "at": [None if index is None else options.at for _, index in lines] * groups,
-        "at_value": [None if i is None else options.values[i] for _, i in lines] * groups,
-        "n_pos": np.repeat(totals.pos_rows, len(lines)),
-        "n_neg": np.repeat(totals.neg_rows, len(lines)),
-        "n_missing": np.repeat(scan.rows.unscored.n_missing, len(lines)),
-        "ci_level": None if options.confidence.ci is None else options.confidence.level,
-        "ci_method": results.method.T.ravel().tolist(),
-        "note": np.array(note, object).T.ravel().tolist(),
-    }
-    for name in ("estimate", "threshold", "se", "lower", "upper"):
-        columns[name] = getattr(results, name).T.ravel()
-    rows = np.repeat(np.arange(groups), len(lines))
-    return build_table(scan.rows.keys, columns, METRIC_INTERVALS.columns(), rows=rows)
 
 
 STATISTICS = CURVE_STATISTICS | PROBABILITY_STATISTICS
@@ -778,43 +731,45 @@ def check_method(
     `at` is the argument that determines the points. `columns` are the arguments `weight` and
     `cluster`.
     """
+    bootstrap = BOOTSTRAPS.get(str(ci), BootstrapLimits())
     for name, metric in metrics.items():
-        _check_bootstrap(ci, name, metric)
-    hint = 'Use ci="bootstrap", or pass threshold=.'
-    is_estimated = at not in {None, "threshold"}
-    if ci == "bootstrap_bca" and is_estimated:
+        _check_bootstrap(bootstrap, ci, name, metric)
+    of_proportions = ci in PROPORTION_LIMITS
+    if at not in {None, THRESHOLD} and (bootstrap.is_corrected or of_proportions):
         problem = f"with {at}= the threshold is estimated, so the acceleration constant is unknown"
+        if of_proportions:
+            problem = (
+                f"with {at}= the threshold is estimated from the data, and this method requires a "
+                "given threshold"
+            )
+        hint = 'Use ci="bootstrap", or pass threshold=.'
         raise OptionValueError.compose("ci", ci, problem, hint)
-    if ci not in {"wilson", "clopper_pearson"}:
+    if not of_proportions:
         return
-    if is_estimated:
-        problem = (
-            f"with {at}= the threshold is estimated from the data, and this method requires a "
-            "given threshold"
-        )
-        raise OptionValueError.compose("ci", ci, problem, hint)
-    for metric_name, metric in metrics.items():
+    for name, metric in metrics.items():
         if isinstance(metric, Statistic) or metric.count_ratio is None:
-            problem = f"{metric_name!r} is not a proportion of rows"
+            problem = f"{name!r} is not a proportion of rows"
             hint = (
-                f'Use ci="bootstrap" for {metric_name!r}. '
+                f'Use ci="bootstrap" for {name!r}. '
                 f"Proportions of rows are: {', '.join(PROPORTIONS)}."
             )
             if isinstance(metric, Rate) and isinstance(metric.formula, CountRatio):
-                problem = f"{metric_name!r} is not a proportion of rows if prevalence= is set"
-                hint = f'Use ci="bootstrap" for {metric_name!r}, or leave out prevalence=.'
+                problem = f"{name!r} is not a proportion of rows if prevalence= is set"
+                hint = f'Use ci="bootstrap" for {name!r}, or leave out prevalence=.'
             raise OptionValueError.compose("ci", ci, problem, hint)
     for name, column in columns.items():
         check_supported(name, column, f"ci={ci!r}", hint='Use ci="bootstrap".')
 
 
-def _check_bootstrap(ci: str | None, name: str, metric: Statistic | Rate) -> None:
+def _check_bootstrap(
+    bootstrap: BootstrapLimits, ci: str | None, name: str, metric: Statistic | Rate
+) -> None:
     """Raise an error if a metric does not support a bootstrap method."""
-    hint = f'Use ci="bootstrap" for {name!r}.'
-    if ci == "bootstrap_supremum" and (isinstance(metric, Rate) or metric.supremum is None):
+    if bootstrap.of_supremum and (isinstance(metric, Rate) or metric.supremum is None):
         problem = f"this method supports only 'ks', not {name!r}"
+        hint = f'Use ci="bootstrap" for {name!r}.'
         raise OptionValueError.compose("ci", ci, problem, hint)
-    if ci == "bootstrap_bca" and isinstance(metric, Statistic) and metric.influence is None:
+    if bootstrap.is_corrected and isinstance(metric, Statistic) and metric.influence is None:
         problem = f"the acceleration constant of {name!r} is unknown"
         hint = f'Use ci="bootstrap_basic" for {name!r}.'
         raise OptionValueError.compose("ci", ci, problem, hint)
