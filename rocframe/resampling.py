@@ -48,14 +48,11 @@ Influences = tuple["NDArray[np.float64]", "NDArray[np.float64]"]
 class Statistic:
     """A statistic that can be bootstrapped, and the range of its values.
 
-    `replicate` computes the statistic. If it returns several values for each group, the statistic
-    is the value in `column`. `influence` returns two arrays of empirical influence values: one for
-    positives and one for negatives. The influence value of a distinct score is the derivative of
-    the statistic with respect to the weight of the rows with this score. The last value of each
-    array is the influence of unscored rows. `influence` is None for a statistic without BCa limits.
-    `bounds` are the lowest and the highest possible value. If the statistic is a supremum over
-    thresholds, `supremum` returns the replicates with the columns that `supremum_limits` requires.
-    `of_probabilities` is true if all scores must be in [0, 1].
+    `replicate` computes the statistic, the value in `column` if it returns several for each group.
+    `influence` returns the empirical influence values of positives and of negatives: derivatives
+    with respect to the weight of the rows with each distinct score; the last value is for unscored
+    rows. It is None for a statistic without BCa limits. `supremum` returns the replicates of a
+    supremum for `supremum_limits`. `of_probabilities` is true if all scores must be in [0, 1].
     """
 
     replicate: ReplicateStatistic
@@ -101,11 +98,7 @@ BOOTSTRAPS = {
 
 
 class BootstrapInterval(NamedTuple):
-    """Standard error and confidence limits of one statistic; NaN if undefined.
-
-    `constant` is True if all replicates are equal. `n_undefined` is the number of replicates that
-    are NaN.
-    """
+    """Standard error and limits; `constant` if all replicates are equal; number of NaNs."""
 
     se: float
     lower: float
@@ -164,10 +157,9 @@ def batched_replicates(
 ) -> tuple[NDArray[Any], int]:
     """Return all replicates, one row each, and the number of resamples that were drawn again.
 
-    `draw` returns the replicates of one batch and the number of resamples of the batch that were
-    drawn again. Batches are drawn in parallel, each from a separate random stream, so results do
-    not depend on the number of threads. With `arrays_only`, `draw` runs no query of polars; see
-    `run_parallel`.
+    `draw` returns both for one batch. Batches are drawn in parallel, each from a separate random
+    stream, so results do not depend on the number of threads. With `arrays_only`, `draw` runs no
+    query of polars; see `run_parallel`.
     """
     parts = run_parallel(
         lambda batch: draw(seed.stream(key, batch[0]), batch[1]),
@@ -188,9 +180,8 @@ def bootstrap_interval(
 ) -> BootstrapInterval:
     """Return the standard error and the confidence limits; replicates that are NaN are left out.
 
-    If `ci` is None, only the standard error is computed. `acceleration` returns the acceleration,
-    and is called for BCa limits only. The replicates of a supremum have three columns; see
-    `supremum_limits`.
+    If `ci` is None, only the standard error is computed. `acceleration` is called for BCa limits
+    only. The replicates of a supremum have three columns; see `supremum_limits`.
     """
     method = None if ci is None else BOOTSTRAPS[ci]
     of_supremum = method is not None and method.of_supremum
@@ -223,9 +214,9 @@ def bootstrap_interval(
 def rounding_scale(largest: Any, bounds: tuple[float, float], unit: Any = 1.0) -> Any:
     """Return the size of the numbers that determine the rounding errors of a statistic.
 
-    `largest` is the largest absolute value of the statistic. If negative values are possible, the
-    statistic is a difference of two rates, and the result is `unit`, the value of a rate of 1: both
-    rates have rounding errors even if the difference is nearly 0.
+    `largest` is the largest absolute value of the statistic. If negative values are possible, it is
+    a difference of two rates, and the result is `unit`, the value of a rate of 1: both rates have
+    rounding errors even if the difference is nearly 0.
     """
     return unit if -inf < bounds[0] < 0 else largest
 
@@ -248,8 +239,8 @@ def bootstrap_limits(
 ) -> tuple[float, float]:
     """Return the lower and upper limit from the sorted replicates `values`.
 
-    `a` is the acceleration. BCa limits are NaN if all replicates are above the estimate, or all are
-    below it. Basic limits are NaN if one of them is a difference of two infinite numbers.
+    `a` is the acceleration. BCa limits are NaN if all replicates are on one side of the estimate.
+    Basic limits are NaN if one of them is a difference of two infinite numbers.
     """
     p_lower, p_upper = (1 - level) / 2, (1 + level) / 2
     if method.is_corrected:
@@ -272,10 +263,9 @@ def supremum_limits(
 ) -> tuple[float, float]:
     """Return confidence limits of the largest value of a function D of the threshold, at least 0.
 
-    D is computed from the data, and D* from a resample. The columns of `replicates` are sup D*, sup
-    (D* - D) and sup (2·D - D*), where sup is the largest value over all thresholds. `estimate` is
-    sup D. The lower limit is sup D minus the (1 + level) / 2 quantile of the second column. The
-    upper limit is the (1 + level) / 2 quantile of the third column.
+    The columns of `replicates` are sup D*, sup (D* - D) and sup (2·D - D*) for D* of a resample.
+    `estimate` is sup D. With p = (1 + level) / 2, the lower limit is sup D minus the p-quantile of
+    the second column, and the upper limit is the p-quantile of the third.
     """
     _, excess, reflected = replicates[~np.isnan(replicates[:, 0])].T
     margin, upper = (
@@ -308,11 +298,7 @@ def replicate_limits(values: NDArray[np.float64], level: float) -> NDArray[np.fl
 
 
 class ColumnLimits(NamedTuple):
-    """The limits of each column of replicates; NaN if undefined.
-
-    `constant` is True if all replicates are equal. `n_undefined` is the number of replicates that
-    are NaN.
-    """
+    """The limits of each column of replicates; NaN if undefined; see `BootstrapInterval`."""
 
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
@@ -352,8 +338,8 @@ def acceleration(
 ) -> float:
     """Return BCa's acceleration, ΣL³ / (6·(ΣL²)^(3/2)) over rows or clusters.
 
-    `influence` has the influence value L of each kind of row, and `rows` the number of identical
-    rows of this kind. `cluster` has the number of the cluster of each kind, from 0.
+    `influence` has the value L of each kind of row, `rows` the number of identical rows of this
+    kind, and `cluster` the number of its cluster, from 0.
     """
     if cluster is not None:
         influence = np.bincount(cluster, rows * influence).astype(np.float64)
@@ -383,9 +369,6 @@ def sample_acceleration(
 
 
 def _row_influence(side: ClassRows, influence: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the influence of each kind of row of a class; `influence` is that of each score.
-
-    With weights, the influence of a row is proportional to its weight.
-    """
+    """Return the influence of each kind of row, which is proportional to its weight."""
     values: NDArray[np.float64] = influence[side.step]
     return values if side.weight is None else values * side.weight

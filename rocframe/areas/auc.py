@@ -80,11 +80,10 @@ def auc(
 ) -> FrameT:
     """Compute the area under the ROC curve of each group, with a confidence interval.
 
-    The AUC is the probability that a random positive has a higher score than a random negative. A
-    pair with equal scores is a tie and counts 1/2. The AUC is (2·wins + ties) /
-    (2·positives·negatives): wins is the number of pairs in which the positive has the higher score,
-    and ties is the number of tied pairs. Without weights, these numbers are exact integers. In
-    `auc_pessimistic` a tie counts 0, in `auc_optimistic` a tie counts 1.
+    The AUC is the probability that a random positive has a higher score than a random negative; a
+    tie counts 1/2. It is (2·wins + ties) / (2·positives·negatives), where wins and ties are numbers
+    of pairs of a positive and a negative, and exact integers without weights. In `auc_pessimistic`
+    a tie counts 0, in `auc_optimistic` it counts 1.
 
     Parameters
     ----------
@@ -97,41 +96,37 @@ def auc(
     by : str or sequence of str, default None
         Group columns; null is a group.
     fpr : (float, float), default None
-        Range of the false positive rate, such as `(0, 0.1)`. The partial area is the integral of
+        Range of the false positive rate, such as `(0, 0.1)`: the partial area is the integral of
         TPR over this range.
     tpr : (float, float), default None
-        Range of the true positive rate, such as `(0.9, 1)`. The partial area is the integral of 1 -
+        Range of the true positive rate, such as `(0.9, 1)`: the partial area is the integral of 1 -
         FPR over this range.
     specificity : (float, float), default None
         Range of the specificity, 1 - FPR: `(0.9, 1)` is the same as `fpr=(0, 0.1)`.
     sensitivity : (float, float), default None
         Another name of `tpr`.
     alert_rate : (float, float), default None
-        Range of the alert rate, the share of rows that are predicted positive. The range must start
-        at 0: `(0, 0.01)` selects the 1 % of the rows with the highest scores. The partial area is
-        the probability that a random positive is one of the selected rows, and has a higher score
-        than a random negative. A tie counts 1/2. See Notes.
+        Range of the share of rows that are predicted positive, from 0: `(0, 0.01)` selects the 1 %
+        of the rows with the highest scores. The partial area is the probability that a random
+        positive is one of these rows, and has a higher score than a random negative.
     standardize : {"mcclish"}, default None
         `"mcclish"` rescales a partial area so that a random model has 0.5 and a perfect model has
         1.
     ci : str or None, default "logit_delong"
         Method of the interval.
 
-        - `"logit_delong"`: interval of the logit of the AUC, with DeLong's variance. If a class has
-          fewer than 50 rows or clusters, the interval is wider; see Notes.
+        - `"logit_delong"`: on the logit scale, with DeLong's variance; wider if a class has fewer
+          than 50 rows or clusters (see Notes).
         - `"delong"`: Wald interval with DeLong's variance, clipped to [0, 1].
-        - `"newcombe"`: Newcombe's interval.
-        - `"hanley_mcneil"`: Wald interval with Hanley and McNeil's variance.
-        - `"hanley_mcneil_exponential"`: Wald interval with Hanley and McNeil's approximation of the
-          variance from the AUC and the class sizes.
+        - `"newcombe"`, `"hanley_mcneil"`, `"hanley_mcneil_exponential"`: Newcombe's interval, and
+          Wald intervals with Hanley and McNeil's variance, from the data or from the AUC and the
+          class sizes. Not for partial areas, `weight` and `cluster`.
         - `"bootstrap"`: quantiles of the AUC over resamples of the rows.
         - `"bootstrap_basic"`: these quantiles, reflected at the estimate: 2·`auc` - quantile.
         - `"bootstrap_bca"`: these quantiles, corrected for bias and skewness.
         - None: no interval.
 
-        For partial areas, `"newcombe"`, `"hanley_mcneil"` and `"hanley_mcneil_exponential"` are not
-        available. For `alert_rate`, the limits are null with the default of `ci`. To compute
-        limits, pass `"bootstrap"` or `"bootstrap_basic"`.
+        For `alert_rate`, only `"bootstrap"` and `"bootstrap_basic"` have limits.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     n_boot : int, default 2000
@@ -155,34 +150,22 @@ def auc(
         `*by`, (`model`,) `auc, lower, upper, se, auc_pessimistic, auc_optimistic, n_pos, n_neg,
         n_missing, ci_level, ci_method, note`; one row per group, sorted by group. With `fpr`, `tpr`
         or `alert_rate`, the areas are named `partial_auc, partial_auc_pessimistic,
-        partial_auc_optimistic`. Areas and limits are Float64 in [0, 1]; with `standardize`, areas
-        and limits can be below 0 for a model worse than chance. `n_pos`, `n_neg` and `n_missing`
-        (Int64) are the numbers of positives, of negatives, and of rows with a missing value. A row
-        counts `count` times; `weight` has no effect on these numbers.
+        partial_auc_optimistic`. Areas and limits are Float64 in [0, 1]; with `standardize`, they
+        can be below 0 for a model worse than chance. `n_pos`, `n_neg` and `n_missing` (Int64) are
+        the numbers of positives, of negatives, and of rows with a missing value, without weights.
 
-        Areas, the standard error `se` and the limits are null if there are no positives or no
-        negatives. `se` and the limits are also null in three other cases:
-
-        - The variance is 0, for example because all scores are equal. For the bootstrap methods,
-          this is the variance over the resamples. For all other methods, this is DeLong's variance,
-          even if the limits are computed from another variance.
-        - `ci` is one of DeLong's methods or a bootstrap method, and a class has only one row. With
-          `cluster`, this also applies if all rows of a class are in one cluster.
-        - `alert_rate` is given, and `ci` has its default.
-
-        There is one exception to the first two cases: if the AUC (not a partial area) is 0 or 1,
-        `se` is null, but the limits are not null. They are computed by Newcombe's method, and
-        `ci_method` (String) is `"newcombe"`.
-
-        `ci_method` is `"logit_delong_newcombe"` or `"logit_delong_t"` if `ci` is `"logit_delong"`
-        and a class has fewer than 50 rows or clusters; see Notes. In all other cases, it is `ci`.
+        Areas, `se` and limits are null if there are no positives or no negatives. `se` and limits
+        are also null if the variance is 0, for example because all scores are equal; if a class has
+        only one row or cluster, with DeLong's methods and the bootstrap; and with `alert_rate` and
+        the default of `ci`. If the AUC (not a partial area) is 0 or 1, the limits are Newcombe's
+        instead, and `ci_method` (String) is `"newcombe"`. `ci_method` is also
+        `"logit_delong_newcombe"` or `"logit_delong_t"` for small classes (see Notes).
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
-        no_negatives, one_positive, one_negative, zero_variance, no_limits, redrawn`. With
-        `cluster`, the note of a class in a single cluster is `one_positive_cluster` or
-        `one_negative_cluster`. `no_limits` means that the limits are null for another reason.
-        `redrawn:12` means that 12 resamples had no row of one class and were drawn again. This is
-        possible with `cluster` and with `alert_rate`.
+        no_negatives, one_positive, one_negative, zero_variance, no_limits, redrawn`; with
+        `cluster`, `one_positive_cluster` and `one_negative_cluster`. `no_limits`: the limits are
+        null for another reason. `redrawn:12`: 12 resamples had no row of one class and were drawn
+        again, which is possible with `cluster` and `alert_rate`.
 
     Raises
     ------
@@ -192,26 +175,21 @@ def auc(
     Notes
     -----
     If a class has fewer than 50 rows, DeLong's variance is too uncertain for `"logit_delong"`. The
-    quantile of the normal distribution is then replaced by that of a t distribution with
-    Satterthwaite's degrees of freedom, and each limit is this limit or Newcombe's limit: the one
-    that is farther from the AUC. For partial areas and with `cluster`, only the quantile is
-    replaced, and the number of clusters is used instead of the number of rows.
+    quantile is then that of a t distribution with Satterthwaite's degrees of freedom, and each
+    limit is this limit or Newcombe's, whichever is farther from the AUC. For partial areas and with
+    `cluster`, only the quantile is replaced, and clusters are counted instead of rows. With
+    `cluster`, Obuchowski's variance replaces DeLong's.
 
-    With `cluster`, Obuchowski's variance is used instead of DeLong's.
+    With `alert_rate=(0, u)`, the partial area is Clémençon and Vayatis' local AUC: the integral of
+    1 - FPR over TPR, from 0 to the TPR at the alert rate u. It is the AUC for u = 1, u - u²/2 for
+    random scores, and at most u divided by the prevalence. DeLong's variance is not valid for it,
+    because the lowest score in the range depends on the data of both classes. Its resamples are
+    drawn from both classes together.
 
-    With `alert_rate=(0, u)`, the partial area is Clémençon and Vayatis' local AUC: 1 - FPR is
-    integrated with respect to TPR, from TPR = 0 to the point of the ROC curve with the alert rate
-    u. For u = 1, the local AUC is the AUC. For random scores, the local AUC is u - u²/2. The local
-    AUC is at most u divided by the prevalence. DeLong's variance is not valid for the local AUC,
-    because the lowest score in the range depends on the data of both classes. Resamples for the
-    local AUC are drawn from both classes together.
-
-    Each resample has as many rows of each class as the data. For the local AUC, it has as many rows
-    in total as the data. With `cluster`, each resample consists of as many clusters as the data.
-    The p-quantile of n replicates in increasing order is the replicate at position p·(n + 1),
-    counted from 1 and interpolated linearly. The skewness correction of `"bootstrap_bca"` uses the
-    placement values of the rows. The placement value of a row is the share of rows of the other
-    class that are ranked correctly relative to this row.
+    Otherwise, each resample has as many rows of each class as the data; with `cluster`, as many
+    clusters. The p-quantile of n replicates is the replicate at position p·(n + 1), interpolated
+    linearly. The skewness correction of `"bootstrap_bca"` uses placement values: the share of rows
+    of the other class that are ranked correctly relative to a row.
 
     References
     ----------
@@ -267,14 +245,7 @@ def auc(
                 hint=TOP_HINT if option == "alert_rate" else FULL_AREA_HINT,
             )
     roles = Roles(
-        label=label,
-        score=score,
-        by=by,
-        positive=positive,
-        weight=weight,
-        count=count,
-        missing=missing,
-        cluster=cluster,
+        label, score, by, positive, weight=weight, count=count, missing=missing, cluster=cluster
     )
 
     def compute(cases: Cases) -> pl.DataFrame:
@@ -300,10 +271,7 @@ def _parse_range(
 
 
 class AucTable(NamedTuple):
-    """The result of `auc`, the scan of its rows, and their clusters; None without clusters.
-
-    `parts` is the variance of each area; None if the method of the interval does not use it.
-    """
+    """The result of `auc`, the variance of each area if it was computed, its scan and clusters."""
 
     table: pl.DataFrame
     parts: VarianceParts | None

@@ -115,9 +115,9 @@ def average(
 ) -> FrameT:
     """Average the curves of each group over folds, or over another group column.
 
-    Each row is a point of the averaged curve: means over the curves of the group, standard
-    deviations between the curves, and confidence limits of the means. Curves without positives or
-    without negatives are excluded and listed in `note`.
+    Each row is a point of the averaged curve: means over the curves of the group, their standard
+    deviations, and confidence limits of the means. Curves that lack a class are excluded and listed
+    in `note`.
 
     Parameters
     ----------
@@ -125,31 +125,25 @@ def average(
         A curve table as returned by `curve`, with all rows of each curve.
     over : str, sequence of str or None, default "fold"
         Group columns to average over, such as the fold. Curves with the same values of all other
-        group columns form a group. None: the curves are not averaged, and the result has the values
-        of each curve, without limits.
+        group columns form a group. None: the result has the values of each curve, without limits.
     method : str, default "vertical"
-        Method of averaging. `"threshold"` and `"pooled"` require that scores have the same
-        meaning in all curves.
+        Method of averaging. `"threshold"` and `"pooled"` require scores with the same meaning in
+        all curves.
 
         - `"vertical"`: the mean of y at given values of x.
-        - `"horizontal"`: the mean of x at given values of y; y must be a rate that only rises or
-          only falls with the threshold.
+        - `"horizontal"`: the mean of x at given values of y, a rate that only rises or only falls
+          with the threshold.
         - `"threshold"`: the means of x and y at given thresholds, from the counts of
           `score >= threshold` of each curve.
         - `"pooled"`: one curve from the predictions of all curves together.
-
-        The following methods are for curves of one class against all others (see `one_vs_rest`).
-        They compute no confidence limits:
-
-        - `"macro"`: the vertical mean with equal weights.
-        - `"weighted"`: the vertical mean, with each class weighted by its number of positives.
-        - `"micro"`: as `"pooled"`.
+        - `"macro"`, `"weighted"`, `"micro"`: for curves of one class against all others (see
+          `one_vs_rest`), without limits: the vertical mean with equal weights, or with each class
+          weighted by its number of positives; and as `"pooled"`.
     fixed : str or Expr, default None
-        Metric that is fixed: the means are computed at the values of this metric that are given in
-        `grid`. Pass one of these: the name of a metric (such as `"tpr"` or `"accuracy"`);
-        `"threshold"`; a named expression over counts and rates. The default
-        depends on `method`: it is an axis of the curve, or the threshold. With `method="pooled"`,
-        the pooled curve is evaluated at the values in `grid`.
+        Metric at whose values, given in `grid`, the means are computed: a name (such as `"tpr"` or
+        `"accuracy"`), `"threshold"`, or a named expression over counts and rates. By default, an
+        axis of the curve or the threshold, as `method` says. With `method="pooled"`, the pooled
+        curve is evaluated at these values.
     metrics : str, Expr or sequence of these, default None
         Metrics to average, instead of the axes of the curve: names of metrics or of the four
         counts, and named expressions over counts and rates. Expressions may contain `threshold`
@@ -159,34 +153,31 @@ def average(
         interpolate between the two neighboring rows.
     grid : int, sequence of float or str, default 101
         Values of the fixed metric: a number of evenly spaced values, or a list of values. For
-        thresholds, and for metrics without two finite bounds, a number n selects n of the observed
-        values. `"union"`: all values that occur in at least one curve. With `"union"`, an averaged
-        curve has two rows for each value of a fixed axis: the mean just left and the mean just
-        right of the value. The two means differ if a curve jumps at this value.
+        thresholds, and metrics without two finite bounds, a number n selects n of the observed
+        values. `"union"`: all values that occur in at least one curve; an averaged curve then has
+        two rows for each value of a fixed axis, the mean just left and just right of the value,
+        which differ if a curve jumps there.
     interval : str or None, default "corrected"
         Method of the confidence limits. All limits are pointwise.
 
         - `"corrected"`: t interval for folds of one data set, corrected for the overlap of their
           training sets (Nadeau and Bengio).
         - `"t"` and `"normal"`: intervals for independent test sets.
-        - `"binomial"`: Wilson's interval of a rate, from the counts of all test sets together. It
-          is available only for means at given thresholds.
-        - `"bootstrap"`: percentiles of the mean over resampled curves. At each point, the curves
-          that have a value are resampled.
+        - `"binomial"`: Wilson's interval of a rate at given thresholds, from the counts of all test
+          sets together.
+        - `"bootstrap"`: percentiles of the mean over resampled curves that have a value.
         - None: no limits.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     test_per_train : float, default None
-        Ratio of test rows to training rows, for `interval="corrected"`. The default is the ratio of
-        k-fold cross-validation, 1 / (k - 1). Required if `over` names several columns, such as a
-        repetition and a fold.
+        Ratio of test rows to training rows, for `interval="corrected"`; by default 1 / (k - 1), as
+        in k-fold cross-validation. Required if `over` names several columns.
     weights : str or mapping, default "equal"
         Weight of each curve in the mean: `"equal"`; `"rows"`, the number of rows; `"positives"`,
         the number of positives; or a mapping from the values of `over` to numbers above 0.
     prior : mapping, default None
-        Weights of the classes for `method="weighted"`, instead of their numbers of positives: a
-        mapping from the values of `over` to numbers above 0, such as the class proportions in the
-        population where the model will be used.
+        Weights of the classes for `method="weighted"`, a mapping from the values of `over` to
+        numbers above 0, such as class proportions. By default, the numbers of positives.
     ranks : {"within"}, default None
         `"within"`, for `"pooled"` and `"micro"`: replace each score by the proportion of rows of
         the same curve with a lower score, plus half the proportion of rows with the same score.
@@ -195,9 +186,8 @@ def average(
     seed : int, default None
         Seed of the draws, an integer >= 0; None uses a new seed in each call.
     prevalence : float, default None
-        Prevalence, between 0 and 1. Metrics that depend on the prevalence, such as precision, are
-        computed at this prevalence. The default is the prevalence that was passed to `curve`, or
-        the prevalence of each curve if none was passed. The counts do not change.
+        Prevalence, between 0 and 1, at which metrics that depend on it, such as precision, are
+        computed. By default, that of `curve(prevalence=)`, or of each curve. Counts do not change.
     beta : float, default 1.0
         Weight of recall relative to precision in `"f_beta"`.
     costs : mapping of str to float, default None
@@ -217,19 +207,16 @@ def average(
         `_sd`, `_se`, `_lower` and `_upper`; then `ci_level, n_curves, threshold_mean, threshold_sd,
         note`. The axes and all columns right of them are Float64, except `n_curves` (Int64, the
         number of curves that reach this point) and `note` (String). Rows are sorted by group, then
-        by rising value of the fixed metric. If the threshold is fixed, they are sorted by group,
-        then by falling threshold.
+        by rising value of the fixed metric, or by falling threshold.
 
-        `threshold_mean` is the mean of one threshold per curve. For a fixed `fpr` or `alert_rate`,
-        the threshold of a curve is the lowest threshold whose rate does not exceed the value. For a
-        fixed `tpr` or `recall`, the threshold of a curve is the highest threshold whose rate is at
-        least the value; for a fixed `fnr`, the highest threshold whose rate is at most the value.
+        `threshold_mean` is the mean of one threshold per curve: the lowest whose rate does not
+        exceed a fixed `fpr` or `alert_rate`, the highest whose rate is at least a fixed `tpr` or
+        `recall`, or at most a fixed `fnr`.
 
-        Standard deviations have the divisor n - 1. If there is a single curve, standard deviations,
-        standard errors and limits are null. If all curves have the same value, standard errors and
-        limits are null, and the note is `zero_variance`. `interval="binomial"` is an exception: the
-        limits are not null in these two cases, and the standard error is null only if the mean is 0
-        or 1. Limits are clipped to the range of the metric.
+        Standard deviations have the divisor n - 1. For a single curve, they, standard errors and
+        limits are null; if all curves have the same value, standard errors and limits are null.
+        With `interval="binomial"`, limits are not null in these cases, and standard errors only if
+        the mean is 0 or 1. Limits are clipped to the range of the metric.
 
         `note` is null, or contains all of the following values that apply:
 
@@ -238,29 +225,23 @@ def average(
         - `left_out:1 (7)`: one curve, with the value 7 of `over`, lacks a class and is excluded.
         - `lacks_rows:1 (3)`: one curve, with the value 3 of `over`, lacks rows and has no value at
           this point.
-        - `fewer:precision (3)`: the mean of the precision is over only 3 of the `n_curves` curves,
-          because the precision is undefined for the others.
+        - `fewer:precision (3)`: the precision is defined for only 3 of the `n_curves` curves.
 
         For tables of `calibration`, the fixed axis is `score_mean` and the averaged axis is
         `event_rate`. `threshold_mean` is equal to `score_mean`.
 
         For pooled curves, the result is a curve table: `threshold, tp, fp, fn, tn`, the column
         `prevalence` if the curves have it, the two axes, then `pooled_auc, mean_auc, n_curves,
-        note`. The pooled curve includes the rows of curves without positives or without negatives;
-        `mean_auc` excludes these curves. If the row with the lowest threshold of a curve still has
-        true negatives, the curve lacks the rows for the lowest scores. `pooled_auc` and `mean_auc`
-        are then null, and `note` contains `lacks_rows`.
+        note`. It includes the rows of curves that lack a class; `mean_auc` excludes these curves.
+        Both areas are null, with the note `lacks_rows`, if a curve ends before its lowest score.
 
     Raises
     ------
     RocframeError
-        If the table is not a curve table, if a curve has no row with threshold `inf`, or if several
-        curves have the same values of `by`. This error is also raised if `over` is not a group
-        column of the table, or if an option is invalid.
+        If the table is not a curve table, if a curve has no row with threshold `inf`, if several
+        curves have the same values of `by`, or if `over` is not a group column.
     OptionValueError
-        If the method does not support the fixed axis, if the method does not support the given
-        value of `grid`, `test_per_train` or `weights`, or if an option is given that the method
-        does not use.
+        If the method does not support an option, or the fixed axis.
     UnknownOptionError
         If `fixed` or `metrics` is not the name of a metric.
 
@@ -270,57 +251,38 @@ def average(
 
     Notes
     -----
-    If a curve has several points with the same value of an axis, the best point is used: the
-    highest TPR at an FPR, the lowest FPR at a TPR, the highest precision at a recall. Between rows,
-    the counts are interpolated linearly. A curve with unscored negatives begins at an FPR above 0;
-    for lower FPRs, its TPR is 0.
+    If a curve has several points with the same value of an axis, the best point is used, such as
+    the highest TPR at an FPR. Between rows, the counts are interpolated linearly. A curve with
+    unscored negatives begins at an FPR above 0; for lower FPRs, its TPR is 0.
 
-    If `fixed` is a metric that is not an axis, such as accuracy, a curve may have the fixed value
-    at several points. Such a point is either a row that has exactly this value, or a point between
-    two neighboring rows, of which one has a higher and the other a lower value. For `tpr`, `fnr`,
-    `npv`, `false_omission_rate` and `lr_neg`, the point with the highest threshold is used. For all
-    other metrics, the point with the lowest threshold is used.
+    If `fixed` is not an axis, a curve may have the fixed value at several points: rows with exactly
+    this value, or between two neighboring rows on both sides of it. The point with the highest
+    threshold is used for `tpr`, `fnr`, `npv`, `false_omission_rate` and `lr_neg`, and the point
+    with the lowest threshold for all other metrics.
 
-    With `grid="union"`, the area under the vertical mean of ROC curves equals the mean of the areas
-    under the curves.
+    With `grid="union"`, the area under the vertical mean of ROC curves is the mean of the areas.
 
-    All limits assume that the curves are independent, apart from the overlap of training sets that
-    `"corrected"` includes. If several curves are of the same cases, such as the curves of several
-    readers, the limits are too narrow. A curve table does not contain the rows, so it cannot show
-    which curves share cases. For the mean AUC of such curves, use `fold_auc` with `id`.
+    All limits assume that the curves are independent, apart from the overlap that `"corrected"`
+    includes. For curves of the same cases, such as those of several readers, they are too narrow;
+    for the mean AUC of such curves, use `fold_auc` with `id`. Binomial limits are Wilson's limits
+    of the rate of all predictions together, which does not depend on `weights`; if the mean of the
+    rates is outside, the nearest limit is set to it. The p-quantile of n bootstrap means is the
+    mean at position p·(n + 1), interpolated linearly.
 
-    Binomial limits are Wilson's limits of the pooled rate. The pooled rate is the rate of the
-    predictions of all curves that have a value at this point, taken together. It does not depend on
-    the option `weights`. The mean of the rates depends on `weights`, so it can differ from the
-    pooled rate. If the mean is outside the limits, the nearest limit is set to the mean.
+    If a curve has true negatives at its lowest threshold, it lacks the rows for the lowest scores,
+    because of a filter or of `curve(thresholds=...)`. It has no value at points that need these
+    rows; metrics that both rise and fall, such as accuracy, need all rows. A curve with unscored
+    positives (`missing="worst"`) has no value above its highest TPR.
 
-    The p-quantile of n bootstrap means in increasing order is the mean at position p·(n + 1),
-    counted from 1 and interpolated linearly.
+    Curves of `calibration` are averaged at given scores, with `method="vertical"` and without
+    options about metrics. Their event rates are interpolated linearly, without values outside
+    their points.
 
-    At the lowest threshold of a complete curve, all rows are predicted positive, so there are no
-    true negatives. If a curve has true negatives at its lowest threshold, it lacks the rows for the
-    lowest scores, because of a filter or of `curve(thresholds=...)`. Such a curve has no value at
-    points that need these rows. Metrics that both rise and fall, such as accuracy, need all rows.
-
-    A curve with unscored positives (`missing="worst"`) ends at a TPR below 1. The curve has no
-    value at a higher TPR.
-
-    `curves` can also be a table of `calibration`. Its curves are averaged at given scores, with
-    `method="vertical"`. The event rate of a curve at a score is interpolated linearly between the
-    points (`score_mean`, `event_rate`) of the curve. A curve has no value below its first point and
-    no value above its last point. Options about metrics are not supported.
-
-    `"threshold"` and `"pooled"` are computed exactly from curves with a row for each distinct
-    score. A curve from `curve(thresholds=...)` lacks rows. Missing rows are detected in two cases:
-    the row with the lowest threshold has true negatives, or two neighboring rows of a curve without
-    weights have the same counts. Rows with the same counts show that no prediction has the lower of
-    the two thresholds as its score, so the curve was computed with `thresholds`, and rows for some
-    scores can be missing.
-
-    - If missing rows are detected, the curve has values only at its own thresholds. The curve can
-      be pooled only with curves that have the same thresholds.
-    - If rows are missing but this is not detected, the result is that of predictions whose scores
-      are rounded down to the next threshold of the curve.
+    `"threshold"` and `"pooled"` are exact for curves with a row for each distinct score. A curve of
+    `curve(thresholds=...)` is recognized by true negatives in its last row, or without weights by
+    two neighboring rows with the same counts. It has values only at its own thresholds, and is
+    pooled only with curves that have the same thresholds. If it is not recognized, the result is
+    that of scores rounded down to its thresholds.
 
     References
     ----------
@@ -557,10 +519,9 @@ def _mean_table(
 class CurveAverager:
     """Computes the means of all groups at values of one metric or of the threshold.
 
-    `lacks_rows` is True for curves that do not have one row per distinct score. If a metric is
-    fixed instead of the threshold, `lacks_rows` is True only for curves that end before their
-    lowest score. `streams` identify the random numbers of each group. `n_pooled` is the number of
-    curves in each pooled curve, or None if curves are averaged.
+    `lacks_rows` is True for curves without a row per distinct score or, if a metric is fixed, for
+    curves that end before their lowest score. `streams` identify the random numbers of each group.
+    `n_pooled` is the number of curves in each pooled curve, or None if curves are averaged.
     """
 
     curve_groups: CurveGroups
@@ -571,10 +532,7 @@ class CurveAverager:
     n_pooled: NDArray[np.int64] | None
 
     def columns(self, block: GridBlock) -> dict[str, NDArray[Any]]:
-        """Return the columns of the result for a block of groups and values.
-
-        Each column is an array with one row per group and one column per value.
-        """
+        """Return the columns of a block, arrays with one row per group and one column per value."""
         curve_groups, plan, options = self.curve_groups, self.plan, self.plan.options
         sizes = curve_groups.sizes[block.groups]
         rows = concatenated_ranges(curve_groups.starts[block.groups], sizes)
@@ -663,13 +621,11 @@ class CurveAverager:
         constant: NDArray[np.bool_],
         unknown: NDArray[np.bool_],
     ) -> NDArray[np.object_]:
-        """Return the note of each group and value.
+        """Return the notes of groups and values: excluded curves, missing rows, undefined metrics.
 
-        The note has the keys of excluded curves, the keys of curves that lack rows at the value,
-        and the metrics that are undefined for some curves. `n_curves` is the number of curves with
-        a point, and `counts` has the number of curves for which each metric is defined. `constant`
-        is True if all curves have the same value. `unknown` has one row per curve, and is True if
-        the curve has no value because it lacks rows.
+        `n_curves` is the number of curves with a point, and `counts` that for each metric.
+        `constant` is True if all curves have the same value. `unknown` has one row per curve, and
+        is True if the curve has no value because it lacks rows.
         """
         notes, limits = np.empty(n_curves.shape, object), self.plan.options.limits
         for i, group in enumerate(block.groups):
@@ -764,10 +720,7 @@ def _average_table(
     options: AverageOptions,
     grid: int | str | list[float],
 ) -> pl.DataFrame:
-    """Return the table of means, with one row per group and score.
-
-    `keys` and `points` have one row per point of a curve: its group columns and its numbers.
-    """
+    """Return the means of each group and score, from the keys and numbers of points of curves."""
     curve_keys, owner = number_keys(keys, keys.columns)
     _check_bins(curve_keys, owner, points)
     curves = CalibrationCurves.from_points(owner, points, curve_keys.height)
@@ -842,10 +795,7 @@ class CalibrationCurves(NamedTuple):
         return np.unique(self.score[concatenated_ranges(self.starts[curve], self.sizes[curve])])
 
     def rates_at(self, curve: NDArray[np.int64], at: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the event rates of some curves (rows) at given scores (columns).
-
-        An event rate is NaN outside the range of the scores of the curve.
-        """
+        """Return event rates of curves (rows) at scores (columns); NaN outside their range."""
         result = np.full((len(curve), len(at)), np.nan)
         has_points = self.sizes[curve] > 0
         first = self.starts[curve[has_points], None]
@@ -880,11 +830,7 @@ def _average_columns(
     streams: list[tuple[int, ...]],
     notes: list[str | None],
 ) -> dict[str, Any]:
-    """Return the columns of the result for a block of groups.
-
-    `sizes` are the numbers of curves of the groups, `streams` identify their random numbers, and
-    `notes` are the notes on their excluded curves.
-    """
+    """Return the columns of a block; `notes` are those on excluded curves."""
     limits = MeanSample(
         values=values,
         options=options,

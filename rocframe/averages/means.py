@@ -63,8 +63,8 @@ MIN_EXPONENT = -1000  # values are multiplied by at most 2**1000, which is a fin
 class CurveValues:
     """Values of curves at grid points: a matrix with one row per curve and one column per point.
 
-    The first curve of group i is the row `starts[i]`. NaN means that a curve has no value at a
-    point. `weight` is the weight of each curve in the mean.
+    The first curve of group i is the row `starts[i]`. NaN means that a curve has no value. `weight`
+    is the weight of each curve in the mean.
     """
 
     values: NDArray[np.float64]
@@ -105,10 +105,7 @@ class CurveValues:
 
     @cached_property
     def exponent(self) -> NDArray[np.int64]:
-        """Exponent of the power of 2 by which the values of each group are divided.
-
-        The division is exact. The squares of the quotients do not overflow.
-        """
+        """Exponent of the power of 2 that divides the values, so that squares do not overflow."""
         largest = np.fmax.reduceat(np.abs(self.values), self.starts, axis=0)
         power = np.frexp(np.nan_to_num(largest, posinf=1.0))[1].astype(np.int64)
         result: NDArray[np.int64] = np.maximum(power, MIN_EXPONENT)
@@ -149,10 +146,7 @@ class CurveValues:
     def unscaled(
         self, values: NDArray[np.float64], bounds: tuple[float, float] = (-np.inf, np.inf)
     ) -> NDArray[np.float64]:
-        """Return a statistic of scaled values in the unit of the values, clipped to `bounds`.
-
-        The result is NaN if it exceeds the range of Float64.
-        """
+        """Return a statistic of scaled values in the unit of the values; NaN if it overflows."""
         with np.errstate(over="ignore"):
             result = np.clip(np.ldexp(values, self.exponent), *bounds)
         return np.where(np.isfinite(result), result, np.nan)
@@ -287,8 +281,8 @@ def _t_mean_limits(
 def _bootstrap_mean_limits(sample: MeanSample) -> MeanLimits:
     """Return the standard error and the percentile limits of each mean, from resampled curves.
 
-    At each point, the curves that have a value are resampled. Points with the same number of such
-    curves have the same random draws.
+    At each point, the curves that have a value are resampled. Points with equally many such curves
+    have the same draws.
     """
     values, options = sample.values, sample.options
     ends = np.append(values.starts[1:], len(values.values))
@@ -314,10 +308,9 @@ def _bootstrap_mean_limits(sample: MeanSample) -> MeanLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeanInterval:
-    """A method of the limits of means.
+    """A method of the limits of means, and the options of intervals that it uses.
 
-    `uses` are the options of intervals that the method uses. `of_proportions` is True if the method
-    requires the counts of proportions at given thresholds.
+    `of_proportions` is True if it requires the counts of proportions at given thresholds.
     """
 
     limits: Callable[[MeanSample], MeanLimits]
@@ -344,11 +337,7 @@ def _replicate_means(
     options: AverageOptions,
     key: tuple[int, ...],
 ) -> NDArray[np.float64]:
-    """Return the means over resampled curves at each point, with one row per resample.
-
-    `values` and `weight` have one row per curve and one column per point. `key` identifies the
-    random numbers of the group.
-    """
+    """Return the means over resampled curves (rows) at each point, with one row per resample."""
     n, origin = len(values), values.min(axis=0)
     above = weight * (values - origin)
 
@@ -373,9 +362,9 @@ class CurveGroups:
 
     Group i has the curves `curve[starts[i]]` to `curve[starts[i + 1] - 1]`, numbered as in
     `curves`. `usable` is True for curves with both classes. `weight` is the weight of each curve in
-    the mean, scaled to at most 1. `note_keys` has, for each curve, the keys that the note
-    `lacks_rows` lists: the key of the curve or, for a pooled curve, the keys of its original curves
-    that lack rows. `notes` has the note on the excluded curves of each group.
+    the mean, scaled to at most 1. `note_keys` has the keys that the note `lacks_rows` lists for
+    each curve, those of its original curves if it is pooled. `notes` has the note on excluded
+    curves of each group.
     """
 
     keys: pl.DataFrame
@@ -399,10 +388,7 @@ def group_curves(
     weights: str | Mapping[Any, float],
     argument: str = "weights",
 ) -> CurveGroups:
-    """Return the curves, grouped and sorted by all keys except `over`.
-
-    `argument` is the name of the argument that contains the weights; error messages contain it.
-    """
+    """Return the curves by all keys except `over`; `argument` has the weights, for errors."""
     groups = group_keys(curves.keys, over)
     curve, starts = groups.order, groups.starts
     pos, neg = curves.class_sizes
@@ -424,10 +410,7 @@ def group_curves(
 
 
 def group_keys(keys: pl.DataFrame, over: Sequence[str]) -> RowGroups:
-    """Return the groups of the rows of `keys` with equal values of all columns except `over`.
-
-    Without rows there are no groups.
-    """
+    """Return the groups of rows with equal values of all columns except `over`; none if empty."""
     rest = select_keys(keys, [name for name in keys.columns if name not in over])
     if not keys.height:
         return RowGroups(keys=rest, starts=np.zeros(1, np.int64), order=np.zeros(0, np.int64))
@@ -455,10 +438,7 @@ def curve_weights(
     argument: str,
     **totals: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Return the weight of each curve: from a mapping, or the total with the name `weights`.
-
-    If no total has this name (`"equal"`), all weights are 1.
-    """
+    """Return the weights: from a mapping, the total of this name, or 1 for `"equal"`."""
     if isinstance(weights, str):
         return totals.get(weights, np.ones(keys.height))
     columns = [keys.get_column(name).to_list() for name in over]
@@ -484,8 +464,8 @@ MAX_ROWS = 1 << 20  # the values of about this number of rows are sorted at once
 class GridBlock:
     """A block of groups and of the values at which the curves of these groups are averaged.
 
-    `values` has one row for all groups, or one row per group. Only the first `lengths` values of a
-    row are used.
+    `values` has one row for all groups, or one row per group, of which the first `lengths` are
+    used.
     """
 
     groups: NDArray[np.int64]
@@ -536,10 +516,7 @@ def _similar_blocks(
     values: NDArray[np.float64],
     starts: NDArray[np.int64],
 ) -> Iterator[GridBlock]:
-    """Yield blocks of groups with similar numbers of values, so that few cells are unused.
-
-    The values of group `groups[i]` are `values[starts[i]:starts[i + 1]]`.
-    """
+    """Yield blocks of groups with similar numbers of values, so that few cells are unused."""
     lengths = np.diff(starts)
     order = np.argsort(lengths, kind="stable")
     curves = np.cumsum(curve_groups.sizes[groups[order]])
@@ -563,10 +540,10 @@ def _similar_blocks(
 def _observed_values(
     curve_groups: CurveGroups, axis: CurveAxis, plan: AveragePlan, groups: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the sorted, distinct values of the fixed metric in the curves of each group.
+    """Return the sorted, distinct values of the fixed metric of each group, and their starts.
 
-    The second result has the start of the values of each group. If the grid is a number n, only n
-    of the values of a group are returned, with evenly spaced ranks.
+    If the grid is a number n, only n of the values of a group are returned, with evenly spaced
+    ranks.
     """
     curves = curve_groups.curves
     member = concatenated_ranges(curve_groups.starts[groups], curve_groups.sizes[groups])
@@ -628,10 +605,7 @@ def collect_blocks(
 def pooled_curves(
     curves: Curves, kind: Kind, over: Sequence[str], *, ranked: bool = False
 ) -> pl.DataFrame:
-    """Return a table with one pooled curve per group, from the rows of all curves of the group.
-
-    If `ranked` is true, each score is first replaced by its rank in its curve.
-    """
+    """Return a table with one pooled curve per group; `ranked` as in `merge_curves`."""
     curve_groups = group_curves(curves, over, "equal")
     merged = merge_curves(curves, curve_groups, ranked=ranked)
     check_gaps(curves, "the area of the pooled curve is unknown")
@@ -738,10 +712,7 @@ def _merge_order(threshold: NDArray[np.float64], is_first: NDArray[np.bool_]) ->
 def _check_same_thresholds(
     curves: Curves, curve_groups: CurveGroups, lengths: NDArray[np.int64], merged: NDArray[np.int64]
 ) -> None:
-    """Raise an error if curves of a group were computed at different given thresholds.
-
-    For each curve, `lengths` has its number of rows, and `merged` that of its pooled curve.
-    """
+    """Raise an error if curves of a group were computed at different given thresholds."""
     different = find_curves_lacking_rows(curves)[curve_groups.curve] & (lengths != merged)
     if different.any():
         raise BrokenCurveError.compose(

@@ -54,9 +54,8 @@ Grid: TypeAlias = "int | Literal['union'] | Sequence[float] | pl.Series"
 class AveragingMethod:
     """A method of averaging curves.
 
-    `fixes` is what the method holds fixed. `pools_curves` is True if the result is one curve from
-    all predictions. `class_weights` are the weights of an average over classes, or None for other
-    averages. `uses` are the options that not all methods support.
+    `fixes` is what the method holds fixed. `class_weights` are the weights of an average over
+    classes, or None for other averages. `uses` are the options that not all methods support.
     """
 
     fixes: Literal["x", "y", "threshold"] = "x"
@@ -85,10 +84,8 @@ METHODS: dict[AverageMethod, AveragingMethod] = {
 class AverageOptions:
     """The parsed options of `average`; they do not depend on the kind of curve.
 
-    `fixed` is the metric of the option `fixed`, or None if this option is not given or is the
-    threshold. `fixed_threshold` is True if the threshold is fixed, by `fixed` or by `method`.
-    `metrics` is None if the axes are averaged. `weights_argument` is the name of the argument that
-    contains the weights.
+    `fixed` is None if the option is not given or is the threshold; `fixed_threshold` is True if the
+    threshold is fixed, by `fixed` or by `method`. `metrics` is None if the axes are averaged.
     """
 
     over: tuple[str, ...]
@@ -117,10 +114,7 @@ class AverageOptions:
         return self.averaging.pools_curves and not chosen
 
     def plan(self, kind: Kind, *, rescaled: bool = False) -> AveragePlan:
-        """Return the fixed metric and the averaged metrics for curves of this kind.
-
-        `rescaled` is True if the table of curves was computed with `prevalence=`.
-        """
+        """Return the metrics for this kind; `rescaled` if the curves are at another prevalence."""
         fixed = self.fixed
         if fixed is None and not self.fixed_threshold:
             axis = kind.y if self.averaging.fixes == "y" else kind.x
@@ -208,10 +202,7 @@ class AverageOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AveragePlan:
-    """The metrics to average at values of the metric `fixed`, or at thresholds if it is None.
-
-    `is_curve` is True if the result is an averaged curve, and False if it is a table of metrics.
-    """
+    """The metrics to average at values of `fixed`, or at thresholds; `is_curve` as a curve."""
 
     options: AverageOptions
     fixed: Rate | None

@@ -128,11 +128,9 @@ def envelope_limits(
 ) -> BandLimits:
     """Return limits that contain the proportion `level` of the replicates and vary in width.
 
-    The distance of the limits from the curve is proportional to the standard deviation of the
-    replicates. If the standard deviation at a position is below half of its maximum, it is replaced
-    by half of the maximum, because all replicates can be equal at a position although the true
-    curve is uncertain. The standard deviations are computed from at most `SD_REPLICATES`
-    replicates. More of them would take more time and change the shape of the limits only slightly.
+    The distance of the limits from the curve is proportional to the standard deviation of at most
+    `SD_REPLICATES` replicates, but at least half of its maximum, because all replicates can be
+    equal at a position although the true curve is uncertain.
     """
     group_notes, varying = _varying_groups(curves)
     rotated = _rotate_groups(curves, varying)
@@ -216,8 +214,8 @@ def _map_replicates(
 ) -> Iterator[tuple[int, NDArray[np.float64]]]:
     """Yield the index of each group, and the values of `function` for all of its replicates.
 
-    `function` is called with batches of replicates, and returns `width` values for each replicate.
-    The replicates of a group are the same in every call with the same `draws`.
+    `function` takes batches of replicates and returns `width` values for each. The replicates of a
+    group are the same in every call with the same `draws`.
     """
     statistic = ReplicateStatistic(
         function=lambda sample: function(sample.population.group, sample),
@@ -231,9 +229,9 @@ def _map_replicates(
 class DistanceScale:
     """Positive numbers by which differences in height are divided.
 
-    `values` are the numbers at the positions `knots`; they are interpolated linearly. `position`
-    contains the knots and all points of a curve, in rising order, and `at_position` the numbers at
-    these positions. `slope` is the largest change of the numbers per unit of the position.
+    `values` are the numbers at the positions `knots`, interpolated linearly. `position` has the
+    knots and all points of a curve, in rising order, and `at_position` the numbers there. `slope`
+    is the largest change of the numbers per unit of the position.
     """
 
     knots: NDArray[np.float64]
@@ -266,9 +264,8 @@ class DistanceScale:
 class RotatedCurves:
     """One ROC curve, or several curves as rows of matrices, in rotated coordinates.
 
-    With x = √n_neg·fpr and y = √n_pos·tpr, `position` is x + y and `height` is y - x. The height is
-    a function of the position, because x and y do not decrease along a curve. `x_max` and `y_max`
-    are the values of x and y at rate 1.
+    With x = √n_neg·fpr and y = √n_pos·tpr, `position` is x + y and `height` is y - x, a function of
+    the position, because curves do not decrease. `x_max` and `y_max` are x and y at rate 1.
     """
 
     x_max: float
@@ -335,13 +332,11 @@ class RotatedCurves:
     def distances(self, others: RotatedCurves, scale: DistanceScale) -> NDArray[np.float64]:
         """Return the largest difference in height between this curve and each of several curves.
 
-        Differences are divided by `scale`, whose positions contain all points of this curve. All
-        lines between these positions and the points of the other curve are straight, so the largest
-        quotient is at one of these points.
-
-        The points of the other curves are searched by branch and bound: each curve is divided into
-        parts, and parts that cannot contain the largest quotient are left out. The remaining parts
-        are divided again, until each part is one line.
+        Differences are divided by `scale`, whose positions contain all points of this curve.
+        Between these positions and the points of the other curve, all lines are straight, so the
+        largest quotient is at one of them. It is found by branch and bound: curves are divided into
+        parts, and parts that cannot contain the largest quotient are left out, until each part is
+        one line.
         """
         curves, points = others.position.shape
         positions, heights = others.position.ravel(), others.height.ravel()
@@ -388,8 +383,8 @@ class RotatedCurves:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the lowest and highest TPR at `fpr` of all rising curves near this curve.
 
-        The difference in height between these curves and this curve is at most `distance`, which is
-        given at the values in `position` and is interpolated linearly.
+        Their difference in height is at most `distance`, given at `position` and interpolated
+        linearly.
         """
         height = self.height_at(position)
         x, left = fpr * self.x_max + SHIFT_TOLERANCE, (1 - fpr) * self.x_max + SHIFT_TOLERANCE
@@ -406,9 +401,9 @@ def _upper_limit(
 ) -> NDArray[np.float64]:
     """Return the largest y at `x` of all rising curves that do not exceed an upper border.
 
-    `height` is the height of the border at the values in `position`. A rising curve that is not
-    above the border point (u, v) has y ≤ v for all x ≤ u. Therefore, the largest y at x is the
-    smallest v of all border points with u ≥ x.
+    `height` is that of the border at `position`. A rising curve that is not above the border point
+    (u, v) has y ≤ v for all x ≤ u. So the largest y at x is the smallest v of all border points
+    with u ≥ x.
     """
     u, v = (position - height) / 2, (position + height) / 2
     after = np.searchsorted(np.maximum.accumulate(u), x, "left")
@@ -469,29 +464,25 @@ def band(
     method : str, default "kolmogorov_smirnov"
         Simultaneous bands:
 
-        - `"kolmogorov_smirnov"`: two copies of the curve, one shifted up and left and one shifted
-          down and right, by quantiles of Kolmogorov's distance. This band is valid for all scores
-          and sample sizes.
-        - `"fixed_width"`: two copies of the curve: one is shifted up and left, the other down and
-          right. The size of the shift is chosen so that the proportion `level` of the resampled
-          curves lies between the copies.
+        - `"kolmogorov_smirnov"`: the curve shifted up and left, and down and right, by quantiles of
+          Kolmogorov's distance; valid for all scores and sample sizes.
+        - `"fixed_width"`: such copies, shifted so that the proportion `level` of the resampled
+          curves lies between them.
         - `"envelope"`: as `"fixed_width"`, with larger shifts where the resampled curves vary more.
         - `"working_hotelling"`: limits of a binormal curve that is fitted by maximum likelihood.
 
         Pointwise bands:
 
         - `"bootstrap"`: quantiles of the resampled curves at each FPR.
-        - `"binomial"`: Wilson's limits of TPR, which assume that the threshold of each FPR is
-          known.
+        - `"binomial"`: Wilson's limits of TPR, as if the threshold of each FPR were known.
         - `"threshold"`: Wilson's limits of TPR and of FPR at each threshold, each with confidence
           `level`.
     level : float, default 0.95
         Confidence level of the band, between 0 and 1.
     grid : int, sequence of float or str, default 101
         False positive rates of the result: a number of evenly spaced rates from 0 to 1, a list of
-        rates, or `"curve"` for all false positive rates of the rows of each ROC curve. With
-        `method="threshold"`, the result has one point for each of these rates. The point is at the
-        lowest threshold whose FPR is at most the rate.
+        rates, or `"curve"` for those of the rows of each ROC curve. With `method="threshold"`, the
+        point of each rate is at the lowest threshold whose FPR is at most the rate.
     n_boot : int, default 2000
         Number of bootstrap resamples.
     seed : int, default None
@@ -512,20 +503,17 @@ def band(
         note`; one row per group and point, sorted by group and rising `fpr`. All rates are Float64
         in [0, 1].
 
-        - `tpr` is the true positive rate of the curve at `fpr`, interpolated linearly between
-          points. If the curve is vertical at `fpr`, `tpr` is the upper end. For
-          `"working_hotelling"`, `tpr` is the true positive rate of the fitted curve.
-        - `lower` and `upper` are the limits of TPR.
-        - `fpr_lower` and `fpr_upper` are the limits of FPR for `"threshold"`, and null for all
-          other methods.
+        - `tpr` is the true positive rate at `fpr`, interpolated linearly, and the upper end if the
+          curve is vertical there; of the fitted curve for `"working_hotelling"`.
+        - `lower` and `upper` are the limits of TPR. `fpr_lower` and `fpr_upper` are those of FPR
+          for `"threshold"`, and null for all other methods.
         - `scope` (String) is `pointwise` or `simultaneous`, and `band` (String) is the method.
 
-        If a group lacks a class, `tpr` and the limits are null. With `grid="curve"` or
-        `method="threshold"`, such a group has one row. `note` (String) is null, or the first of
-        these values that applies: `no_rows, no_positives, no_negatives, one_positive, one_negative,
-        zero_variance, no_solution`. Bands from resampled curves have no limits if a class has one
-        row, or if all resampled curves are equal. `no_solution` means that the binormal likelihood
-        has no maximum.
+        If a group lacks a class, `tpr` and the limits are null, in one row for `grid="curve"` or
+        `method="threshold"`. `note` (String) is null, or the first of these values that applies:
+        `no_rows, no_positives, no_negatives, one_positive, one_negative, zero_variance,
+        no_solution`. Bands from resampled curves have no limits if a class has one row, or if all
+        resampled curves are equal. `no_solution`: the binormal likelihood has no maximum.
 
     Raises
     ------
@@ -573,15 +561,7 @@ def band(
         n_boot=parse_n_boot("n_boot", n_boot),
         seed=Seed.parse(seed),
     )
-    roles = Roles(
-        label=label,
-        score=score,
-        by=by,
-        positive=positive,
-        weight=weight,
-        count=count,
-        missing=missing,
-    )
+    roles = Roles(label, score, by, positive, weight=weight, count=count, missing=missing)
     table = plan_table(predictions, roles, compute, columns=BAND.columns(), anchor="band")
     return as_input_frame(predictions, table)
 
@@ -625,10 +605,7 @@ def _band_table(
 
 
 def _kolmogorov_smirnov_limits(curves: BandCurves, grid: GridPoints, level: float) -> BandLimits:
-    """Return the limits of the Kolmogorov-Smirnov band (Campbell 1994).
-
-    The curve is shifted by a quantile of the Kolmogorov-Smirnov statistic of each class.
-    """
+    """Return the curve, shifted by Kolmogorov-Smirnov quantiles of both classes (Campbell)."""
     fpr_shift, tpr_shift = (kolmogorov_quantile(n, level) for n in (curves.n_neg, curves.n_pos))
     return shifted_limits(curves, grid, fpr_shift, tpr_shift)
 
@@ -636,9 +613,8 @@ def _kolmogorov_smirnov_limits(curves: BandCurves, grid: GridPoints, level: floa
 def kolmogorov_quantile(n: NDArray[np.int64], level: float) -> NDArray[np.float64]:
     """Return the √level quantile of the Kolmogorov-Smirnov statistic of n scores.
 
-    The probability is √level because both classes, which are independent, must be within their
-    quantiles. The quantile is exact for scores of a continuous distribution, and too large if
-    scores are tied.
+    It is √level because both classes, which are independent, must be within their quantiles. The
+    quantile is exact for scores of a continuous distribution, and too large for tied scores.
     """
     from scipy.stats import kstwo
 
@@ -651,10 +627,7 @@ def kolmogorov_quantile(n: NDArray[np.int64], level: float) -> NDArray[np.float6
 
 
 def _binomial_limits(curves: BandCurves, grid: GridPoints, level: float) -> BandLimits:
-    """Return Wilson's limits of the TPR at each FPR.
-
-    The limits treat the threshold of each FPR as known, although it is estimated.
-    """
+    """Return Wilson's limits of the TPR at each FPR, as if its threshold were known."""
     tpr = curves.tpr_at(grid.group, grid.fpr)
     n_pos = curves.n_pos[grid.group]
     lower, upper = wilson(tpr * n_pos, n_pos, level)
@@ -673,12 +646,10 @@ def _threshold_limits(curves: BandCurves, grid: GridPoints, level: float) -> Ban
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BandMethod:
-    """A method of computing a band.
+    """A method of computing a band, which is valid at one point, or for the complete curve.
 
-    The limits of a pointwise band are valid at one point. The limits of a simultaneous band are
-    valid for the complete curve. The function `limits` has the arguments curves, grid points and
-    level. If `is_resampled` is true, it also has the arguments scan and draws. Only resampled bands
-    support weights. `points` returns the points of the result.
+    `limits` has the arguments curves, grid points and level, and for resampled bands, which alone
+    support weights, also scan and draws. `points` returns the points of the result.
     """
 
     name: BandMethodName

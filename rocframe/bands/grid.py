@@ -52,10 +52,7 @@ def points_at_rates(curves: BandCurves, grid: Sequence[float] | None) -> GridPoi
 
 
 def points_at_thresholds(curves: BandCurves, grid: Sequence[float] | None) -> GridPoints:
-    """Return, for each curve and each FPR in `grid`, the last curve point with at most this FPR.
-
-    If `grid` is None, return all points of the curves.
-    """
+    """Return the last curve point with at most each FPR in `grid`, or all points for None."""
     if grid is None:
         return _curve_points(curves, np.arange(len(curves.fpr)))
     group, fpr = _repeat_grid(curves, grid)
@@ -88,8 +85,7 @@ def _curve_points(curves: BandCurves, points: NDArray[np.int64]) -> GridPoints:
 class BandLimits:
     """The TPR of the curve and the limits at each grid point; NaN if undefined.
 
-    `fpr_lower` and `fpr_upper` are None if the band has no limits of FPR. `notes` contains the
-    reason for missing limits of each group, or None.
+    `notes` has the reason for missing limits of each group, or None.
     """
 
     tpr: NDArray[np.float64]
@@ -111,10 +107,7 @@ def shifted_limits(
     tpr_shift: NDArray[np.float64],
     notes: NDArray[np.object_] | None = None,
 ) -> BandLimits:
-    """Return limits of TPR: the curve shifted down and right, and the curve shifted up and left.
-
-    `fpr_shift` and `tpr_shift` are the shifts of each group.
-    """
+    """Return limits of TPR: the curve shifted down and right, and the curve shifted up and left."""
     group, fpr, shift = grid.group, grid.fpr, fpr_shift[grid.group]
     lower = curves.tpr_at(group, fpr - shift - SHIFT_TOLERANCE, step_end="lower") - tpr_shift[group]
     upper = curves.tpr_at(group, fpr + shift + SHIFT_TOLERANCE) + tpr_shift[group]
@@ -130,9 +123,9 @@ def shifted_limits(
 class BandCurves:
     """The points of the ROC curves of all groups, in the order of falling thresholds.
 
-    Group i has the points `starts[i]` to `starts[i + 1] - 1`. The first point of a group has the
-    threshold `inf`. Rates of a class without rows are NaN. Rates that differ by at most `tolerance`
-    are treated as equal.
+    Group i has the points `starts[i]` to `starts[i + 1] - 1`, the first with the threshold `inf`.
+    Rates of a class without rows are NaN. Rates that differ by at most `tolerance` are treated as
+    equal.
     """
 
     starts: NDArray[np.int64]
@@ -186,7 +179,7 @@ class BandCurves:
     ) -> NDArray[np.int64]:
         """Return the first point of a group with FPR >= `fpr`, or FPR > `fpr` for side "right".
 
-        If the curve has no such point, the result is the first point of the next group.
+        Without such a point, the result is the first point of the next group.
         """
 
         def before(point: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -205,11 +198,10 @@ class BandCurves:
         *,
         step_end: Literal["upper", "lower"] = "upper",
     ) -> NDArray[np.float64]:
-        """Return the TPR of a group's curve at `fpr`.
+        """Return the TPR of a group's curve at `fpr`, at a vertical segment the `step_end`.
 
-        At a vertical segment of the curve, the result is the upper end for `step_end="upper"`, or
-        the lower end for `"lower"`. Curves are linear between points, 0 to the left of the first
-        point, and constant to the right of the last point.
+        Curves are linear between points, 0 left of the first point, and constant right of the last
+        point.
         """
         first, last = self.starts[group], self.starts[group + 1] - 1
         beyond = self.first_beyond(group, fpr, "right" if step_end == "upper" else "left")

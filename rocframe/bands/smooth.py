@@ -53,11 +53,9 @@ def smooth(
     """Fit a binormal ROC curve to each group by maximum likelihood.
 
     The curve is Φ(a + b·Φ⁻¹(fpr)), where Φ is the distribution function of the standard normal
-    distribution. Scores have this ROC curve if an increasing function transforms them to scores
-    with a normal distribution in each class. `a` and `b` describe these normal distributions. `a`
-    is the mean of the positives minus the mean of the negatives, divided by the standard deviation
-    of the positives. `b` is the standard deviation of the negatives, divided by that of the
-    positives.
+    distribution. Scores have this curve if an increasing function makes them normal in each class:
+    `a` is then the difference of the means, and `b` the standard deviation of the negatives, both
+    divided by the standard deviation of the positives.
 
     Parameters
     ----------
@@ -86,15 +84,13 @@ def smooth(
         and rising `fpr`.
 
         - `tpr` (Float64) is the true positive rate of the fitted curve at `fpr`.
-        - `auc` (Float64) is the area under the complete fitted curve, Φ(a / √(1 + b²)).
-        - `a` and `b` (Float64) are the parameters.
+        - `auc` (Float64) is the area under the complete fitted curve, Φ(a / √(1 + b²)). It and the
+          parameters `a` and `b` (Float64) are the same in all rows of a group.
 
-        `auc`, `a` and `b` are the same in all rows of a group.
-
-        `tpr`, `auc`, `a` and `b` are null if the group lacks a class or if the likelihood has no
-        maximum, for example if a threshold separates the classes. `note` (String) is null, or the
-        first of these values that applies: `no_rows, no_positives, no_negatives, one_positive,
-        one_negative, no_solution`.
+        All are null if the group lacks a class or if the likelihood has no maximum, for example if
+        a threshold separates the classes. `note` (String) is null, or the first of these values
+        that applies: `no_rows, no_positives, no_negatives, one_positive, one_negative,
+        no_solution`.
 
     Raises
     ------
@@ -108,12 +104,10 @@ def smooth(
 
     Notes
     -----
-    The fit depends only on the order of the scores, and uses ratings 1, 2, 3, … in this order. Tied
-    rows have the same rating. Neighboring rows of the same class also have the same rating. If a
-    group has more than 1000 ratings, neighboring ratings are merged.
-
-    If `b` is not 1, a binormal curve crosses the diagonal. If the crossing point is far from the
-    corners of the chart, the binormal model is not suitable.
+    The fit depends only on the order of the scores. Tied rows, and neighboring rows of the same
+    class, have the same rating; of more than 1000 ratings, neighbors are merged. If `b` is not 1, a
+    binormal curve crosses the diagonal. If it does so far from the corners, the model is not
+    suitable.
 
     References
     ----------
@@ -217,9 +211,8 @@ def theoretical_curve(
     DataFrame
         `fpr, tpr, auc, a, b, note`, the columns of `smooth`; one row per point, by rising `fpr`.
 
-        - `tpr` (Float64) is the true positive rate of the curve at `fpr`.
-        - `auc` (Float64) is the area under the complete curve, from numerical integration.
-        - `a`, `b` and `note` are null.
+        `tpr` (Float64) is the true positive rate at `fpr`, and `auc` (Float64) the area under the
+        complete curve, from numerical integration. `a`, `b` and `note` are null.
 
     Raises
     ------
@@ -282,10 +275,7 @@ def theoretical_curve(
 def _area_below(
     height: Callable[[NDArray[np.float64]], NDArray[np.float64]], ends: NDArray[np.float64]
 ) -> float:
-    """Return the area under the curve `height(fpr)`, by numerical integration from 0 to 1.
-
-    `ends` are the ends of the intervals that are integrated separately.
-    """
+    """Return the integral of `height(fpr)` from 0 to 1, by parts between `ends`."""
     from scipy.integrate import tanhsinh
 
     def inner_height(rates: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -345,8 +335,8 @@ def binormal_tpr(
 class Binormal(NamedTuple):
     """Parameters of the curve Φ(a + b·Φ⁻¹(fpr)) of each group, their variances and covariance.
 
-    The parameters are NaN if the likelihood has no maximum. In this case, the likelihood increases
-    as the curve approaches horizontal and vertical steps.
+    They are NaN if the likelihood has no maximum, because it increases as the curve approaches
+    steps.
     """
 
     a: NDArray[np.float64]
@@ -370,9 +360,9 @@ def line_limits(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the lowest and highest values at `x` of all lines in a confidence region.
 
-    The region contains all lines a + b·x whose parameters are in the confidence ellipse with this
-    radius. ROC curves never decrease. Therefore the lower limit is constant to the right of its
-    maximum, and the upper limit is constant to the left of its minimum.
+    The parameters of the lines a + b·x are in the confidence ellipse with this radius. ROC curves
+    never decrease. So the lower limit is constant right of its maximum, and the upper left of its
+    minimum.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         # The variance of a + b·x is var_b (x - center)² + min_var.
@@ -403,10 +393,10 @@ MAX_PARAMETER = 1e3  # if a parameter or standard error is larger, the search ha
 
 
 class NewtonStep(NamedTuple):
-    """Changes of `a`, `b` and the cutoffs `x` in one step of Newton's method.
+    """Changes of `a`, `b` and the cutoffs `x` in one step of Newton's method, of all groups.
 
-    `gain` is the increase of the log-likelihood that is expected from the gradient. `information`
-    is the information matrix of a and b. Both have one entry per group.
+    `gain` is the increase of the log-likelihood that is expected from the gradient, and
+    `information` the information matrix of a and b.
     """
 
     a: NDArray[np.float64]
@@ -443,8 +433,7 @@ class NewtonSearch:
 
     The ratings of group i start at `firsts[i]`, and are in falling order. `pos` and `neg` are the
     numbers of rows with each rating. `x` is the negative of the cutoff below each rating, on the
-    scale on which negatives have a standard normal distribution. `x` increases, and is inf at the
-    last rating.
+    scale on which negatives are standard normal. `x` increases, and is inf at the last rating.
     """
 
     firsts: NDArray[np.int64]
@@ -458,8 +447,8 @@ class NewtonSearch:
     def begin(cls, ratings: Ratings, groups: NDArray[np.int64]) -> NewtonSearch:
         """Return the start of the search: a least-squares line on normal-deviate axes.
 
-        The points of the curve are first moved towards the chance line, because the normal deviates
-        of the rates 0 and 1 are infinite.
+        The points are first moved towards the chance line, because the deviates of 0 and 1 are
+        infinite.
         """
         from scipy.special import ndtri
 
@@ -519,11 +508,7 @@ class NewtonSearch:
         )
 
     def step(self) -> NewtonStep:
-        """Return the Newton step of each group.
-
-        The cutoffs are eliminated from the linear equations, so that two equations for a and b
-        remain.
-        """
+        """Return the Newton step of each group, from two equations for a and b without cutoffs."""
         from scipy.linalg import solveh_banded
 
         lengths, cutoff = self.lengths, np.isfinite(self.x)
@@ -570,8 +555,8 @@ class NewtonSearch:
     def advance(self, step: NewtonStep) -> NDArray[np.bool_]:
         """Add the step to the parameters, and return a mask of the groups with new parameters.
 
-        The step of a group is halved until the likelihood increases. If it never increases, the
-        parameters of the group do not change.
+        The step of a group is halved until the likelihood increases; if it never does, nothing
+        changes.
         """
         current = self.likelihood(self.a, self.b, self.x)
         size, accepted = np.ones(len(current)), np.zeros(len(current), bool)
@@ -605,12 +590,10 @@ def _group_totals(values: NDArray[np.float64], firsts: NDArray[np.int64]) -> NDA
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CutoffDerivatives:
-    """Derivatives of the log-likelihood with respect to the cutoffs.
+    """Derivatives of the log-likelihood Σ count · log(Φ(upper) - Φ(lower)) in the cutoffs.
 
-    The log-likelihood is Σ count · log(Φ(upper) - Φ(lower)). `slope` contains the first
-    derivatives, and `diagonal` the negative second derivatives. `next` contains the negative mixed
-    second derivatives with respect to a cutoff and the next cutoff. The mixed derivatives are 0 if
-    the two cutoffs belong to different groups.
+    `slope` has the first derivatives, `diagonal` the negative second derivatives, and `next` the
+    negative mixed ones of a cutoff and the next cutoff, 0 between groups.
     """
 
     slope: NDArray[np.float64]
@@ -654,10 +637,7 @@ class CutoffDerivatives:
         )
 
     def multiply(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the product of the matrix of negative second derivatives and a vector.
-
-        The matrix is tridiagonal, with the elements `diagonal` and `next`.
-        """
+        """Return the product of a vector and the tridiagonal matrix of `diagonal` and `next`."""
         product = self.diagonal * values
         product[:-1] += self.next[:-1] * values[1:]
         product[1:] += self.next[:-1] * values[:-1]
@@ -745,11 +725,7 @@ class Ratings:
 def _class_starts(
     group: NDArray[np.int64], pos: NDArray[np.int64], neg: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Return a mask of the ratings that start a sequence of ratings with rows of one class only.
-
-    The ratings of a sequence are merged. A rating with rows of both classes is a sequence of its
-    own.
-    """
+    """Return a mask of ratings that start a sequence of ratings with rows of one class only."""
     is_start = np.ones(len(pos), bool)
     has_both = (pos > 0) & (neg > 0)
     same_class = (pos[1:] > 0) == (pos[:-1] > 0)
@@ -760,10 +736,7 @@ def _class_starts(
 def _quantile_starts(
     group: NDArray[np.int64], pos: NDArray[np.int64], neg: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Return a mask of the ratings that start a merged rating.
-
-    If a group has more than `MAX_RATINGS` ratings, those between two quantiles are merged.
-    """
+    """Return a mask of ratings that start a merged rating, if there are over `MAX_RATINGS`."""
     is_start = np.ones(len(group), bool)
     sizes = np.bincount(group)
     for large in np.flatnonzero(sizes > MAX_RATINGS):

@@ -1,11 +1,4 @@
-"""Expressions of rates at thresholds, and at another prevalence.
-
-References
-----------
-M. Saerens, P. Latinne, C. Decaestecker (2002), "Adjusting the outputs of a classifier to new a
-priori probabilities: a simple procedure", Neural Computation 14(1), 21-41.
-doi:10.1162/089976602753284446
-"""
+"""Expressions of rates at thresholds, and at another prevalence."""
 
 from __future__ import annotations
 
@@ -45,17 +38,15 @@ def tpr(
 ) -> pl.Expr:
     """Compute the true positive rate at the score of each row.
 
-    The rate of a row is the share of the positives of the group whose score is greater than or
-    equal to the score of the row. Rows without a label, or with weight or count 0, get a rate too,
-    but they are not counted in any rate.
+    The rate of a row is the share of the positives of the group with at least the score of the row.
+    Rows without a label, or with weight or count 0, get a rate but are not counted.
 
     Parameters
     ----------
     label : str or Expr
         The true class: Boolean or 0/1, or any values with `positive`.
     positive : object, default None
-        Value of `label` that is the positive class. Without it, other numbers than 0 and 1 give
-        null.
+        Value of `label` that is the positive class.
     weight : str or Expr, default None
         Importance of a row, finite and >= 0.
     count : str, Expr or None, default None
@@ -88,7 +79,7 @@ def tpr(
     │ 1     ┆ 0.4   ┆ 1.0 │
     └───────┴───────┴─────┘
     """
-    return formula_expression(_tpr, score, label, positive=positive, weight=weight, count=count)
+    return formula_expression(_tpr, score, label, positive, weight, count)
 
 
 @public
@@ -102,17 +93,15 @@ def fpr(
 ) -> pl.Expr:
     """Compute the false positive rate at the score of each row.
 
-    The rate of a row is the share of the negatives of the group whose score is greater than or
-    equal to the score of the row. Rows without a label, or with weight or count 0, get a rate too,
-    but they are not counted in any rate.
+    The rate of a row is the share of the negatives of the group with at least the score of the row.
+    Rows without a label, or with weight or count 0, get a rate but are not counted.
 
     Parameters
     ----------
     label : str or Expr
         The true class: Boolean or 0/1, or any values with `positive`.
     positive : object, default None
-        Value of `label` that is the positive class. Without it, other numbers than 0 and 1 give
-        null.
+        Value of `label` that is the positive class.
     weight : str or Expr, default None
         Importance of a row, finite and >= 0.
     count : str, Expr or None, default None
@@ -145,15 +134,7 @@ def fpr(
     │ 1     ┆ 0.4   ┆ 1.0 │
     └───────┴───────┴─────┘
     """
-    return formula_expression(
-        _fpr,
-        score,
-        label,
-        positive=positive,
-        weight=weight,
-        count=count,
-        needs_positives=False,
-    )
+    return formula_expression(_fpr, score, label, positive, weight, count, needs_positives=False)
 
 
 def _tpr(rows: Rows) -> pl.Expr:
@@ -178,10 +159,7 @@ def _rate(rows: Rows, in_class: pl.Expr) -> pl.Expr:
 
 
 def _tie_position(of_ties: Literal["min", "max"]) -> pl.Expr:
-    """Return, for each row, the position of the first ("min") or last ("max") row with its score.
-
-    The positions are those in the order of falling scores.
-    """
+    """Return the first or last position of the ties of each row, in the order of falling scores."""
     return field("score").rank(of_ties, descending=True) - 1
 
 
@@ -201,18 +179,15 @@ def placement(
 ) -> pl.Expr:
     """Compute the placement value of each row among the scores of the other class.
 
-    The placement value of a positive is the share of negatives with a lower score. The placement
-    value of a negative is the share of positives with a higher score. A tie counts 1/2. The mean of
-    the placement values of the positives is the AUC. The mean of the placement values of the
-    negatives is the AUC as well.
+    For a positive, it is the share of negatives with a lower score; for a negative, the share of
+    positives with a higher score. A tie counts 1/2. The mean over each class is the AUC.
 
     Parameters
     ----------
     label : str or Expr
         The true class: Boolean or 0/1, or any values with `positive`.
     positive : object, default None
-        Value of `label` that is the positive class. Without it, other numbers than 0 and 1 give
-        null.
+        Value of `label` that is the positive class.
     weight : str or Expr, default None
         Importance of a row, finite and >= 0.
     count : str, Expr or None, default None
@@ -247,13 +222,7 @@ def placement(
     └───────┴───────┴───────────┘
     """
     return formula_expression(
-        _placement,
-        score,
-        label,
-        positive=positive,
-        weight=weight,
-        count=count,
-        needs_positives=False,
+        _placement, score, label, positive, weight, count, needs_positives=False
     )
 
 
@@ -292,10 +261,7 @@ def _placement(rows: Rows) -> pl.Expr:
 
 
 def _doubled_sum_above(name: str) -> pl.Expr:
-    """Return, for each row, twice the sum of a field over the rows with higher scores.
-
-    Rows with the same score count one half in this sum.
-    """
+    """Return, for each row, twice the sum of a field over higher scores; ties count one half."""
     above = field(name).shift(1, fill_value=0).gather(field("first"))
     return above + field(name).gather(field("last"))
 
@@ -311,16 +277,15 @@ def ks(
 ) -> pl.Expr:
     """Compute the Kolmogorov-Smirnov statistic of the group: the maximum of TPR - FPR.
 
-    The maximum is over all thresholds, where rows with `score >= threshold` are predicted positive.
-    One threshold is above all scores, so the maximum is at least 0.
+    Rows with `score >= threshold` are predicted positive. One threshold is above all scores, so the
+    maximum is at least 0.
 
     Parameters
     ----------
     label : str or Expr
         The true class: Boolean or 0/1, or any values with `positive`.
     positive : object, default None
-        Value of `label` that is the positive class. Without it, other numbers than 0 and 1 give
-        null.
+        Value of `label` that is the positive class.
     weight : str or Expr, default None
         Importance of a row, finite and >= 0.
     count : str, Expr or None, default None
@@ -351,7 +316,7 @@ def ks(
     │ 0.5   │
     └───────┘
     """
-    return formula_expression(_ks, score, label, positive=positive, weight=weight, count=count)
+    return formula_expression(_ks, score, label, positive, weight, count)
 
 
 def _ks(rows: Rows) -> pl.Expr:
@@ -375,27 +340,23 @@ def at_prevalence(
 ) -> pl.Expr:
     """Convert probabilities to probabilities for a population with another prevalence.
 
-    A probability that is calibrated in a sample is too high in a population with fewer positives.
     The odds of each probability are multiplied by the odds of the new prevalence, divided by the
     odds of the sample prevalence. The result is correct if only the share of positives differs, and
     not the distribution of the scores within each class. If both prevalences are constant within a
-    group, the ranking of the rows by score does not change, so the ROC curve does not change
-    either.
+    group, the ROC curve does not change.
 
     Parameters
     ----------
     label : str or Expr, default None
         The true class: Boolean or 0/1, or any values with `positive`.
     prevalence : float, str or Expr
-        Prevalence of the population for which the result is calibrated, above 0 and below 1: a
-        number, or a numeric column or expression with a value per row or group.
+        Prevalence of the population, above 0 and below 1: a number, or a numeric column or
+        expression with a value per row or group.
     sample_prevalence : float, str, Expr or None, default None
-        Prevalence for which the scores are calibrated, above 0 and below 1: usually the share of
-        positives in the training data. None: the share of positives of the group, weighted if
-        `weight` is given; None requires `label`.
+        Prevalence for which the scores are calibrated, above 0 and below 1, such as that of the
+        training data. None: the (weighted) share of positives of the group, from `label`.
     positive : object, default None
-        Value of `label` that is the positive class. Without it, other numbers than 0 and 1 give
-        null.
+        Value of `label` that is the positive class.
     weight : str or Expr, default None
         Importance of a row, finite and >= 0.
     count : str, Expr or None, default None
@@ -472,18 +433,15 @@ def at_prevalence(
         convert,
         score,
         pl.lit(None) if label is None else label,
-        positive=positive,
-        weight=weight,
-        count=count,
+        positive,
+        weight,
+        count,
         needs_positives=label is not None,
     )
 
 
 def _parse_prevalence(argument: str, value: float | Column) -> pl.Expr:
-    """Return a prevalence as an expression; raise an error for a number outside (0, 1).
-
-    If a column is not numeric, polars raises an error when it resolves the plan.
-    """
+    """Return a prevalence as an expression; check that it is numeric, a number in (0, 1)."""
     if not isinstance(value, str | pl.Expr):
         return pl.lit(parse_fraction(argument, value, example=0.1))
 

@@ -32,9 +32,8 @@ LARGEST_EXPONENT = 900
 class Rows:
     """The columns of a group, as expressions.
 
-    `score` is null in rows without a score, and `positive` in rows without a label. `count` and
-    `weight` are None if their options are not set. `invalid` contains conditions: if one of them is
-    true for a group, the result of the group is null.
+    `score` is null in rows without a score, and `positive` in rows without a label. If one of the
+    conditions in `invalid` is true for a group, its result is null.
     """
 
     score: pl.Expr
@@ -78,20 +77,20 @@ class Rows:
         return pos, neg
 
 
-def formula_expression(
+def formula_expression(  # noqa: PLR0917 - the order of the arguments of all expressions
     formula: Callable[[Rows], pl.Expr],
     score: pl.Expr,
     label: Column,
-    *,
     positive: object,
     weight: Column | None,
     count: Column | None,
+    *,
     needs_positives: bool = True,
 ) -> pl.Expr:
     """Return the value of `formula` as an expression with the name of the score column.
 
-    With `needs_positives`, the result of a group is null if no row has a positive label. The value
-    of `positive` may then be wrong, and an expression cannot raise an error that depends on data.
+    With `needs_positives`, the result is null for groups without positives: `positive` may be
+    wrong, and an expression cannot raise an error that depends on data.
     """
     columns = {"score": score, "label": column_expression("label", label)}
     columns |= {} if weight is None else {"weight": column_expression("weight", weight)}
@@ -203,10 +202,9 @@ def _add_row_weights(packed: pl.Expr, *, by_class: bool) -> pl.Expr:
     """Replace the weights of packed rows by count times weight and count times squared weight.
 
     First, weights are multiplied by a power of two, which does not change rates. With `by_class`,
-    the largest weight of each class becomes about 1, so that squares of weights do not underflow.
-    Otherwise both classes have the same factor, and the exponent of the largest weight becomes
-    `LARGEST_EXPONENT`. This avoids subnormal numbers: polars divides by multiplying with the
-    reciprocal, which is infinite for some of them.
+    the largest weight of each class becomes about 1, so that squares do not underflow. Otherwise
+    both classes have the same factor, up to `LARGEST_EXPONENT`. This avoids subnormal numbers:
+    polars divides by multiplying with the reciprocal, which is infinite for some of them.
     """
     rows = {name: field(name) for name in ("score", "positive", "count")}
     weight, positive = field("weight"), field("positive")
@@ -235,12 +233,11 @@ def _add_row_weights(packed: pl.Expr, *, by_class: bool) -> pl.Expr:
 def steps(rows: Rows, *, squares: bool = False, by_class: bool = True) -> pl.Expr:
     """Return the cumulative counts of a group as a list of structs, one for each distinct score.
 
-    The highest score is first. `tp` is the sum of the row weights of positives with at least this
-    score, and `fp` is this sum for negatives. `tp0` and `fp0` are the sums for scores above this
-    score. The sums are integers unless rows are weighted. For weighted rows, `squares` adds four
-    fields. `pos_rows` and `neg_rows` are the numbers of positives and negatives with at least this
-    score. `pos_squares` and `neg_squares` are the sums of count times squared weight over the
-    positives and negatives with exactly this score.
+    The highest score is first. `tp` and `fp` are the sums of the row weights of positives and
+    negatives with at least this score, and `tp0` and `fp0` those above it, integers unless rows are
+    weighted. For weighted rows, `squares` adds `pos_rows` and `neg_rows`, the numbers of rows with
+    at least this score, and `pos_squares` and `neg_squares`, the sums of count times squared weight
+    at this score.
 
     Weights are scaled, with a separate factor for each class if `by_class` is true. A ratio of `tp`
     to `fp`, such as the precision, is correct only with `by_class=False`.
@@ -275,10 +272,7 @@ def steps(rows: Rows, *, squares: bool = False, by_class: bool = True) -> pl.Exp
 
 
 def _cumulative_class_sums(positives: str, negatives: str, name: str) -> dict[str, pl.Expr]:
-    """Return the cumulative sums of the field `name` over positives and over negatives.
-
-    `positives` and `negatives` are the names of the two sums.
-    """
+    """Return the cumulative sums of a field over positives and negatives, with these names."""
     positive, value = field("positive"), field(name)
     return {
         positives: pl.when(positive).then(value).otherwise(0).cum_sum(),

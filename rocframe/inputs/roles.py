@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from math import frexp, isnan, ldexp
@@ -50,7 +50,7 @@ By: TypeAlias = str | Sequence[str] | None
 Count: TypeAlias = Column | NotGiven | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Roles:
     """The arguments of a public function about the columns of predictions, such as `label`.
 
@@ -62,6 +62,7 @@ class Roles:
     score: Scores
     by: By = None
     positive: object = None
+    _: KW_ONLY
     weight: Column | None = None
     count: Count = NOT_GIVEN
     missing: Missing = "raise"

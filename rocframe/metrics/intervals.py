@@ -100,11 +100,10 @@ def intervals(
 ) -> FrameT:
     """Compute metrics of each group with confidence intervals.
 
-    Each row of the result is a metric of a complete curve, or of one point of a curve. The
-    threshold of a point is a given threshold, the threshold that the function `at` returns for a
-    given rate, or the threshold that the function `operating_point` returns for a rule. For a rate
-    or a rule, the bootstrap determines the threshold again in every resample. The interval then
-    includes the uncertainty of the threshold.
+    Each row of the result is a metric of a complete curve, or of one point of a curve: at a given
+    threshold, at the threshold that `at` returns for a rate, or that `operating_point` returns for
+    a rule. For a rate or a rule, the bootstrap determines the threshold again in every resample, so
+    the interval includes the uncertainty of the threshold.
 
     Parameters
     ----------
@@ -117,29 +116,27 @@ def intervals(
     metrics : str, Expr or sequence of these
         Metrics of three types:
 
-        - Metrics of complete curves: `"auc"`, `"gini"`, `"ks"`, `"eer"`, `"average_precision"`,
-          `"pr_auc"`.
-        - Measures of probabilities, for scores in [0, 1]: the losses, parts of the Brier score,
-          calibration errors and logistic parameters of `calibration_summary`, such as `"brier"`,
-          `"log_loss"`, `"ece"` or `"calibration_slope"`.
-        - Metrics of points: all metrics of `curve`, such as `"tpr"` or `"f1"`, and named
-          expressions over `threshold`, `tp`, `fp`, `fn`, `tn` and rates. If a rate or a rule is
-          given, also `"threshold"`, the threshold of the point.
+        - of complete curves: `"auc"`, `"gini"`, `"ks"`, `"eer"`, `"average_precision"`,
+          `"pr_auc"`;
+        - of probabilities, for scores in [0, 1]: the measures of `calibration_summary`, such as
+          `"brier"`, `"log_loss"`, `"ece"` or `"calibration_slope"`;
+        - of points: all metrics of `curve`, such as `"tpr"` or `"f1"`, named expressions over
+          `threshold`, `tp`, `fp`, `fn`, `tn` and rates and, at a rate or by a rule, `"threshold"`.
     threshold : float or sequence of float, default None
         One or more thresholds; rows with `score >= threshold` are predicted positive.
     fpr : float or sequence of float, default None
-        One or more false positive rates. The point of each rate is at the lowest threshold whose
-        FPR is at most this rate.
+        One or more false positive rates. The point is at the lowest threshold whose FPR is at most
+        the rate.
     tpr : float or sequence of float, default None
-        One or more true positive rates. The point of each rate is at the highest threshold whose
-        TPR is at least this rate.
+        One or more true positive rates. The point is at the highest threshold whose TPR is at least
+        the rate.
     specificity : float or sequence of float, default None
         One or more specificities, 1 - FPR: 0.9 is the same point as `fpr=0.1`.
     sensitivity : float or sequence of float, default None
         Another name of `tpr`.
     alert_rate : float or sequence of float, default None
-        One or more proportions of rows that are predicted positive. The point of each proportion is
-        at the lowest threshold whose alert rate is at most this proportion.
+        One or more shares of rows that are predicted positive. The point is at the lowest threshold
+        whose alert rate is at most the share.
     rule : str or Expr, default None
         The rule that chooses the threshold of the point: any rule of `operating_point` except
         `"bayes"`. If several thresholds are equally good, the highest threshold is used.
@@ -148,21 +145,17 @@ def intervals(
     ci : str or None, optional
         Method of the interval.
 
-        - `"bootstrap_bca"`: quantiles of the resamples, corrected for bias and skewness; not
-          available for points of a given rate or rule, nor for measures without influence values
-          (see Notes).
+        - `"bootstrap_bca"`: quantiles of the resamples, corrected for bias and skewness; not at a
+          rate or by a rule, nor for measures without influence values (see Notes).
         - `"bootstrap"`: quantiles of the resamples.
-        - `"bootstrap_basic"`: quantiles of the resamples, reflected at the estimate: 2·`estimate` -
-          quantile.
-        - `"bootstrap_supremum"`: for `"ks"`; the other methods are not valid if the true KS is near
-          0.
+        - `"bootstrap_basic"`: these quantiles, reflected at the estimate: 2·`estimate` - quantile.
+        - `"bootstrap_supremum"`: for `"ks"`; the other methods are not valid if KS is near 0.
         - `"wilson"` and `"clopper_pearson"`: for proportions of rows, such as `"tpr"` or
           `"precision"`, at given thresholds.
         - None: no interval.
 
-        The default is `"bootstrap_supremum"` for `"ks"`, `"bootstrap"` for points of a given rate
-        or rule, `"bootstrap_basic"` for measures of probabilities without influence values, and
-        `"bootstrap_bca"` for all other metrics.
+        By default, `"bootstrap_supremum"` for `"ks"`, `"bootstrap"` at a rate or by a rule,
+        `"bootstrap_basic"` for measures without influence values, and `"bootstrap_bca"` for others.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     n_boot : int, default 2000
@@ -180,9 +173,8 @@ def intervals(
     missing : {"raise", "drop", "worst"}, default "raise"
         Missing values: an error, rows left out, or missing scores count as errors.
     prevalence : float, default None
-        Prevalence, between 0 and 1. Metrics that depend on the prevalence, such as precision, are
-        computed at this prevalence. By default, the prevalence of the data. `n_pos` and `n_neg` do
-        not depend on this option.
+        Prevalence, between 0 and 1, at which metrics that depend on it, such as precision, are
+        computed. By default, the prevalence of the data. `n_pos` and `n_neg` do not change.
     beta : float, default 1.0
         Weight of recall relative to precision in `"f_beta"`.
     costs : mapping of str to float, default None
@@ -205,45 +197,31 @@ def intervals(
         group, with metrics and points in the given order.
 
         - `metric` (String) is the name of the metric.
-        - `at` (String) is the argument that determines the point.
-        - `at_value` is the value of this argument, and null for a rule.
-        - `threshold` is the threshold of the point.
+        - `at` (String) is the argument that determines the point, `at_value` its value (null for a
+          rule), and `threshold` the threshold of the point. They are null for complete curves.
         - `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of positives, of negatives, and
-          of rows with a missing value.
-
-        For metrics of complete curves, `at`, `at_value` and `threshold` are null. All other numeric
-        columns, except group columns, are Float64.
+          of rows with a missing value. All other numbers are Float64.
+        - `ci_method` (String) is the method by which the limits were computed.
 
         `estimate` is null if no threshold has the given rate or meets the constraints, or if the
-        metric is 0/0. If the estimate is null, `lower`, `upper` and `se` are null too. With a
-        bootstrap method, `se` is also null in these cases:
+        metric is 0/0; `lower`, `upper` and `se` are then null too. Bootstrap limits and `se` are
+        also null if a class has no rows or, without a given threshold, only one row; and if all
+        resamples have the same value. There are two exceptions:
 
-        - A class has no rows. If no threshold is given, `se` is also null if a class has only one
-          row.
-        - All resamples have the same value of the metric.
-        - The value of a resample is infinite.
+        - If the AUC is 0 or 1, the limits of AUC, Gini and KS are Newcombe's, and those of EER,
+          average precision and `pr_auc` (these two if the AUC is 1) are Wilson's.
+        - If a proportion or F1 at a given threshold is 0 or 1, its limits are Wilson's, for both
+          classes with rows without weights and clusters.
 
-        If a class has too few rows (the first item) or if all resamples have the same value (the
-        second item), the bootstrap limits are null too. There are two exceptions:
-
-        - If the AUC is 0 or 1, the limits of AUC, Gini and KS are computed by Newcombe's methods,
-          and the limits of EER by Wilson's method. If the AUC is 1, the limits of average precision
-          and `pr_auc` are also computed by Wilson's method.
-        - At a given threshold, if a proportion or F1 is 0 or 1, its limits are computed by Wilson's
-          method. Both classes must have rows, and rows must have neither weights nor clusters.
-
-        If the value of a resample is infinite, limits can be infinite. The limits of
-        `"bootstrap_basic"` are null if one of them is the difference of two infinite numbers.
-
-        `ci_method` (String) is the method by which the limits were computed.
+        If the value of a resample is infinite, `se` is null, and limits can be infinite.
+        `"bootstrap_basic"` is null if a limit is the difference of two infinite numbers.
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
-        no_negatives, one_positive, one_negative, zero_variance, no_solution, no_limits, redrawn`.
-        With `cluster`, the note of a class in a single cluster is `one_positive_cluster` or
-        `one_negative_cluster`. `no_limits` means that the method has no limits for this estimate.
-        `redrawn:12` means that 12 resamples were drawn again or omitted. A resample is drawn again
-        if it has no row of one class. A resample is omitted if the metric is 0/0 or if no threshold
-        meets the constraints.
+        no_negatives, one_positive, one_negative, zero_variance, no_solution, no_limits, redrawn`;
+        with `cluster`, `one_positive_cluster` and `one_negative_cluster`. `no_limits`: the method
+        has no limits for this estimate. `redrawn:12`: 12 resamples had no row of one class and were
+        drawn again, or were omitted because the metric is 0/0 or no threshold meets the
+        constraints.
 
     Raises
     ------
@@ -259,39 +237,30 @@ def intervals(
 
     Notes
     -----
-    For metrics that depend only on TPR and FPR, each resample has as many rows of each class as the
-    data. For all other metrics, such as precision, and for named expressions, rows are drawn from
-    both classes together. Rows are also drawn from both classes together if the rule that chooses
-    the point depends on more than TPR and FPR. With `cluster`, complete clusters are drawn. The
-    p-quantile of n replicates in increasing order is the replicate at position p·(n + 1), counted
-    from 1 and interpolated linearly. The skewness correction of `"bootstrap_bca"` uses the
-    influence values of the rows (infinitesimal jackknife). The influence value of a row is the
-    derivative of the metric with respect to the weight of the row.
+    For metrics and rules that depend only on TPR and FPR, each resample has as many rows of each
+    class as the data. For all others, such as precision and named expressions, rows are drawn from
+    both classes together. With `cluster`, complete clusters are drawn. The p-quantile of n
+    replicates is the replicate at position p·(n + 1), interpolated linearly. The skewness
+    correction of `"bootstrap_bca"` uses influence values (infinitesimal jackknife): the derivative
+    of the metric with respect to the weight of a row.
 
-    KS is the largest value of D = TPR - FPR over all thresholds. D* is the same difference in a
-    resample. For `"bootstrap_supremum"`, two statistics are computed for each resample: U is the
-    largest value of (D* - D) over all thresholds, and V is the largest value of (2·D - D*). With p
-    = (1 + level) / 2, the lower limit is KS minus the p-quantile of U over all resamples, and the
-    upper limit is the p-quantile of V.
+    KS is the largest value of D = TPR - FPR over all thresholds, and D* is D in a resample. For
+    `"bootstrap_supremum"`, U is the largest (D* - D) of a resample, and V the largest (2·D - D*).
+    With p = (1 + level) / 2, the limits are KS minus the p-quantile of U, and the p-quantile of V.
 
-    The same data determine the threshold of a rule and the metrics at this threshold. The estimates
-    of these metrics are therefore optimistic. The intervals do not correct this bias.
+    The same data determine the threshold of a rule and the metrics at this threshold, so the
+    estimates are optimistic. The intervals do not correct this bias.
 
-    With `prevalence`, the option `alert_rate` is a rate at this prevalence. The same is true in the
-    function `at` if the curves were computed with `prevalence=`.
-
-    The value of a named expression in a row must not depend on other rows. `prevalence` is not
+    With `prevalence`, `alert_rate` is a rate at this prevalence, as in `at`. `prevalence` is not
     available for `"average_precision"`, `"pr_auc"` and measures of probabilities, except `"cllr"`
-    and `"cllr_min"`. `net_benefit` uses the odds of the given threshold. For a rate or a rule,
-    `net_benefit` uses the odds of the threshold of the point.
+    and `"cllr_min"`. `net_benefit` uses the odds of the given threshold, or of that of the point.
+    The value of a named expression in a row must not depend on other rows.
 
-    The measures of probabilities without influence values are `"miscalibration"`,
-    `"discrimination"`, `"ece"`, `"mce"`, `"smooth_ece"`, `"ici"`, `"e50"`, `"e90"`, `"e_max"` and
-    `"cllr_min"`. `"ece"` and `"mce"` use ten quantile bins. Most of these measures are at least 0.
-    On average, the measure of a resample is larger than the measure of the data, and the measure of
-    the data is larger than the true value. `"bootstrap"` does not correct for this bias.
-    `"bootstrap_basic"` does, but its limits are still too high for calibration errors of scores
-    that are nearly calibrated.
+    The measures without influence values are `"miscalibration"`, `"discrimination"`, `"ece"` and
+    `"mce"` (of ten quantile bins), `"smooth_ece"`, `"ici"`, `"e50"`, `"e90"`, `"e_max"` and
+    `"cllr_min"`. Most are at least 0, and are larger on average in a resample than in the data, and
+    in the data than their true value. `"bootstrap"` does not correct this bias. `"bootstrap_basic"`
+    does, but its limits are still too high for errors of nearly calibrated scores.
 
     References
     ----------
@@ -383,10 +352,10 @@ def intervals(
         },
     )
     roles = Roles(
-        label=label,
-        score=score,
-        by=by,
-        positive=positive,
+        label,
+        score,
+        by,
+        positive,
         weight=weight,
         count=count,
         missing=missing,
@@ -457,9 +426,8 @@ class MetricIntervals(IntervalColumns):
     def add_bootstrap(self) -> None:
         """Write the bootstrap intervals.
 
-        A group needs at least two rows, or clusters, of each class, because all resamples of a
-        single row are equal. This condition does not apply to metrics at a given threshold, because
-        such a metric may depend on one class only.
+        A group needs two rows or clusters of each class, because all resamples of a single row are
+        equal; but not for metrics at a given threshold, which may depend on one class only.
         """
         options, search, confidence = self.options, self.search, self.options.confidence
         enough = (self.sizes[0] > 1) & (self.sizes[1] > 1)
@@ -521,10 +489,7 @@ class MetricIntervals(IntervalColumns):
                 )
 
     def add_perfect_curves(self) -> None:
-        """Write limits for curves with an AUC of 0 or 1, by `PERFECT_LIMITS`.
-
-        All resamples of such a curve are equal, so there are no bootstrap limits.
-        """
+        """Write limits for curves with an AUC of 0 or 1, whose resamples are all equal."""
         statistics = self.options.curve_statistics
         if not statistics:
             return
@@ -615,10 +580,7 @@ def _metric_replicates(
     rates_by_dependence: Mapping[bool, Sequence[Rate]],
     search: PointSearch | RuleSearch | None,
 ) -> dict[str, tuple[NDArray[np.float64], int]]:
-    """Return, by metric, its replicates and the number of resamples that were drawn again.
-
-    The replicates of a metric of points have one column per point.
-    """
+    """Return, by metric, its replicates (one column per point) and the number drawn again."""
     pairs = list(zip(resamples.values, resamples.n_redrawn, strict=True))
     replicates = {
         name: (statistic.column_of(values), redrawn)
@@ -640,10 +602,7 @@ def _metric_acceleration(
     search: PointSearch | RuleSearch | None,
     index: int | None,
 ) -> float:
-    """Return the acceleration constant of BCa of a curve statistic, or of a metric at a threshold.
-
-    Metrics at given rates and by a rule have no acceleration constant.
-    """
+    """Return BCa's acceleration of a curve statistic, or of a metric at a given threshold."""
     if isinstance(metric, Statistic):
         return sample_acceleration(population, metric.influence)
     assert isinstance(search, PointSearch)
@@ -685,11 +644,7 @@ def _parse_interval_metric(metric: object, settings: Settings) -> tuple[str, Sta
 def check_points(
     metrics: Mapping[str, Statistic | Rate], point_arguments: Mapping[str, object]
 ) -> None:
-    """Raise an error if a metric requires a point, such as a threshold, but no point is given.
-
-    Also raise an error if a point is given and no metric requires a point. `point_arguments` are
-    the arguments that can determine the points.
-    """
+    """Raise an error if a metric requires a point and none is given, or the other way round."""
     at_points = [name for name, metric in metrics.items() if isinstance(metric, Rate)]
     given = [(name, value) for name, value in point_arguments.items() if value is not None]
     if at_points and not given:
@@ -710,10 +665,7 @@ def check_points(
 
 
 def parse_points(point_arguments: dict[str, Any]) -> tuple[str | None, Sequence[float | None]]:
-    """Return the name and the values of the argument that determines the points.
-
-    If no argument is given, the name is None and there are no values.
-    """
+    """Return the name and the values of the argument that determines the points, if any."""
     given = [name for name, value in point_arguments.items() if value is not None]
     if not given:
         return None, []
@@ -726,11 +678,7 @@ def check_method(
     at: str | None,
     columns: Mapping[str, object],
 ) -> None:
-    """Raise an error if the interval method `ci` does not support one of the metrics.
-
-    `at` is the argument that determines the points. `columns` are the arguments `weight` and
-    `cluster`.
-    """
+    """Raise an error if the interval method `ci` does not support a metric or an option."""
     bootstrap = BOOTSTRAPS.get(str(ci), BootstrapLimits())
     for name, metric in metrics.items():
         _check_bootstrap(bootstrap, ci, name, metric)
@@ -788,10 +736,8 @@ def default_method(metric: Statistic | Rate, at: str | None) -> str:
 class IntervalOptions:
     """The checked options of `intervals`.
 
-    `at` is the name of the argument that determines the points, such as "fpr", and `values` are
-    its values. `rule` is the rule that determines the point, or None. `prevalence` is the
-    prevalence of the metrics, or None for that of the data. `methods` has the interval method of
-    each metric.
+    `at` is the name of the argument that determines the points, such as "fpr", and `values` are its
+    values. `methods` has the interval method of each metric.
     """
 
     metrics: Mapping[str, Statistic | Rate]
@@ -832,10 +778,7 @@ class IntervalOptions:
 
     @property
     def lines(self) -> list[tuple[str, int | None]]:
-        """The rows of each group in the result, as pairs of a metric and an index in `values`.
-
-        The index is None for a metric of the complete curve.
-        """
+        """The rows of each group: a metric, and an index in `values` or None for curves."""
         indices = range(len(self.values))
         return [
             (name, index)

@@ -74,10 +74,9 @@ def ks(scan: Scannable) -> NDArray[np.float64]:
 
 
 def _ks_supremum(sample: ReplicateScan) -> NDArray[np.float64]:
-    """Return three suprema for each resample, from which `supremum_limits` computes limits of KS.
+    """Return the three suprema of each resample that `supremum_limits` requires for KS.
 
-    The columns are sup D*, sup (D* - D) and sup (2·D - D*). D is the function TPR - FPR of the
-    threshold for the data, and D* is this function for the resample.
+    D is TPR - FPR of the threshold for the data, and D* that for the resample.
     """
 
     def differences(sample: ReplicateScan) -> NDArray[np.float64]:
@@ -115,10 +114,7 @@ def average_precision(scan: Scannable) -> NDArray[np.float64]:
 
 
 def pr_auc(scan: Scannable) -> NDArray[np.float64]:
-    """Return the area under the precision-recall curve of each group, with interpolation.
-
-    The area is NaN if there are no positives.
-    """
+    """Return the area under the interpolated precision-recall curve; NaN without positives."""
 
     def integrals(steps: Steps) -> NDArray[np.float64]:
         steps = steps.as_floats()
@@ -179,10 +175,7 @@ def eer_influence(sample: ReplicateScan) -> Influences:
 
 
 def average_precision_influence(sample: ReplicateScan) -> Influences:
-    """Return the influence values of the average precision.
-
-    A row changes the precision at its own score and at all lower scores.
-    """
+    """Return the influence values: on the precision at the row's own and all lower scores."""
     steps = Steps.from_sample(sample)
     n_alerts = steps.tp + steps.fp
     new_share = (steps.tp - steps.tp0) / np.maximum(n_alerts, np.finfo(float).tiny)
@@ -199,8 +192,7 @@ def average_precision_influence(sample: ReplicateScan) -> Influences:
 def pr_auc_influence(sample: ReplicateScan) -> Influences:
     """Return the influence values of the area under the interpolated precision-recall curve.
 
-    A step is the part of the curve from one distinct score to the next lower score. A row changes
-    the area of the step at its own score, and the start of all steps at lower scores.
+    A row changes the area of the step at its own score, and the start of all steps at lower scores.
     """
     steps = Steps.from_sample(sample)
     tp0, before = steps.tp0, steps.tp0 + steps.fp0
@@ -268,8 +260,8 @@ def _perfect_ks(
 ) -> Limits:
     """Return Newcombe's (1998) limits of KS, the difference TPR - FPR, for an AUC of 0 or 1.
 
-    If the AUC is 1, TPR is 1 and FPR is 0. If the AUC is 0, KS is 0 and both rates are 0 or both
-    are 1. The size of the smaller class is then used for both rates, because it gives wider limits.
+    If the AUC is 1, TPR is 1 and FPR is 0. If the AUC is 0, both rates are 0 or both are 1; the
+    size of the smaller class is then used for both, because it gives wider limits.
     """
     smaller = np.minimum(n_pos, n_neg)
     pos, neg = (np.where(share == 1, n, smaller).astype(float) for n in (n_pos, n_neg))
@@ -281,10 +273,7 @@ def _perfect_ks(
 def _perfect_eer(
     share: NDArray[np.float64], n_pos: NDArray[Any], n_neg: NDArray[Any], level: float
 ) -> Limits:
-    """Return Wilson's limits of an equal error rate of 0 or 1.
-
-    The rate is treated as a proportion of the rows of the smaller class.
-    """
+    """Return Wilson's limits of an EER of 0 or 1, as a proportion of the smaller class."""
     smaller = np.minimum(n_pos, n_neg)
     return wilson(share * smaller, smaller, level)
 
@@ -292,10 +281,7 @@ def _perfect_eer(
 def _perfect_precision(
     share: NDArray[np.float64], n_pos: NDArray[Any], _: NDArray[Any], level: float
 ) -> Limits:
-    """Return Wilson's limits of an area under a precision-recall curve, if it is 0 or 1.
-
-    The area is treated as a proportion of the positives (Boyd, Eng and Page, 2013).
-    """
+    """Return Wilson's limits of an area as a proportion of positives (Boyd, Eng, Page, 2013)."""
     return wilson(share * n_pos, n_pos, level)
 
 
@@ -331,10 +317,7 @@ def _corp_parts(scan: Scannable) -> CorpParts:
 
 
 class _DistinctScores(NamedTuple):
-    """The distinct scores of a group, and the weights of positives and negatives at each score.
-
-    `n_pos` and `n_neg` are the sums of the weights.
-    """
+    """The distinct scores of a group, the weights of both classes at each score, and their sums."""
 
     probability: NDArray[np.float64]
     pos: NDArray[np.float64]
@@ -384,10 +367,10 @@ class _DistinctScores(NamedTuple):
     def logistic_influence(
         self, columns: NDArray[np.float64], predictor: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the influence values of the parameters of a logistic regression.
+        """Return the influence values of the parameters of a logistic regression, one row each.
 
-        The result has one row for each parameter. `columns` has the regressors in its rows.
-        `predictor` is the linear predictor of each score.
+        `columns` has the regressors in its rows, and `predictor` is the linear predictor of each
+        score.
         """
         low, high = np.exp(np.minimum(predictor, 0)), np.exp(-np.maximum(predictor, 0))
         p, q = low / (1 + low * high), high / (1 + low * high)
