@@ -403,10 +403,6 @@ def _wald_limits(areas: MeasuredAreas, columns: IntervalColumns, level: float) -
     return wald(areas.area, columns.se, normal_quantile(level), areas.maximum)
 
 
-def _newcombe_limits(areas: MeasuredAreas, _: IntervalColumns, level: float) -> Limits:
-    return newcombe(areas.area, *areas.sizes, normal_quantile(level))
-
-
 def _logit_limits(areas: MeasuredAreas, columns: IntervalColumns, level: float) -> Limits:
     """Return limits on the logit scale, which are wider if a class has few rows or clusters."""
     area, se, sizes, clusters = areas.area, columns.se, areas.sizes, areas.clusters
@@ -461,7 +457,7 @@ AREA_METHODS: dict[str, AreaMethod] = {
     "logit_delong": AreaMethod(limits=_logit_limits),
     "delong": AreaMethod(limits=_wald_limits, refuses=TOP),
     "newcombe": AreaMethod(
-        limits=_newcombe_limits,
+        limits=lambda areas, _, level: newcombe(areas.area, *areas.sizes, normal_quantile(level)),
         variance=lambda areas: newcombe_variance(areas.area, *areas.sizes),
         refuses=PARTIAL,
     ),

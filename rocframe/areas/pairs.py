@@ -265,23 +265,13 @@ def limit_df(
     return limited
 
 
-def auc_variance(
-    scan: Scan,
-    pairs: Pairs,
-    clusters: Clusters | None = None,
-    weight: NDArray[np.float64] | None = None,
-) -> NDArray[np.float64]:
-    """Return DeLong's variance of each AUC, or Obuchowski's if rows are in clusters."""
-    return auc_variance_parts(scan, pairs, clusters, weight).total
-
-
 def auc_variance_parts(
     scan: Scan,
     pairs: Pairs,
     clusters: Clusters | None = None,
     weight: NDArray[np.float64] | None = None,
 ) -> VarianceParts:
-    """Return the variance of each AUC as in `auc_variance`, and the parts of both classes."""
+    """Return DeLong's variance of each AUC, or Obuchowski's if rows are in clusters."""
     if clusters is None:
         return delong_variance_parts(scan, pairs)
     scales = 2 * scan.totals.neg, 2 * scan.totals.pos

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import polars as pl
 
 from rocframe.areas.area import RateRange
-from rocframe.expressions.rows import (
+from rocframe.expressions.rates import (
     FP,
     FP0,
     NEG,
@@ -26,7 +26,7 @@ from rocframe.options import public
 
 if TYPE_CHECKING:
     from rocframe.areas.area import Range
-    from rocframe.expressions.rows import Rows
+    from rocframe.expressions.rates import Rows
     from rocframe.inputs.roles import Column
 
 
@@ -161,7 +161,9 @@ def gini(
     │ 0.5   │
     └───────┘
     """
-    return formula_expression(_gini, score, label, positive, weight, count)
+    return formula_expression(
+        lambda rows: 2 * _area(rows) - 1, score, label, positive, weight, count
+    )
 
 
 def _area(rows: Rows) -> pl.Expr:
@@ -187,10 +189,6 @@ def _area_of_ranks(rows: Rows) -> pl.Expr:
     pos, neg = positive.cast(pl.Int64).sum(), (~positive).cast(pl.Int64).sum()
     area = quotient(doubled - pos * (pos + 1), 2 * pos * neg)
     return pack_rows(rows).list.agg(pl.when((pos > 0) & (neg > 0)).then(area))
-
-
-def _gini(rows: Rows) -> pl.Expr:
-    return 2 * _area(rows) - 1
 
 
 @public

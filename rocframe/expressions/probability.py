@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
-from rocframe.expressions.rows import field, formula_expression, pack_rows, record
+from rocframe.expressions.rates import field, formula_expression, pack_rows, record
 from rocframe.options import check_choice, parse_integer, public
 from rocframe.probabilities.bins import BIN_ROUNDING, MAX_BINS
 from rocframe.probabilities.losses import EPSILON
 
 if TYPE_CHECKING:
-    from rocframe.expressions.rows import Rows
+    from rocframe.expressions.rates import Rows
     from rocframe.inputs.roles import Column
 
 
@@ -119,7 +119,9 @@ def log_loss(
     │ 0.510826 │
     └──────────┘
     """
-    return formula_expression(_log_loss, score, label, positive, weight, count)
+    return formula_expression(
+        lambda rows: _mean_loss(rows, _row_log_loss(rows)), score, label, positive, weight, count
+    )
 
 
 @public
@@ -402,7 +404,7 @@ def observed_to_expected(
 
 
 def _brier(rows: Rows) -> pl.Expr:
-    return _mean_loss(rows, _squared_error(rows))
+    return _mean_loss(rows, (_probability(rows) - _outcome(rows)) ** 2)
 
 
 def _brier_skill(rows: Rows) -> pl.Expr:
@@ -410,10 +412,6 @@ def _brier_skill(rows: Rows) -> pl.Expr:
     # A rounded share of positives could differ from 0 and 1 although a class is absent.
     reference = pos / (pos + neg) * (neg / (pos + neg))
     return pl.when((pos > 0) & (neg > 0)).then(1 - _brier(rows) / reference)
-
-
-def _log_loss(rows: Rows) -> pl.Expr:
-    return _mean_loss(rows, _row_log_loss(rows))
 
 
 def _cllr(rows: Rows) -> pl.Expr:
@@ -489,10 +487,6 @@ def _probability(rows: Rows) -> pl.Expr:
 
 def _outcome(rows: Rows) -> pl.Expr:
     return rows.positive.cast(pl.Float64)
-
-
-def _squared_error(rows: Rows) -> pl.Expr:
-    return (_probability(rows) - _outcome(rows)) ** 2
 
 
 def _row_log_loss(rows: Rows) -> pl.Expr:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -317,8 +318,9 @@ def _corp_parts(scan: Scannable) -> CorpParts:
 
 
 class _DistinctScores(NamedTuple):
-    """The distinct scores of a group, the weights of both classes at each score, and their sums."""
+    """The distinct scores of a sample, the weights of both classes at each, and their sums."""
 
+    sample: ReplicateScan
     probability: NDArray[np.float64]
     pos: NDArray[np.float64]
     neg: NDArray[np.float64]
@@ -330,6 +332,7 @@ class _DistinctScores(NamedTuple):
         """Return the scores of the rows in a sample."""
         block = sample.block
         return cls(
+            sample=sample,
             probability=sample.codec.decode(block.codes),
             pos=block.pos.astype(float),
             neg=block.neg.astype(float),
@@ -341,11 +344,6 @@ class _DistinctScores(NamedTuple):
     def n(self) -> float:
         """The sum of all weights."""
         return self.n_pos + self.n_neg
-
-    @property
-    def log_losses(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The logarithmic loss of each score for a positive, and for a negative."""
-        return log_losses(self.probability)
 
     def brier_influence(self) -> Influences:
         """Return the influence values of the Brier score."""
@@ -386,21 +384,10 @@ def _with_unscored(pos: NDArray[np.float64], neg: NDArray[np.float64]) -> Influe
     return np.append(pos, 0), np.append(neg, 0)
 
 
-def _brier_influence(sample: ReplicateScan) -> Influences:
-    """Return the influence values of the Brier score."""
-    return _DistinctScores.from_sample(sample).brier_influence()
-
-
-def _uncertainty_influence(sample: ReplicateScan) -> Influences:
-    """Return the influence values of the uncertainty."""
-    return _DistinctScores.from_sample(sample).uncertainty_influence()
-
-
-def _brier_skill_influence(sample: ReplicateScan) -> Influences:
+def _brier_skill_influence(scores: _DistinctScores) -> Influences:
     """Return the influence values of the Brier skill, 1 - Brier score / uncertainty."""
-    scores = _DistinctScores.from_sample(sample)
-    reference = float(uncertainty(sample)[0])
-    share = float(probability_losses(sample).brier[0]) / reference
+    reference = float(uncertainty(scores.sample)[0])
+    share = float(probability_losses(scores.sample).brier[0]) / reference
     of_brier, of_reference = scores.brier_influence(), scores.uncertainty_influence()
     pos, neg = (
         (share * uncertain - brier) / reference
@@ -409,24 +396,16 @@ def _brier_skill_influence(sample: ReplicateScan) -> Influences:
     return pos, neg
 
 
-def _log_loss_influence(sample: ReplicateScan) -> Influences:
-    """Return the influence values of the logarithmic loss."""
-    scores = _DistinctScores.from_sample(sample)
-    return scores.mean_influence(*scores.log_losses)
-
-
-def _observed_to_expected_influence(sample: ReplicateScan) -> Influences:
+def _observed_to_expected_influence(scores: _DistinctScores) -> Influences:
     """Return the influence values of the number of positives divided by the sum of the scores."""
-    scores = _DistinctScores.from_sample(sample)
     expected = float((scores.pos + scores.neg) @ scores.probability)
     of_score = scores.n_pos / expected * scores.probability
     return _with_unscored((1 - of_score) / expected, -of_score / expected)
 
 
-def _cllr_influence(sample: ReplicateScan) -> Influences:
+def _cllr_influence(scores: _DistinctScores) -> Influences:
     """Return the influence values of Cllr."""
-    scores = _DistinctScores.from_sample(sample)
-    of_pos, of_neg = scores.log_losses
+    of_pos, of_neg = log_losses(scores.probability)
     unit = 2 * np.log(2)
     return _with_unscored(
         (of_pos - scores.pos @ of_pos / scores.n_pos) / (scores.n_pos * unit),
@@ -434,42 +413,42 @@ def _cllr_influence(sample: ReplicateScan) -> Influences:
     )
 
 
-def _recalibration_influence(parameter: int) -> Callable[[ReplicateScan], Influences]:
-    """Return the function for the influence values of the intercept (0) or of the slope (1)."""
-
-    def influence(sample: ReplicateScan) -> Influences:
-        scores = _DistinctScores.from_sample(sample)
-        odds = log_odds(scores.probability)
-        fit = logistic_recalibration(sample)
-        intercept, slope = float(fit.intercept[0]), float(fit.slope[0])
-        columns = np.stack([np.ones(len(odds)), odds])
-        pos, neg = scores.logistic_influence(columns, intercept + slope * odds)
-        return _with_unscored(pos[parameter], neg[parameter])
-
-    return influence
-
-
-def _unit_slope_influence(sample: ReplicateScan) -> Influences:
-    """Return the influence values of the calibration in the large."""
-    scores = _DistinctScores.from_sample(sample)
+def _recalibration_influence(parameter: int, scores: _DistinctScores) -> Influences:
+    """Return the influence values of the intercept (0) or of the slope (1)."""
     odds = log_odds(scores.probability)
-    predictor = odds + float(unit_slope_intercept(sample)[0])
+    fit = logistic_recalibration(scores.sample)
+    intercept, slope = float(fit.intercept[0]), float(fit.slope[0])
+    columns = np.stack([np.ones(len(odds)), odds])
+    pos, neg = scores.logistic_influence(columns, intercept + slope * odds)
+    return _with_unscored(pos[parameter], neg[parameter])
+
+
+def _unit_slope_influence(scores: _DistinctScores) -> Influences:
+    """Return the influence values of the calibration in the large."""
+    odds = log_odds(scores.probability)
+    predictor = odds + float(unit_slope_intercept(scores.sample)[0])
     pos, neg = scores.logistic_influence(np.ones((1, len(odds))), predictor)
     return _with_unscored(pos[0], neg[0])
 
 
 def _statistic(
     function: Callable[[Any], NDArray[np.float64]],
-    influence: Callable[[ReplicateScan], Influences] | None = None,
+    influence: Callable[[_DistinctScores], Influences] | None = None,
     bounds: tuple[float, float] = (0.0, 1.0),
     *,
     depends_on_prevalence: bool = True,
 ) -> Statistic:
     """Return a statistic of probabilities; it uses all distinct scores of each resample."""
-    replicate = ReplicateStatistic(
-        function=function, depends_on_prevalence=depends_on_prevalence, corners=False
+    return Statistic(
+        replicate=ReplicateStatistic(
+            function=function, depends_on_prevalence=depends_on_prevalence, corners=False
+        ),
+        influence=None
+        if influence is None
+        else lambda sample: influence(_DistinctScores.from_sample(sample)),
+        bounds=bounds,
+        of_probabilities=True,
     )
-    return Statistic(replicate=replicate, influence=influence, bounds=bounds, of_probabilities=True)
 
 
 # The errors of a local regression are columns of one replicate, because the regression is slow.
@@ -482,27 +461,33 @@ CURVE_ERRORS = ReplicateStatistic(
 
 
 PROBABILITY_STATISTICS = {
-    "brier": _statistic(lambda scan: probability_losses(scan).brier, _brier_influence),
+    "brier": _statistic(
+        lambda scan: probability_losses(scan).brier, _DistinctScores.brier_influence
+    ),
     "brier_skill": _statistic(
         lambda scan: brier_skill(scan, probability_losses(scan).brier),
         _brier_skill_influence,
         (-inf, 1.0),
     ),
     "log_loss": _statistic(
-        lambda scan: probability_losses(scan).log_loss, _log_loss_influence, (0.0, inf)
+        lambda scan: probability_losses(scan).log_loss,
+        lambda scores: scores.mean_influence(*log_losses(scores.probability)),
+        (0.0, inf),
     ),
     "miscalibration": _statistic(lambda scan: _corp_parts(scan).miscalibration),
     "discrimination": _statistic(lambda scan: _corp_parts(scan).discrimination, bounds=(0.0, 0.25)),
-    "uncertainty": _statistic(uncertainty, _uncertainty_influence, (0.0, 0.25)),
+    "uncertainty": _statistic(uncertainty, _DistinctScores.uncertainty_influence, (0.0, 0.25)),
     "ece": _statistic(lambda scan: ece(scan, _quantile_bins(scan))),
     "mce": _statistic(lambda scan: mce(scan, _quantile_bins(scan))),
     "calibration_intercept": _statistic(
         lambda scan: logistic_recalibration(scan).intercept,
-        _recalibration_influence(0),
+        partial(_recalibration_influence, 0),
         (-inf, inf),
     ),
     "calibration_slope": _statistic(
-        lambda scan: logistic_recalibration(scan).slope, _recalibration_influence(1), (-inf, inf)
+        lambda scan: logistic_recalibration(scan).slope,
+        partial(_recalibration_influence, 1),
+        (-inf, inf),
     ),
     **{
         name: Statistic(
