@@ -329,9 +329,7 @@ def check_alternative(alternative: str) -> None:
 
 
 def normal_p_value(
-    statistic: NDArray[np.float64],
-    alternative: Alternative,
-    df: NDArray[np.float64] | None = None,
+    statistic: NDArray[np.float64], alternative: Alternative, df: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
     """Return p-values of standard normal statistics, or of t with `df` degrees of freedom."""
     from scipy.special import ndtr, stdtr
@@ -396,10 +394,7 @@ def adjust_p_values(
 
 
 def adjust_table(
-    table: pl.DataFrame,
-    adjust: Adjust | None,
-    name: str = "p_value",
-    adjusted: str = "p_adjusted",
+    table: pl.DataFrame, adjust: Adjust | None, name: str = "p_value", adjusted: str = "p_adjusted"
 ) -> pl.DataFrame:
     """Return the table with the p-values of a column, adjusted over all groups and models."""
     p_value = table[name].cast(pl.Float64).fill_null(np.nan).to_numpy()

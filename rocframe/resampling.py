@@ -332,9 +332,7 @@ def _bca_probability(p: float, bias: float, a: float) -> float:
 
 
 def acceleration(
-    influence: NDArray[np.float64],
-    rows: NDArray[np.int64],
-    cluster: NDArray[Any] | None = None,
+    influence: NDArray[np.float64], rows: NDArray[np.int64], cluster: NDArray[Any] | None = None
 ) -> float:
     """Return BCa's acceleration, ΣL³ / (6·(ΣL²)^(3/2)) over rows or clusters.
 

@@ -788,8 +788,7 @@ class TopRange:
         """Return the area as a `Statistic`; it depends on the prevalence."""
         return Statistic(
             replicate=ReplicateStatistic(
-                function=lambda sample: self.areas(sample)[0],
-                depends_on_prevalence=True,
+                function=lambda sample: self.areas(sample)[0], depends_on_prevalence=True
             ),
             influence=None,
             bounds=(-inf, inf) if self.mcclish else (0.0, 1.0),

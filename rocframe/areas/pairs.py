@@ -80,11 +80,7 @@ def count_pairs(scan: Scannable, *, squares: bool = False) -> Pairs:
         of_pos, of_neg = group_sums(scan, [part[1] for part in parts], 2, pair_dtype(scan, 2))
         sums = of_pos, of_neg
     return Pairs(
-        wins=wins,
-        wins_or_ties=wins_or_ties,
-        pos=scan.totals.pos,
-        neg=scan.totals.neg,
-        squares=sums,
+        wins=wins, wins_or_ties=wins_or_ties, pos=scan.totals.pos, neg=scan.totals.neg, squares=sums
     )
 
 

@@ -7,12 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 import polars as pl
 
-from rocframe.areas.area import (
-    area_per_positive,
-    areas_of_ties,
-    step_sum,
-    steps_at_prevalence,
-)
+from rocframe.areas.area import area_per_positive, areas_of_ties, step_sum, steps_at_prevalence
 from rocframe.areas.pairs import Steps
 from rocframe.curves.locate import log_growth, precision_recall_integral
 from rocframe.curves.table import COMPLETE_CURVES, check_ends, curve_layout, read_curves

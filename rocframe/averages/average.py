@@ -27,12 +27,7 @@ from rocframe.averages.means import (
 from rocframe.averages.options import parse_average_options
 from rocframe.curves.locate import CurveAxis, find_curves_lacking_rows, interleave
 from rocframe.curves.table import SEPARATE_CURVES, check_gaps, curve_layout, name_key, read_curves
-from rocframe.errors import (
-    BrokenCurveError,
-    ColumnTypeError,
-    MissingColumnError,
-    OptionValueError,
-)
+from rocframe.errors import BrokenCurveError, ColumnTypeError, MissingColumnError, OptionValueError
 from rocframe.frames import (
     as_input_frame,
     build_table,
@@ -669,10 +664,7 @@ def is_calibration_table(columns: Sequence[str]) -> bool:
 
 
 def plan_calibration_average(
-    frame: pl.LazyFrame,
-    schema: pl.Schema,
-    by: By,
-    options: AverageOptions,
+    frame: pl.LazyFrame, schema: pl.Schema, by: By, options: AverageOptions
 ) -> pl.LazyFrame:
     """Return the query plan that averages calibration curves at given scores."""
     subject = "an average of calibration curves"
@@ -715,10 +707,7 @@ def plan_calibration_average(
 
 
 def _average_table(
-    keys: pl.DataFrame,
-    points: pl.DataFrame,
-    options: AverageOptions,
-    grid: int | str | list[float],
+    keys: pl.DataFrame, points: pl.DataFrame, options: AverageOptions, grid: int | str | list[float]
 ) -> pl.DataFrame:
     """Return the means of each group and score, from the keys and numbers of points of curves."""
     curve_keys, owner = number_keys(keys, keys.columns)

@@ -34,12 +34,7 @@ from rocframe.kernel.threads import split_groups
 from rocframe.kinds import PREVALENCE
 from rocframe.options import to_float
 from rocframe.rates import CONFUSION, Settings
-from rocframe.resampling import (
-    batched_replicates,
-    nearly_equal,
-    replicate_limits,
-    rounding_scale,
-)
+from rocframe.resampling import batched_replicates, nearly_equal, replicate_limits, rounding_scale
 from rocframe.schemas.table_type import THRESHOLD
 from rocframe.text import format_values
 

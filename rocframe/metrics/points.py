@@ -252,10 +252,7 @@ def influence_at(
     cells = counts[1:]
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         slopes = np.divide(
-            values[:, 0] - values[:, 1],
-            2 * RELATIVE_STEP * cells,
-            out=np.zeros(4),
-            where=cells > 0,
+            values[:, 0] - values[:, 1], 2 * RELATIVE_STEP * cells, out=np.zeros(4), where=cells > 0
         )
     slopes[~np.isfinite(slopes)] = 0
     tp, fp, fn, tn = slopes - _mean_slopes(
@@ -361,11 +358,7 @@ class RuleSearch:
 
 
 def parse_rule(
-    rule: object,
-    *,
-    costs: Mapping[str, float] | None,
-    beta: float,
-    **options: Any,
+    rule: object, *, costs: Mapping[str, float] | None, beta: float, **options: Any
 ) -> RuleOptions | None:
     """Check the option `rule` of `intervals` and its options; return None if no rule is given.
 

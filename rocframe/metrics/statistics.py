@@ -233,9 +233,7 @@ def pr_auc_influence(sample: ReplicateScan) -> Influences:
 CURVE_STATISTICS = {
     "auc": AUC_STATISTIC,
     "gini": Statistic(
-        replicate=ReplicateStatistic(function=gini),
-        influence=_gini_influence,
-        bounds=(-1.0, 1.0),
+        replicate=ReplicateStatistic(function=gini), influence=_gini_influence, bounds=(-1.0, 1.0)
     ),
     "ks": Statistic(
         replicate=ReplicateStatistic(function=ks),
