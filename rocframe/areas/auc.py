@@ -155,11 +155,12 @@ def auc(
         the numbers of positives, of negatives, and of rows with a missing value, without weights.
 
         Areas, `se` and limits are null if there are no positives or no negatives. `se` and limits
-        are also null if the variance is 0, for example because all scores are equal; if a class has
-        only one row or cluster, with DeLong's methods and the bootstrap; and with `alert_rate` and
-        the default of `ci`. If the AUC (not a partial area) is 0 or 1, the limits are Newcombe's
-        instead, and `ci_method` (String) is `"newcombe"`. `ci_method` is also
-        `"logit_delong_newcombe"` or `"logit_delong_t"` for small classes (see Notes).
+        are also null if the variance (DeLong's, or that over the resamples) is 0, for example
+        because all scores are equal; if a class has only one row or cluster, with DeLong's methods
+        and the bootstrap; and with `alert_rate` and the default of `ci`. If the AUC (not a partial
+        area) is 0 or 1, the limits are Newcombe's instead, and `ci_method` (String) is
+        `"newcombe"`. `ci_method` is also `"logit_delong_newcombe"` or `"logit_delong_t"` for small
+        classes (see Notes).
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
         no_negatives, one_positive, one_negative, zero_variance, no_limits, redrawn`; with
@@ -295,7 +296,7 @@ def auc_table(
         clusters = Clusters.from_scan(scan, cases.cluster)
     pairs, names, slope = None, PARTIAL_AUC_NAMES, 1.0
     areas: tuple[NDArray[np.float64], ...]
-    standardize: Callable[[Any], Any] = lambda area: area  # noqa: E731 - the default of a variable
+    standardize: Callable[[Any], Any] = np.asarray  # areas that are not standardized
     if rate_range is None:
         squares = uses_formula and cases.cluster is None and cases.weight is None
         pairs, names = count_pairs(scan, squares=squares), AUC_NAMES
@@ -452,26 +453,26 @@ TOP = ("alert_rate",)
 TOP_HINT = 'Use ci="bootstrap".'
 FULL_AREA_HINT = 'Use ci="logit_delong", ci="delong" or ci="bootstrap".'
 # The options of partial areas, and of rows with dependence or with different weights.
-PARTIAL = (*TOP, "fpr", "tpr", "specificity", "sensitivity", "weight", "cluster")
+FULL_AREA_ONLY = (*TOP, "fpr", "tpr", "specificity", "sensitivity", "weight", "cluster")
 AREA_METHODS: dict[str, AreaMethod] = {
     "logit_delong": AreaMethod(limits=_logit_limits),
     "delong": AreaMethod(limits=_wald_limits, refuses=TOP),
     "newcombe": AreaMethod(
         limits=lambda areas, _, level: newcombe(areas.area, *areas.sizes, normal_quantile(level)),
         variance=lambda areas: newcombe_variance(areas.area, *areas.sizes),
-        refuses=PARTIAL,
+        refuses=FULL_AREA_ONLY,
     ),
     "hanley_mcneil": AreaMethod(
         limits=_wald_limits,
         variance=partial(_pairs_variance, hanley_mcneil_variance),
-        refuses=PARTIAL,
+        refuses=FULL_AREA_ONLY,
     ),
     "hanley_mcneil_exponential": AreaMethod(
         limits=_wald_limits,
         variance=partial(
             _pairs_variance, lambda _, pairs: hanley_mcneil_exponential_variance(pairs)
         ),
-        refuses=PARTIAL,
+        refuses=FULL_AREA_ONLY,
     ),
     "bootstrap": AreaMethod(),
     "bootstrap_basic": AreaMethod(),
