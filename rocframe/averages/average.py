@@ -17,10 +17,8 @@ from rocframe.averages.means import (
     MeanSample,
     collect_blocks,
     curve_weights,
-    format_keys,
     grid_blocks,
     group_curves,
-    group_keys,
     merge_curves,
     pooled_curves,
 )
@@ -38,8 +36,8 @@ from rocframe.frames import (
     select_keys,
     through_node,
 )
-from rocframe.inference import counted_note, exclusion_notes, join_notes, note_with_keys
-from rocframe.kernel.arrays import interpolate_in_groups, scale_by_groups
+from rocframe.inference import counted_note, join_notes, note_with_keys
+from rocframe.kernel.arrays import interpolate_in_groups
 from rocframe.kernel.codec import concatenated_ranges
 from rocframe.kernel.groups import group_starts
 from rocframe.kernel.resample import stream_keys
@@ -79,7 +77,6 @@ if TYPE_CHECKING:
     from rocframe.decisions.costs import ClassShares
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By
-    from rocframe.kernel.groups import RowGroups
     from rocframe.kinds import KindName
 
 
@@ -713,32 +710,47 @@ def _average_table(
     curve_keys, owner = number_keys(keys, keys.columns)
     _check_bins(curve_keys, owner, points)
     curves = CalibrationCurves.from_points(owner, points, curve_keys.height)
-    groups = group_keys(curve_keys, options.over)
-    curve, starts = groups.order, groups.starts
     totals = _row_totals(owner, points, curve_keys.height, options.weights)
     weight = curve_weights(
         curve_keys, options.over, options.weights, options.weights_argument, **totals
     )
-    weight = scale_by_groups(weight[curve], starts)
-    names = format_keys(curve_keys, options.over)
-    notes = exclusion_notes(names[curve], (curves.sizes > 0)[curve], starts)
-    streams = stream_keys(groups.keys)
+    groups = CurveGroups.from_keys(
+        curve_keys, curves, options.over, usable=curves.sizes > 0, weight=weight
+    )
+    starts, streams = groups.starts, stream_keys(groups.keys)
     tables = [build_table(groups.keys.clear(), {}, AVERAGE)]
     for block, scores in _blocks(curves, groups, grid):
-        members = curve[starts[block.start] : starts[block.stop]]
+        members = slice(starts[block.start], starts[block.stop])
         values = CurveValues(
-            values=curves.rates_at(members, scores),
-            weight=weight[starts[block.start] : starts[block.stop]],
+            values=curves.rates_at(groups.curve[members], scores),
+            weight=groups.weight[members],
             starts=starts[block] - starts[block.start],
         )
-        columns = _average_columns(
-            values,
-            scores,
-            options,
-            sizes=np.diff(starts[block.start : block.stop + 1]),
+        limits = MeanSample(
+            values=values,
+            options=options,
+            curves=groups.sizes[block],
+            rows=np.zeros(len(values.values)),
             streams=streams[block],
-            notes=notes[block],
-        )
+            bounds=(0.0, 1.0),
+        ).limits()
+        parts = (values.mean, values.sd, limits.se, limits.lower, limits.upper)
+        repeated = np.tile(scores, block.stop - block.start)
+        columns: dict[str, Any] = {
+            SCORE: repeated,
+            **{name: part.ravel() for name, part in zip(mean_columns(RATE), parts, strict=True)},
+            "ci_level": None if options.interval is None else options.level,
+            "n_curves": values.count.ravel(),
+            "threshold_mean": repeated,
+            "threshold_sd": np.where(np.isnan(repeated), np.nan, 0.0),
+            "note": [
+                join_notes("zero_variance", note) if is_constant else note
+                for note, constant in zip(
+                    groups.notes[block], limits.constant.tolist(), strict=True
+                )
+                for is_constant in constant
+            ],
+        }
         rows = np.repeat(np.arange(block.start, block.stop), len(scores))
         tables.append(build_table(groups.keys, columns, AVERAGE, rows=rows))
     return pl.concat(tables)
@@ -796,53 +808,18 @@ class CalibrationCurves(NamedTuple):
 
 
 def _blocks(
-    curves: CalibrationCurves, groups: RowGroups, grid: int | str | list[float]
+    curves: CalibrationCurves, groups: CurveGroups, grid: int | str | list[float]
 ) -> Iterator[tuple[slice, NDArray[np.float64]]]:
     """Yield blocks of groups, and the scores at which the curves of these groups are averaged."""
     if isinstance(grid, str):
         for i, (start, end) in enumerate(pairwise(groups.starts)):
-            scores = curves.scores_of(groups.order[start:end])
+            scores = curves.scores_of(groups.curve[start:end])
             # A group without scores has one row, which contains its note.
             yield slice(i, i + 1), scores if len(scores) else np.array([np.nan])
         return
     common = np.array(grid_values(grid))
     for block in split_groups(groups.starts * len(common), MAX_CELLS):
         yield block, common
-
-
-def _average_columns(
-    values: CurveValues,
-    scores: NDArray[np.float64],
-    options: AverageOptions,
-    *,
-    sizes: NDArray[np.int64],
-    streams: list[tuple[int, ...]],
-    notes: list[str | None],
-) -> dict[str, Any]:
-    """Return the columns of a block; `notes` are those on excluded curves."""
-    limits = MeanSample(
-        values=values,
-        options=options,
-        curves=sizes,
-        rows=np.zeros(len(values.values)),
-        streams=streams,
-        bounds=(0.0, 1.0),
-    ).limits()
-    parts = (values.mean, values.sd, limits.se, limits.lower, limits.upper)
-    repeated = np.tile(scores, len(sizes))
-    return {
-        SCORE: repeated,
-        **{name: part.ravel() for name, part in zip(mean_columns(RATE), parts, strict=True)},
-        "ci_level": None if options.interval is None else options.level,
-        "n_curves": values.count.ravel(),
-        "threshold_mean": repeated,
-        "threshold_sd": np.where(np.isnan(repeated), np.nan, 0.0),
-        "note": [
-            join_notes("zero_variance", note) if is_constant else note
-            for note, constant in zip(notes, limits.constant.tolist(), strict=True)
-            for is_constant in constant
-        ],
-    }
 
 
 def _row_totals(

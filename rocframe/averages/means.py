@@ -371,6 +371,30 @@ class CurveGroups:
     note_keys: Sequence[Sequence[str]]
     notes: list[str | None]
 
+    @classmethod
+    def from_keys(
+        cls,
+        keys: pl.DataFrame,
+        curves: Any,
+        over: Sequence[str],
+        *,
+        usable: NDArray[np.bool_],
+        weight: NDArray[np.float64],
+    ) -> CurveGroups:
+        """Return the groups of curves with these keys, by all keys except `over`."""
+        groups, names = group_keys(keys, over), format_keys(keys, over)
+        order, starts = groups.order, groups.starts
+        return cls(
+            keys=groups.keys,
+            curves=curves,
+            curve=order,
+            starts=starts,
+            usable=usable[order],
+            weight=scale_by_groups(weight[order], starts),
+            note_keys=[[name] for name in names[order]],
+            notes=exclusion_notes(names[order], usable[order], starts),
+        )
+
     @property
     def sizes(self) -> NDArray[np.int64]:
         """Number of curves of each group, including curves that are not usable."""
@@ -384,23 +408,10 @@ def group_curves(
     argument: str = "weights",
 ) -> CurveGroups:
     """Return the curves by all keys except `over`; `argument` has the weights, for errors."""
-    groups = group_keys(curves.keys, over)
-    curve, starts = groups.order, groups.starts
     pos, neg = curves.class_sizes
-    usable = (pos > 0) & (neg > 0)
-    names = format_keys(curves.keys, over)
     weight = curve_weights(curves.keys, over, weights, argument, rows=pos + neg, positives=pos)
-    usable, names = usable[curve], names[curve]
-    weight = scale_by_groups(weight[curve], starts)
-    return CurveGroups(
-        keys=groups.keys,
-        curves=curves,
-        curve=curve,
-        starts=starts,
-        usable=usable,
-        weight=weight,
-        note_keys=[[name] for name in names],
-        notes=exclusion_notes(names, usable, starts),
+    return CurveGroups.from_keys(
+        curves.keys, curves, over, usable=(pos > 0) & (neg > 0), weight=weight
     )
 
 
