@@ -18,6 +18,7 @@ import rocframe as rf
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import live_charts
 import reference
 
 if TYPE_CHECKING:
@@ -161,6 +162,7 @@ def add_examples(
 def setup(app: Sphinx) -> None:
     """Add the transform, the directives and the hook of this file to Sphinx."""
     app.add_transform(Pictures)
+    live_charts.setup(app)
     app.add_directive("thumbnails", Thumbnails)
     app.add_directive("autosummary", FunctionCards, override=True)
     # numpydoc has the priority 500, and must see the docstring alone.

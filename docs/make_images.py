@@ -18,9 +18,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import altair as alt
-import polars as pl
 import scale
-from pictures import DIGESTS, IMAGES, SCREENSHOTS, digest, pictures
+from pictures import DIGESTS, IMAGES, SCREENSHOTS, dashboard, digest, pictures
 from PIL import Image
 from vl_convert import vegalite_to_png
 
@@ -82,13 +81,10 @@ def with_suffix(image: str, suffix: str) -> Path:
 
 def write_screenshots() -> None:
     """Write the pictures of a dashboard and of a report."""
-    votes = rf.datasets.vote()
-    two = votes.filter(pl.col("model").is_in(["random_forest", "logistic_regression"]))
-    curves = rf.curve(two, "label", "score", by="model")
     with TemporaryDirectory() as folder:
         board, report = (Path(folder) / f"{Path(image).stem}.html" for image in SCREENSHOTS)
-        rf.save_chart(rf.dashboard(curves, threshold=0.5, costs={"fp": 1, "fn": 5}), board)
-        rf.report(votes, "label", "score", path=report, by=["model", "fold"], id="id")
+        rf.save_chart(dashboard(), board)
+        rf.report(rf.datasets.vote(), "label", "score", path=report, by=["model", "fold"], id="id")
         for page, image, height in zip((board, report), SCREENSHOTS, HEIGHTS, strict=True):
             for suffix, scheme in COLOR_SCHEMES.items():
                 if page is board and suffix:  # this page is always light

@@ -13,12 +13,20 @@ from contextlib import chdir, redirect_stdout
 from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+import rocframe as rf
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 HERE = Path(__file__).parent
 IMAGES = HERE / "images"
 DIGESTS = IMAGES / "digests.json"
-SCREENSHOTS = ("gallery/dashboard.png", "gallery/report.png")  # a browser draws them
+DASHBOARD = "gallery/dashboard.png"
+SCREENSHOTS = (DASHBOARD, "gallery/report.png")  # a browser draws them
 PART = re.compile(
     r"^```python\n(?P<code>.*?)^```\n"
     r"(?:\n```text\n.*?^```\n)?"
@@ -32,20 +40,29 @@ def pages() -> list[Path]:
     return sorted(page for page in HERE.rglob("*.md") if not {"_build", "api"} & set(page.parts))
 
 
-def pictures(selected: str = "") -> dict[str, Any]:
+def pictures(selected: str = "", sources: Iterable[Path] | None = None) -> dict[str, Any]:
     """Return the chart of each picture, by the path of the picture in docs/images.
 
-    `selected` is a part of the paths. Only the pages with such pictures run.
+    `selected` is a part of the paths. Only the pages with such pictures run. `sources` are the
+    pages, by default all pages.
     """
     charts: dict[str, Any] = {}
     with TemporaryDirectory() as folder, chdir(folder):
         Path("data").symlink_to(HERE.parent / "data", target_is_directory=True)
-        for page in pages():
+        for page in pages() if sources is None else sources:
             parts = list(PART.finditer(page.read_text(encoding="utf-8")))
             images = [part["image"] for part in parts if part["image"]]
             if any(selected in image for image in images):
                 charts |= _charts(page, parts)
     return {image: chart for image, chart in charts.items() if selected in image}
+
+
+def dashboard() -> Any:
+    """Return the dashboard of two models that the picture DASHBOARD shows."""
+    models = ["random_forest", "logistic_regression"]
+    votes = rf.datasets.vote().filter(pl.col("model").is_in(models))
+    curves = rf.curve(votes, "label", "score", by="model")
+    return rf.dashboard(curves, threshold=0.5, costs={"fp": 1, "fn": 5})
 
 
 def _charts(page: Path, parts: list[re.Match[str]]) -> dict[str, Any]:

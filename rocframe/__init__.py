@@ -98,13 +98,12 @@ if TYPE_CHECKING:
     from rocframe.bands.band import band
     from rocframe.bands.smooth import smooth, theoretical_curve
     from rocframe.charts.chart import chart
-    from rocframe.charts.dashboard.dashboard import dashboard
+    from rocframe.charts.dashboard import dashboard
     from rocframe.classes.multiclass_auc import multiclass_auc
     from rocframe.classes.multiclass_metrics import class_metrics, multiclass_losses
     from rocframe.classes.one_vs import one_vs_one, one_vs_rest, top_label
     from rocframe.classes.volume import volume
-    from rocframe.comparisons.chain import chain
-    from rocframe.comparisons.combine import combine, combine_points
+    from rocframe.comparisons.combine import chain, combine, combine_points
     from rocframe.comparisons.compare import compare
     from rocframe.comparisons.contrast import contrast
     from rocframe.comparisons.decision_intervals import decision_intervals

@@ -464,6 +464,11 @@ HINTS_OF_FUNCTIONS = {
         "chart",
         "hull",
     ): "Add the chart of the hull: curves.roc.chart() + curves.roc.hull().roc.chart().",
+    (
+        "chart",
+        "mark",
+    ): "Add the chart of the points: curves.roc.chart() + "
+    "curves.roc.at(threshold=0.5).roc.chart().",
     **{
         ("chart", name): "Add the chart of the lines: curves.roc.chart() + "
         "curves.roc.iso_lines(costs=…, prevalence=…).roc.chart()."

@@ -1,16 +1,7 @@
-"""Power, sample size and detectable difference of tests of an AUC.
-
-References
-----------
-J. A. Hanley, B. J. McNeil (1982), "The meaning and use of the area under a receiver operating
-characteristic (ROC) curve", Radiology 143(1), 29-36. doi:10.1148/radiology.143.1.7063747
-N. A. Obuchowski, D. K. McClish (1997), "Sample size determination for diagnostic accuracy studies
-involving binormal ROC curve indices", Statistics in Medicine 16(13), 1529-1542.
-"""
+"""Power, sample size and detectable difference of tests of an AUC."""
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from dataclasses import dataclass
 from itertools import product
 from math import ceil, exp, floor, inf, sqrt
@@ -26,7 +17,7 @@ from rocframe.options import check_choice, parse_integer, parse_number, public, 
 from rocframe.schemas.statistics import PLAN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from rocframe.inference import Alternative, Note
 
@@ -55,16 +46,13 @@ def power(
     auc : float or sequence of float
         Assumed area of the model, between 0 and 1.
     null : float or sequence of float, default 0.5
-        AUC that the null hypothesis assumes, between 0 and 1; for tests of one model only. 0.5 is
-        chance.
+        Area under the null hypothesis, between 0 and 1, for tests of one model; 0.5 is chance.
     auc_b : float or sequence of float, default None
-        Assumed area of a second model. Each of the two models has `n_pos` positives and `n_neg`
-        negatives. With two models, the null hypothesis is that the area of both models is `auc_b`,
-        so that their difference is 0.
+        Assumed area of a second model with as many rows of each class. The null hypothesis is then
+        that the area of both models is `auc_b`.
     correlation : float or sequence of float, default None
         Correlation of the two estimated areas, between -1 and 1. For models that score the same
-        rows, use slightly less than the correlation of their scores within a class. For models that
-        score different rows, use 0.
+        rows, use slightly less than the correlation of their scores within a class; otherwise 0.
     n_pos : int or sequence of int
         Number of positive rows.
     n_neg : int or sequence of int
@@ -75,18 +63,12 @@ def power(
         Alternative hypothesis: the true area differs from the null (`"two-sided"`), is larger
         (`"greater"`) or is smaller (`"less"`).
     variance : str, optional
-        Formula for the variance of an estimated area. `"hanley_mcneil_exponential"`, the default,
-        is exact for exponential scores and a good approximation for many other scores.
-        `"obuchowski"` is for ratings, such as 1 to 5. Each rating is a range of an underlying
-        score, and this score has a normal distribution in each class. For areas from about 0.7 to
-        0.95, the variance of `"obuchowski"` is larger than that of the default. For areas near 0.5
-        and near 1, it is smaller.
+        Variance of an estimated area: `"hanley_mcneil_exponential"`, the default, is exact for
+        exponential scores and good for many others; `"obuchowski"` is for ratings, such as 1 to 5.
     se_at : {"estimate", "null"}, default "estimate"
-        Area at which the standard error of the test is computed. `"estimate"`: the assumed area of
-        each model, which takes the place of the later estimate. DeLong's tests (`auc_test`,
-        `compare`) compute the standard error at the estimate. `"null"`: the area of the null
-        hypothesis, as in published formulas and in the permutation and Mann-Whitney tests against
-        chance.
+        Area at which the standard error of the test is computed: the assumed area, as in DeLong's
+        tests (`auc_test`, `compare`), or the area of the null hypothesis, as in published formulas
+        and in permutation tests.
 
     Returns
     -------
@@ -97,40 +79,36 @@ def power(
 
         - `power` (Float64, in [0, 1]) is the probability of a p-value of at most `alpha`.
         - `difference` is `auc` minus `null` or `auc_b`.
-        - `se` is the standard error of the estimate of `difference` if the areas are as assumed;
-          `se_null` is this standard error if the null hypothesis is true.
-        - For two models, the column `null` is null. For one model, `auc_b` and `correlation` are
-          null.
-        - `target` and `note` are always null.
+        - `se` is the standard error of the estimate of `difference` if the areas are as assumed,
+          and `se_null` if the null hypothesis is true.
+        - `null` is null for two models; `auc_b` and `correlation` are null for one model. `target`
+          and `note` are always null.
 
     Raises
     ------
     OptionValueError
         If a value is outside its range, if a list is empty, if only one of `auc_b` and
         `correlation` is given, or if `null` is given for two models.
-    UnknownOptionError
-        If `alternative`, `variance` or `se_at` has an unknown value.
 
     Notes
     -----
-    The estimated area is assumed to be normally distributed. This approximation is poor for areas
-    near 1 and for fewer than 10 rows of a class. In a two-sided test of two models with
-    `se_at="estimate"`, `auc` and `auc_b` can be exchanged: the power is the same. Rows are assumed
-    to be independent. Several rows of one person contain less information than rows of different
-    persons.
+    The estimated area is assumed to be normally distributed, which is poor for areas near 1 and for
+    fewer than 10 rows of a class. Rows are assumed to be independent; several rows of one person
+    contain less information than rows of different persons.
+
+    `"obuchowski"` assumes that each rating is a range of an underlying score, which is normally
+    distributed in each class. Its variance is larger than the default for areas from about 0.7 to
+    0.95, and smaller near 0.5 and near 1. In a two-sided test of two models with
+    `se_at="estimate"`, `auc` and `auc_b` can be exchanged: the power is the same.
 
     References
     ----------
-    J. A. Hanley, B. J. McNeil (1982), "The meaning and use of the area under a receiver operating
-    characteristic (ROC) curve", Radiology 143(1), 29-36. doi:10.1148/radiology.143.1.7063747
-
-    J. A. Hanley, B. J. McNeil (1983), "A method of comparing the areas under receiver operating
-    characteristic curves derived from the same cases", Radiology 148(3), 839-843.
-    doi:10.1148/radiology.148.3.6878708
-
-    N. A. Obuchowski, D. K. McClish (1997), "Sample size determination for diagnostic accuracy
-    studies involving binormal ROC curve indices", Statistics in Medicine 16(13), 1529-1542.
-    doi:10.1002/(SICI)1097-0258(19970715)16:13<1529::AID-SIM565>3.0.CO;2-H
+    - J. A. Hanley, B. J. McNeil (1982), Radiology 143(1), 29-36.
+      doi:10.1148/radiology.143.1.7063747
+    - J. A. Hanley, B. J. McNeil (1983), Radiology 148(3), 839-843 (two models).
+      doi:10.1148/radiology.148.3.6878708
+    - N. A. Obuchowski, D. K. McClish (1997), Statistics in Medicine 16(13), 1529-1542.
+      doi:10.1002/(SICI)1097-0258(19970715)16:13<1529::AID-SIM565>3.0.CO;2-H
 
     Examples
     --------
@@ -147,7 +125,8 @@ def power(
     │ 40    ┆ 80    ┆ 0.966058 ┆ 0.7 ┆ 0.5  │
     └───────┴───────┴──────────┴─────┴──────┘
     """
-    options = parse_planning_options(
+    return _plan(
+        PlannedTest,
         auc=auc,
         null=null,
         auc_b=auc_b,
@@ -158,9 +137,6 @@ def power(
         alternative=alternative,
         variance=variance,
         se_at=se_at,
-    )
-    return _planned_tests_table(
-        _planned_test_row({}, PlannedTest(**combination)) for combination in options
     )
 
 
@@ -180,46 +156,36 @@ def sample_size(
 ) -> pl.DataFrame:
     """Compute the number of rows that a test of one or two AUCs needs for the required power.
 
-    The test compares the AUC of one model with a given number, or the AUCs of two models with each
-    other. Each argument takes one value or several; the result has a row for each combination.
+    Each argument takes one value or several; the result has a row for each combination.
 
     Parameters
     ----------
     auc : float or sequence of float
         Assumed area of the model, between 0 and 1.
     null : float or sequence of float, default 0.5
-        AUC that the null hypothesis assumes, between 0 and 1; for tests of one model only. 0.5 is
-        chance.
+        Area under the null hypothesis, between 0 and 1, for tests of one model; 0.5 is chance.
     auc_b : float or sequence of float, default None
-        Assumed area of a second model. Each of the two models has `n_pos` positives and `n_neg`
-        negatives. With two models, the null hypothesis is that the area of both models is `auc_b`,
-        so that their difference is 0.
+        Assumed area of a second model with as many rows of each class. The null hypothesis is then
+        that the area of both models is `auc_b`.
     correlation : float or sequence of float, default None
         Correlation of the two estimated areas, between -1 and 1. For models that score the same
-        rows, use slightly less than the correlation of their scores within a class. For models that
-        score different rows, use 0.
+        rows, use slightly less than the correlation of their scores within a class; otherwise 0.
     ratio : float or sequence of float, default 1.0
         Number of negatives per positive.
     power : float or sequence of float, default 0.8
-        Required power of the test. The power must be larger than `alpha`.
+        Required power of the test, larger than `alpha`.
     alpha : float or sequence of float, default 0.05
         Significance level of the test: the probability of a false rejection.
     alternative : {"two-sided", "greater", "less"}, default "two-sided"
         Alternative hypothesis: the true area differs from the null (`"two-sided"`), is larger
         (`"greater"`) or is smaller (`"less"`).
     variance : str, optional
-        Formula for the variance of an estimated area. `"hanley_mcneil_exponential"`, the default,
-        is exact for exponential scores and a good approximation for many other scores.
-        `"obuchowski"` is for ratings, such as 1 to 5. Each rating is a range of an underlying
-        score, and this score has a normal distribution in each class. For areas from about 0.7 to
-        0.95, the variance of `"obuchowski"` is larger than that of the default. For areas near 0.5
-        and near 1, it is smaller.
+        Variance of an estimated area: `"hanley_mcneil_exponential"`, the default, is exact for
+        exponential scores and good for many others; `"obuchowski"` is for ratings, such as 1 to 5.
     se_at : {"estimate", "null"}, default "estimate"
-        Area at which the standard error of the test is computed. `"estimate"`: the assumed area of
-        each model, which takes the place of the later estimate. DeLong's tests (`auc_test`,
-        `compare`) compute the standard error at the estimate. `"null"`: the area of the null
-        hypothesis, as in published formulas and in the permutation and Mann-Whitney tests against
-        chance.
+        Area at which the standard error of the test is computed: the assumed area, as in DeLong's
+        tests (`auc_test`, `compare`), or the area of the null hypothesis, as in published formulas
+        and in permutation tests.
 
     Returns
     -------
@@ -228,12 +194,11 @@ def sample_size(
         alpha, alternative, variance, se_at, note`; one row per combination, in the order of the
         values passed.
 
-        - `n_neg` (Int64) is `ratio * n_pos`, rounded up. `n_pos` (Int64) is the smallest number of
-          positives for which the test has the required power and both classes have at least 10
-          rows.
+        - `n_pos` (Int64) is the smallest number of positives for which the test has the required
+          power and both classes have at least 10 rows. `n_neg` (Int64) is `ratio * n_pos`, rounded
+          up.
         - `power` (Float64) is the power with these rows; `target` is the required power.
-        - `se` is the standard error of the estimate of `difference` if the areas are as assumed;
-          `se_null` is this standard error if the null hypothesis is true.
+        - `se` and `se_null` are defined in `power`.
 
         If the assumed difference is 0 or has the wrong sign for `alternative`, no number of rows
         reaches the power: `n_pos`, `n_neg`, `power` and the standard errors are null, and `note` is
@@ -244,29 +209,16 @@ def sample_size(
     OptionValueError
         If a value is outside its range, if a list is empty, if only one of `auc_b` and
         `correlation` is given, or if `null` is given for two models.
-    UnknownOptionError
-        If `alternative`, `variance` or `se_at` has an unknown value.
 
     Notes
     -----
-    The estimated area is assumed to be normally distributed. This approximation is poor for areas
-    near 1 and for fewer than 10 rows of a class, so the result has at least 10 rows of each class.
-    In a two-sided test of two models with `se_at="estimate"`, `auc` and `auc_b` can be exchanged:
-    the number of rows is the same. Rows are assumed to be independent. Several rows of one person
-    contain less information than rows of different persons.
+    The assumptions are those of `power`. The result has at least 10 rows of each class, because the
+    normal approximation is poor for fewer.
 
     References
     ----------
-    J. A. Hanley, B. J. McNeil (1982), "The meaning and use of the area under a receiver operating
-    characteristic (ROC) curve", Radiology 143(1), 29-36. doi:10.1148/radiology.143.1.7063747
-
-    J. A. Hanley, B. J. McNeil (1983), "A method of comparing the areas under receiver operating
-    characteristic curves derived from the same cases", Radiology 148(3), 839-843.
-    doi:10.1148/radiology.148.3.6878708
-
-    N. A. Obuchowski, D. K. McClish (1997), "Sample size determination for diagnostic accuracy
-    studies involving binormal ROC curve indices", Statistics in Medicine 16(13), 1529-1542.
-    doi:10.1002/(SICI)1097-0258(19970715)16:13<1529::AID-SIM565>3.0.CO;2-H
+    - J. A. Hanley, B. J. McNeil (1982), Radiology 143(1), 29-36.
+      doi:10.1148/radiology.143.1.7063747
 
     Examples
     --------
@@ -283,7 +235,8 @@ def sample_size(
     │ 10    ┆ 40    ┆ 0.920464 ┆ 0.8 ┆ 0.5  ┆ 0.8    │
     └───────┴───────┴──────────┴─────┴──────┴────────┘
     """
-    options = parse_planning_options(
+    return _plan(
+        _smallest_sample,
         auc=auc,
         null=null,
         auc_b=auc_b,
@@ -295,9 +248,135 @@ def sample_size(
         variance=variance,
         se_at=se_at,
     )
-    return _planned_tests_table(
-        _planned_test_row(combination, _smallest_sample(**combination)) for combination in options
+
+
+@public
+def detectable_difference(
+    *,
+    null: Numbers = 0.5,
+    auc_b: Numbers | None = None,
+    correlation: Numbers | None = None,
+    n_pos: Integers,
+    n_neg: Integers,
+    power: Numbers = 0.8,
+    alpha: Numbers = 0.05,
+    alternative: Alternative = "two-sided",
+    variance: VarianceFormula = "hanley_mcneil_exponential",
+    se_at: SeAt = "estimate",
+) -> pl.DataFrame:
+    """Compute the smallest difference of areas that a test detects with the required power.
+
+    Each argument takes one value or several; the result has a row for each combination.
+
+    Parameters
+    ----------
+    null : float or sequence of float, default 0.5
+        Area under the null hypothesis, between 0 and 1, for tests of one model; 0.5 is chance.
+    auc_b : float or sequence of float, default None
+        Assumed area of a second model with as many rows of each class. The null hypothesis is then
+        that the area of both models is `auc_b`.
+    correlation : float or sequence of float, default None
+        Correlation of the two estimated areas, between -1 and 1. For models that score the same
+        rows, use slightly less than the correlation of their scores within a class; otherwise 0.
+    n_pos : int or sequence of int
+        Number of positive rows.
+    n_neg : int or sequence of int
+        Number of negative rows.
+    power : float or sequence of float, default 0.8
+        Required power of the test, larger than `alpha`.
+    alpha : float or sequence of float, default 0.05
+        Significance level of the test: the probability of a false rejection.
+    alternative : {"two-sided", "greater", "less"}, default "two-sided"
+        Alternative hypothesis: the true area differs from the null (`"two-sided"`), is larger
+        (`"greater"`) or is smaller (`"less"`).
+    variance : str, optional
+        Variance of an estimated area: `"hanley_mcneil_exponential"`, the default, is exact for
+        exponential scores and good for many others; `"obuchowski"` is for ratings, such as 1 to 5.
+    se_at : {"estimate", "null"}, default "estimate"
+        Area at which the standard error of the test is computed: the assumed area, as in DeLong's
+        tests (`auc_test`, `compare`), or the area of the null hypothesis, as in published formulas
+        and in permutation tests.
+
+    Returns
+    -------
+    DataFrame
+        `difference, n_pos, n_neg, power, auc, null, auc_b, correlation, se, se_null, ratio, target,
+        alpha, alternative, variance, se_at, note`; one row per combination, in the order of the
+        values passed.
+
+        - `auc` (Float64) is the area nearest to `null`, or to `auc_b` for two models, for which the
+          test has the required power: below it if `alternative` is `"less"`, otherwise above.
+        - `difference` is `auc` minus `null` or `auc_b`.
+        - `target` is the required power, and `power` the power at `auc`; they differ only by
+          rounding errors.
+        - `se` and `se_null` are defined in `power`.
+
+        If there are too few rows, no area reaches the power. `auc`, `difference`, `power` and the
+        standard errors are then null, and `note` is `no_solution`.
+
+    Raises
+    ------
+    OptionValueError
+        If a value is outside its range, if a list is empty, if only one of `auc_b` and
+        `correlation` is given, or if `null` is given for two models.
+
+    Notes
+    -----
+    The assumptions are those of `power`.
+
+    References
+    ----------
+    - J. A. Hanley, B. J. McNeil (1982), Radiology 143(1), 29-36.
+      doi:10.1148/radiology.143.1.7063747
+
+    Examples
+    --------
+    >>> import rocframe as rf
+    >>> plans = rf.detectable_difference(n_pos=[10, 30, 300], n_neg=300)
+    >>> plans.select("difference", "n_pos", "n_neg", "auc", "null", "note")
+    shape: (3, 6)
+    ┌────────────┬───────┬───────┬──────────┬──────┬──────┐
+    │ difference ┆ n_pos ┆ n_neg ┆ auc      ┆ null ┆ note │
+    │ ---        ┆ ---   ┆ ---   ┆ ---      ┆ ---  ┆ ---  │
+    │ f64        ┆ i64   ┆ i64   ┆ f64      ┆ f64  ┆ str  │
+    ╞════════════╪═══════╪═══════╪══════════╪══════╪══════╡
+    │ 0.252752   ┆ 10    ┆ 300   ┆ 0.752752 ┆ 0.5  ┆ null │
+    │ 0.157911   ┆ 30    ┆ 300   ┆ 0.657911 ┆ 0.5  ┆ null │
+    │ 0.065397   ┆ 300   ┆ 300   ┆ 0.565397 ┆ 0.5  ┆ null │
+    └────────────┴───────┴───────┴──────────┴──────┴──────┘
+    """
+    return _plan(
+        _nearest_area,
+        null=null,
+        auc_b=auc_b,
+        correlation=correlation,
+        n_pos=n_pos,
+        n_neg=n_neg,
+        power=power,
+        alpha=alpha,
+        alternative=alternative,
+        variance=variance,
+        se_at=se_at,
     )
+
+
+def _plan(solve: Callable[..., PlannedTest | None], **options: Any) -> pl.DataFrame:
+    """Return a row for each combination of options: the test that `solve` returns.
+
+    If `solve` returns None, there is no solution. If `ratio` is null, it is computed.
+    """
+    rows = []
+    for combination in parse_planning_options(**options):
+        test = solve(**combination)
+        note: Note | None = "no_solution" if test is None else None
+        # The required power is the column `target`; the column `power` is that of the test.
+        row = {"target" if name == "power" else name: value for name, value in combination.items()}
+        if test is not None:
+            properties = (*PlannedTest.__slots__, "difference", "se_null", "se", "power")
+            row |= {name: getattr(test, name) for name in properties}
+        rows.append({**row, "note": note})
+    table = pl.DataFrame(rows, schema=PLAN.columns())
+    return table.with_columns(ratio=pl.col("ratio").fill_null(pl.col("n_neg") / pl.col("n_pos")))
 
 
 MAX_CLASS_ROWS = 10**12  # if a class needs more rows, the plan has no solution
@@ -320,193 +399,66 @@ def _smallest_sample(*, ratio: float, power: float, **options: Any) -> PlannedTe
     if not 1 / MAX_CLASS_ROWS <= ratio <= MAX_CLASS_ROWS:
         return None
     n_for_min_neg = floor((MIN_CLASS_ROWS - 1) / ratio * (1 + RATIO_ROUNDING)) + 1
-    lower = max(MIN_CLASS_ROWS, n_for_min_neg) - 1
-    upper = lower + 1
-    difference = with_n_pos(upper).difference
+    first = max(MIN_CLASS_ROWS, n_for_min_neg)
+    difference = with_n_pos(first).difference
     wrong = {"two-sided": difference == 0, "greater": difference <= 0, "less": difference >= 0}
     if wrong[options["alternative"]]:
         return None
-    # `upper` is doubled until the power is large enough. Then bisection finds the smallest number
-    # above `lower`.
-    while (test := with_n_pos(upper)).power < power:
-        if max(test.n_pos, test.n_neg) > MAX_CLASS_ROWS:
-            return None
-        lower, upper = upper, 2 * upper
-    sizes = range(lower + 1, upper + 1)
-    return with_n_pos(sizes[bisect_left(sizes, power, key=lambda n_pos: with_n_pos(n_pos).power)])
 
+    def doubled_sizes() -> Iterator[int]:
+        n_pos = first
+        while True:
+            yield n_pos
+            if max(n_pos, with_n_pos(n_pos).n_neg) > MAX_CLASS_ROWS:
+                return
+            n_pos *= 2
 
-@public
-def detectable_difference(
-    *,
-    null: Numbers = 0.5,
-    auc_b: Numbers | None = None,
-    correlation: Numbers | None = None,
-    n_pos: Integers,
-    n_neg: Integers,
-    power: Numbers = 0.8,
-    alpha: Numbers = 0.05,
-    alternative: Alternative = "two-sided",
-    variance: VarianceFormula = "hanley_mcneil_exponential",
-    se_at: SeAt = "estimate",
-) -> pl.DataFrame:
-    """Compute the smallest difference of areas that a test detects with the required power.
-
-    The test compares the AUC of one model with a given number, or the AUCs of two models with each
-    other. Each argument takes one value or several; the result has a row for each combination.
-
-    Parameters
-    ----------
-    null : float or sequence of float, default 0.5
-        AUC that the null hypothesis assumes, between 0 and 1; for tests of one model only. 0.5 is
-        chance.
-    auc_b : float or sequence of float, default None
-        Assumed area of a second model. Each of the two models has `n_pos` positives and `n_neg`
-        negatives. With two models, the null hypothesis is that the area of both models is `auc_b`,
-        so that their difference is 0.
-    correlation : float or sequence of float, default None
-        Correlation of the two estimated areas, between -1 and 1. For models that score the same
-        rows, use slightly less than the correlation of their scores within a class. For models that
-        score different rows, use 0.
-    n_pos : int or sequence of int
-        Number of positive rows.
-    n_neg : int or sequence of int
-        Number of negative rows.
-    power : float or sequence of float, default 0.8
-        Required power of the test. The power must be larger than `alpha`.
-    alpha : float or sequence of float, default 0.05
-        Significance level of the test: the probability of a false rejection.
-    alternative : {"two-sided", "greater", "less"}, default "two-sided"
-        Alternative hypothesis: the true area differs from the null (`"two-sided"`), is larger
-        (`"greater"`) or is smaller (`"less"`).
-    variance : str, optional
-        Formula for the variance of an estimated area. `"hanley_mcneil_exponential"`, the default,
-        is exact for exponential scores and a good approximation for many other scores.
-        `"obuchowski"` is for ratings, such as 1 to 5. Each rating is a range of an underlying
-        score, and this score has a normal distribution in each class. For areas from about 0.7 to
-        0.95, the variance of `"obuchowski"` is larger than that of the default. For areas near 0.5
-        and near 1, it is smaller.
-    se_at : {"estimate", "null"}, default "estimate"
-        Area at which the standard error of the test is computed. `"estimate"`: the assumed area of
-        each model, which takes the place of the later estimate. DeLong's tests (`auc_test`,
-        `compare`) compute the standard error at the estimate. `"null"`: the area of the null
-        hypothesis, as in published formulas and in the permutation and Mann-Whitney tests against
-        chance.
-
-    Returns
-    -------
-    DataFrame
-        `difference, n_pos, n_neg, power, auc, null, auc_b, correlation, se, se_null, ratio, target,
-        alpha, alternative, variance, se_at, note`; one row per combination, in the order of the
-        values passed.
-
-        - `auc` (Float64) is the area for which the test has the required power. If there are
-          several such areas, it is the one nearest to `null`, or to `auc_b` for two models. If
-          `alternative` is `"less"`, `auc` is below `null` or `auc_b`, otherwise above.
-        - `difference` is `auc` minus `null` or `auc_b`.
-        - `target` is the required power, and `power` is the power at `auc`. Both are equal except
-          for rounding errors.
-        - `se` is the standard error of the estimate of `difference` if the true area is `auc`.
-          `se_null` is this standard error if the null hypothesis is true.
-
-        If there are too few rows, no area reaches the power. `auc`, `difference`, `power` and the
-        standard errors are then null, and `note` is `no_solution`.
-
-    Raises
-    ------
-    OptionValueError
-        If a value is outside its range, if a list is empty, if only one of `auc_b` and
-        `correlation` is given, or if `null` is given for two models.
-    UnknownOptionError
-        If `alternative`, `variance` or `se_at` has an unknown value.
-
-    Notes
-    -----
-    The estimated area is assumed to be normally distributed. This approximation is poor for areas
-    near 1 and for fewer than 10 rows of a class. Under the null hypothesis both models have the
-    area `auc_b`. Rows are assumed to be independent. Several rows of one person contain less
-    information than rows of different persons.
-
-    References
-    ----------
-    J. A. Hanley, B. J. McNeil (1982), "The meaning and use of the area under a receiver operating
-    characteristic (ROC) curve", Radiology 143(1), 29-36. doi:10.1148/radiology.143.1.7063747
-
-    J. A. Hanley, B. J. McNeil (1983), "A method of comparing the areas under receiver operating
-    characteristic curves derived from the same cases", Radiology 148(3), 839-843.
-    doi:10.1148/radiology.148.3.6878708
-
-    N. A. Obuchowski, D. K. McClish (1997), "Sample size determination for diagnostic accuracy
-    studies involving binormal ROC curve indices", Statistics in Medicine 16(13), 1529-1542.
-    doi:10.1002/(SICI)1097-0258(19970715)16:13<1529::AID-SIM565>3.0.CO;2-H
-
-    Examples
-    --------
-    >>> import rocframe as rf
-    >>> plans = rf.detectable_difference(n_pos=[10, 30, 300], n_neg=300)
-    >>> plans.select("difference", "n_pos", "n_neg", "auc", "null", "note")
-    shape: (3, 6)
-    ┌────────────┬───────┬───────┬──────────┬──────┬──────┐
-    │ difference ┆ n_pos ┆ n_neg ┆ auc      ┆ null ┆ note │
-    │ ---        ┆ ---   ┆ ---   ┆ ---      ┆ ---  ┆ ---  │
-    │ f64        ┆ i64   ┆ i64   ┆ f64      ┆ f64  ┆ str  │
-    ╞════════════╪═══════╪═══════╪══════════╪══════╪══════╡
-    │ 0.252752   ┆ 10    ┆ 300   ┆ 0.752752 ┆ 0.5  ┆ null │
-    │ 0.157911   ┆ 30    ┆ 300   ┆ 0.657911 ┆ 0.5  ┆ null │
-    │ 0.065397   ┆ 300   ┆ 300   ┆ 0.565397 ┆ 0.5  ┆ null │
-    └────────────┴───────┴───────┴──────────┴──────┴──────┘
-    """
-    options = parse_planning_options(
-        null=null,
-        auc_b=auc_b,
-        correlation=correlation,
-        n_pos=n_pos,
-        n_neg=n_neg,
-        power=power,
-        alpha=alpha,
-        alternative=alternative,
-        variance=variance,
-        se_at=se_at,
-    )
-    return _planned_tests_table(
-        _planned_test_row(combination, _nearest_area(**combination)) for combination in options
+    return _first_test(
+        with_n_pos, power, first - 1, doubled_sizes(), lambda low, high: (low + high) // 2
     )
 
 
 # Candidate differences, as fractions of the distance from the area under the null hypothesis to 0
 # or 1.
 AREA_GRID = (*(i / 256 for i in range(1, 256)), *(1 - 0.5**i for i in range(9, 30)))
-BISECTIONS = 60  # halvings of the interval between two candidates; enough for Float64 precision
 
 
 def _nearest_area(*, power: float, **options: Any) -> PlannedTest | None:
-    """Return the test with the smallest difference whose power is at least `power`.
-
-    Return None if no difference has this power.
-    """
+    """Return the test with the smallest difference that has at least the power, or None."""
     start = options["null"] if options["auc_b"] is None else options["auc_b"]
     end = 0.0 if options["alternative"] == "less" else 1.0
 
     def with_fraction(fraction: float) -> PlannedTest:
         return PlannedTest(auc=start + fraction * (end - start), **options)
 
-    # The power need not increase with the difference, so bisection alone could miss the smallest
-    # difference. The first candidate with the required power is found first. Bisection then refines
-    # the interval below this candidate.
-    near = 0.0
-    for far in AREA_GRID:
-        if with_fraction(far).power >= power:
+    return _first_test(with_fraction, power, 0.0, AREA_GRID, lambda low, high: (low + high) / 2)
+
+
+def _first_test(
+    test_at: Callable[[Any], PlannedTest],
+    power: float,
+    below: float,
+    candidates: Iterable[float],
+    halfway: Callable[[Any, Any], float],
+) -> PlannedTest | None:
+    """Return the test at the smallest value with the power, found by bisection; None if none has.
+
+    The power need not increase with the value, so bisection alone could miss the smallest one. The
+    first of the rising `candidates` with the power is found first, and the interval below it is
+    then refined. `below` is below all of them.
+    """
+    for above in candidates:
+        if test_at(above).power >= power:
             break
-        near = far
+        below = above
     else:
         return None
-    for _ in range(BISECTIONS):
-        middle = (near + far) / 2
-        if with_fraction(middle).power < power:
-            near = middle
+    while below < (middle := halfway(below, above)) < above:
+        if test_at(middle).power < power:
+            below = middle
         else:
-            far = middle
-    return with_fraction(far)
+            above = middle
+    return test_at(above)
 
 
 VarianceFormula = Literal["hanley_mcneil_exponential", "obuchowski"]
@@ -573,9 +525,7 @@ class PlannedTest:
         return {"two-sided": above + below, "greater": above, "less": below}[self.alternative]
 
     def _area_variance(self, area: float) -> float:
-        if self.variance == "obuchowski":
-            return planned_binormal_variance(area, self.n_pos, self.n_neg)
-        return float(exponential_variance(area, self.n_pos, self.n_neg))
+        return float(AREA_VARIANCES[self.variance](area, self.n_pos, self.n_neg))
 
 
 def _root(variance: float) -> float:
@@ -593,6 +543,11 @@ def planned_binormal_variance(area: float, n_pos: int, n_neg: int) -> float:
     factor = (5 * a**2 + 8) / n_pos + (a**2 + 8) / n_neg
     return 0.0099 * exp(-(a**2) / 2) * factor
 
+
+AREA_VARIANCES: dict[VarianceFormula, Callable[[float, int, int], Any]] = {
+    "hanley_mcneil_exponential": exponential_variance,
+    "obuchowski": planned_binormal_variance,
+}
 
 Numbers: TypeAlias = "float | Sequence[float]"
 Integers: TypeAlias = "int | Sequence[int]"
@@ -612,10 +567,7 @@ OPEN_RANGES: dict[str, tuple[float, float, float]] = {
 def parse_planning_options(
     *, alternative: str, variance: str, se_at: str, null: object, **numbers: object
 ) -> Iterator[dict[str, Any]]:
-    """Check all options, and yield each combination of their values as keyword arguments.
-
-    The last option varies fastest.
-    """
+    """Check all options, and yield each combination of their values; the last varies fastest."""
     check_alternative(alternative)
     check_choice("variance", variance, get_args(VarianceFormula))
     check_choice("se_at", se_at, get_args(SeAt))
@@ -646,12 +598,9 @@ def parse_planning_options(
     for combination in product(*values.values()):
         options = dict(zip(values, combination, strict=True))
         if "power" in options and not options["power"] > options["alpha"]:
-            raise OptionValueError.compose(
-                "power",
-                options["power"],
-                f"expected a power above alpha={options['alpha']:g}",
-                "Use, for example, power=0.8.",
-            )
+            problem = f"expected a power above alpha={options['alpha']:g}"
+            hint = "Use, for example, power=0.8."
+            raise OptionValueError.compose("power", options["power"], problem, hint)
         yield options
 
 
@@ -659,31 +608,11 @@ def _parse_planning_numbers(argument: str, value: object) -> list[float]:
     """Return the value or values of an argument as a list of numbers."""
     values = to_list(value)
     if not values:
-        raise OptionValueError.compose(
-            argument, value, "the list is empty", "Pass one value or several."
-        )
+        hint = "Pass one value or several."
+        raise OptionValueError.compose(argument, value, "the list is empty", hint)
     if argument in ("n_pos", "n_neg"):
         return [parse_integer(argument, number) for number in values]
     low, high, example = OPEN_RANGES[argument]
     return [
         parse_number(argument, number, low=low, high=high, example=example) for number in values
     ]
-
-
-def _planned_test_row(options: dict[str, Any], test: PlannedTest | None) -> dict[str, Any]:
-    """Return a row of the result from the options and the test.
-
-    `test` is None if there is no solution.
-    """
-    row = {"target" if name == "power" else name: value for name, value in options.items()}
-    if test is None:
-        note: Note = "no_solution"
-        return {**row, "note": note}
-    properties = (*PlannedTest.__slots__, "difference", "se_null", "se", "power")
-    return {**row, **{name: getattr(test, name) for name in properties}}
-
-
-def _planned_tests_table(rows: Iterable[dict[str, Any]]) -> pl.DataFrame:
-    """Return the result table; if `ratio` is null, it is computed from the class sizes."""
-    table = pl.DataFrame(list(rows), schema=PLAN.columns())
-    return table.with_columns(ratio=pl.col("ratio").fill_null(pl.col("n_neg") / pl.col("n_pos")))

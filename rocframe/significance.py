@@ -1,13 +1,8 @@
 """The function `auc_test`: tests of an AUC against chance or against a given area.
 
 For given scores, the AUC is determined by the sum of the ranks of the positives. Under the null
-hypothesis, the positives are a random subset of the rows of a group, so the ranks of the positives
-are a random sample without replacement.
-
-References
-----------
-B. Phipson, G. K. Smyth (2010), "Permutation p-values should never be zero", Statistical
-Applications in Genetics and Molecular Biology 9(1), article 39. doi:10.2202/1544-6115.1585
+hypothesis, the positives are a random subset of the rows of a group, so their ranks are a random
+sample without replacement.
 """
 
 from __future__ import annotations
@@ -15,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import chain, combinations, islice
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -109,18 +104,15 @@ def auc_test(
     null : float, default 0.5
         AUC that the null hypothesis assumes, between 0 and 1. 0.5 is chance.
     method : str, default None
-        Test of the AUC. `"mann_whitney"` and `"permutation"` require `null=0.5`, and do not support
-        `weight`, `cluster` and `missing="worst"`.
+        `"mann_whitney"` and `"permutation"` require `null=0.5`, and do not support `weight`,
+        `cluster` and `missing="worst"`.
 
-        - `"mann_whitney"`: the Mann-Whitney test, which is the normal approximation of the
-          permutation test.
+        - `"mann_whitney"`: the normal approximation of the permutation test.
         - `"permutation"`: a test that permutes the labels of a group.
-        - `"delong_t"`: the test of Brunner and Munzel. The statistic is the area minus `null`,
-          divided by DeLong's standard error. It is compared with a t distribution.
-        - `"delong"`: a z test with the same statistic. With few rows of a class, it rejects a true
-          null hypothesis too often.
-        - None: `"mann_whitney"`. If `null` is not 0.5, or if `weight`, `cluster` or
-          `missing="worst"` is given, None means `"delong_t"`.
+        - `"delong_t"`: the test of Brunner and Munzel, a t test with DeLong's standard error.
+        - `"delong"`: a z test with the same statistic, which rejects a true null hypothesis too
+          often with few rows of a class.
+        - None: `"mann_whitney"` if its conditions are met, otherwise `"delong_t"`.
     alternative : {"two-sided", "greater", "less"}, default "two-sided"
         Alternative hypothesis: the true area differs from the null (`"two-sided"`), is larger
         (`"greater"`) or is smaller (`"less"`).
@@ -129,16 +121,14 @@ def auc_test(
         least one false rejection. `"bh"` (Benjamini and Hochberg) controls the expected share of
         false rejections among all rejections. None: no adjustment.
     n_perm : int, default 9999
-        Number of random permutations. If at most this many different permutations are possible in a
-        group, all of them are used and the p-value is exact. Otherwise the smallest possible
-        p-value is 1 / (1 + n_perm).
+        Number of random permutations. If a group has at most this many different permutations, all
+        are used and the p-value is exact. Otherwise it is at least 1 / (1 + n_perm).
     seed : int, default None
         Seed of the draws, an integer >= 0; None uses a new seed in each call.
     best_of : int, default None
-        Number of models from which the best model was selected, including models that are not in
-        the table. The result then has columns that compare the AUC with the largest AUC of
-        `best_of` models with random scores. Requires `alternative="greater"` and one of the methods
-        `"mann_whitney"` and `"permutation"`.
+        Number of models from which the best was selected, including models that are not in the
+        table: the AUC is compared with the largest of as many models with random scores. Requires
+        `alternative="greater"` and `"mann_whitney"` or `"permutation"`.
     cluster : str or Expr, default None
         Clusters of dependent rows, such as users.
     positive : object, default None
@@ -157,45 +147,34 @@ def auc_test(
         n_missing, test, note`; one row per group, sorted by group.
 
         - `p_adjusted` (Float64) is the p-value adjusted over all rows of the result.
-        - `statistic` (Float64) is `auc - null` divided by `se`.
-        - `se` (Float64) is DeLong's standard error for `"delong_t"` and `"delong"`. For the other
-          methods, `se` is the standard deviation of the AUC over all permutations of the labels.
-        - `df` (Float64) is the number of degrees of freedom for `"delong_t"`, and null for the
-          other methods.
+        - `statistic` (Float64) is `auc - null` divided by `se` (Float64): DeLong's standard error
+          for `"delong_t"` and `"delong"`, otherwise the standard deviation of the AUC over all
+          permutations of the labels. `df` (Float64) is null except for `"delong_t"`.
         - `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of positives, of negatives, and
-          of rows with a missing value. A row counts `count` times; `weight` has no effect on these
-          numbers.
-        - `test` (String) is the name of the method, or `permutation_exact` if all permutations were
-          used.
+          of rows with a missing value, without weights.
+        - `test` (String) is the method, or `permutation_exact` if all permutations were used.
 
         With `best_of`, the columns `best_of` (Int64), `auc_by_chance` (Float64) and `p_best`
-        (Float64) are left of `note`. `p_best` is the probability that the largest AUC of
-        `best_of` models with independent random scores is at least `auc`. `auc_by_chance` is the
-        expected value of this largest AUC. Both are null if `p_value` is null.
+        (Float64) are left of `note`: the expected largest AUC of `best_of` models with independent
+        random scores, and the probability that it is at least `auc`; null if `p_value` is null.
 
-        `auc`, `se`, `statistic` and the p-values are null if a class has no rows. With the methods
-        `"delong_t"` and `"delong"`, all of these except `auc` are also null if a class has only one
-        row or only one cluster.
-
-        If the variance is 0, `se` and `df` are null. The other values then depend on the null
-        hypothesis. If `auc` equals the area of the null hypothesis, `statistic` is 0 and the
-        p-value is 1. An example is constant scores with `null=0.5`. If the two areas differ,
-        `statistic` and the p-values are null. An example is an AUC of 1 with `"delong_t"`.
+        `auc`, `se`, `statistic` and the p-values are null if a class has no rows and, except for
+        `auc`, with `"delong_t"` and `"delong"` if a class has only one row or cluster. If the
+        variance is 0, `se` and `df` are null. If `auc` then equals `null`, as for constant scores,
+        `statistic` is 0 and the p-value is 1; otherwise, as for an AUC of 1 with `"delong_t"`, both
+        are null.
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
-        no_negatives, one_positive, one_negative, zero_variance`, `few_rows:3`. `few_rows:3` means
-        that the smaller class has only 3 rows or clusters. With fewer than 10, the tests
-        `"delong_t"` and `"delong"` reject a true null hypothesis too often. With `cluster`, the
-        note of a class in a single cluster is `one_positive_cluster` or `one_negative_cluster`.
+        no_negatives, one_positive, one_negative, zero_variance`, `few_rows:3`. With `few_rows`,
+        below 10 rows or clusters of a class, `"delong_t"` and `"delong"` reject a true null
+        hypothesis too often. With `cluster`, notes of a single cluster are `one_positive_cluster`
+        and `one_negative_cluster`.
 
     Raises
     ------
     RocframeError
-        If a column, an option or a value is invalid.
-    OptionValueError
-        If `null` is not between 0 and 1, or if `n_perm`, `seed` or `best_of` is not a whole number.
-        This error is also raised if the method or the alternative does not support `null`,
-        `weight`, `cluster`, `missing="worst"` or `best_of`.
+        If a column, an option or a value is invalid, or if the method or the alternative does not
+        support `null`, `weight`, `cluster`, `missing="worst"` or `best_of`.
 
     See Also
     --------
@@ -208,34 +187,25 @@ def auc_test(
     A two-sided permutation test counts the permutations whose AUC is at least as far from 1/2 as
     the observed AUC.
 
-    `p_best` is 1 - (1 - `p_value`)^N for N = `best_of` models. In `auc_test`, the scores of a
-    random classifier are the scores of the data in a random order. A random classifier therefore
-    has the same ties as the data. Forman (2002) instead compares the best classifier with simple
-    classifiers that are generated at random. `auc_by_chance` is exact if all permutations were
-    enumerated. Otherwise, the AUC of a random classifier is assumed to be normal with the standard
-    deviation `se`, and limited to values from 0 to 1. If the scores of the models are positively
-    correlated, the largest AUC by chance is smaller than for independent scores, and `p_best` is
-    too large (conservative).
+    `p_best` is 1 - (1 - `p_value`)^N for N = `best_of` models. The scores of a random classifier
+    are the scores of the data in a random order, with the same ties; Forman (2002) instead
+    generates simple classifiers at random. `auc_by_chance` is exact if all permutations were
+    enumerated; otherwise, the AUC of a random classifier is assumed to be normal with the standard
+    deviation `se`, limited to [0, 1]. If the scores of the models are positively correlated, the
+    largest AUC by chance is smaller, and `p_best` is too large (conservative).
 
     References
     ----------
-    E. Brunner, U. Munzel (2000), "The nonparametric Behrens-Fisher problem: asymptotic theory and a
-    small-sample approximation", Biometrical Journal 42(1), 17-25.
-    doi:10.1002/(SICI)1521-4036(200001)42:1<17::AID-BIMJ17>3.0.CO;2-U
-
-    E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson (1988), "Comparing the areas under two or
-    more correlated receiver operating characteristic curves", Biometrics 44(3), 837-845.
-    doi:10.2307/2531595
-
-    G. Forman (2002), "A method for discovering the insignificance of one's best classifier and the
-    unlearnability of a classification task", HP Laboratories, technical report HPL-2002-123.
-
-    H. B. Mann, D. R. Whitney (1947), "On a test of whether one of two random variables is
-    stochastically larger than the other", Annals of Mathematical Statistics 18(1), 50-60.
-    doi:10.1214/aoms/1177730491
-
-    B. Phipson, G. K. Smyth (2010), "Permutation p-values should never be zero", Statistical
-    Applications in Genetics and Molecular Biology 9(1), article 39. doi:10.2202/1544-6115.1585
+    - E. Brunner, U. Munzel (2000), Biometrical Journal 42(1), 17-25.
+      doi:10.1002/(SICI)1521-4036(200001)42:1<17::AID-BIMJ17>3.0.CO;2-U
+    - E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson (1988), Biometrics 44(3), 837-845.
+      doi:10.2307/2531595
+    - G. Forman (2002), "A method for discovering the insignificance of one's best classifier and
+      the unlearnability of a classification task", HP Laboratories, technical report HPL-2002-123.
+    - H. B. Mann, D. R. Whitney (1947), Annals of Mathematical Statistics 18(1), 50-60.
+      doi:10.1214/aoms/1177730491
+    - B. Phipson, G. K. Smyth (2010), Statistical Applications in Genetics and Molecular Biology
+      9(1), article 39. doi:10.2202/1544-6115.1585
 
     Examples
     --------
@@ -272,27 +242,18 @@ def auc_test(
     │ 0.875 ┆ 0.333333 ┆ 0.982658 ┆ 0.868491      │
     └───────┴──────────┴──────────┴───────────────┘
     """
-    options = AucTestOptions.parse(
+    roles = Roles(label, score, by, positive, weight, count, missing, cluster)
+    null = parse_fraction("null", null, example=0.5)
+    if best_of is not None:
+        best_of = parse_integer("best_of", best_of, high=MAX_MODELS, example=40)
+    options = AucTestOptions(
         null=null,
-        method=method,
+        method=parse_auc_test_method(method, null, roles),
         alternative=alternative,
         adjust=adjust,
-        n_perm=n_perm,
-        seed=seed,
+        n_perm=parse_integer("n_perm", n_perm, high=10**9),
+        seed=Seed.parse(seed),
         best_of=best_of,
-        weight=weight,
-        cluster=cluster,
-        missing=missing,
-    )
-    roles = Roles(
-        label=label,
-        score=score,
-        by=by,
-        positive=positive,
-        weight=weight,
-        count=count,
-        missing=missing,
-        cluster=cluster,
     )
     table = plan_table(
         predictions,
@@ -306,8 +267,30 @@ def auc_test(
 
 
 AucTestMethod = Literal["delong_t", "delong", "permutation", "mann_whitney"]
-DELONG_METHODS: tuple[AucTestMethod, ...] = ("delong_t", "delong")
 MAX_MODELS = 10**9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AucTest:
+    """A test of an AUC.
+
+    `labels_are_random` is true if the variance of the AUC is that over all assignments of the
+    labels to the rows, which requires that all are equally likely: this is not the case for
+    weighted or clustered rows. Otherwise, the variance is DeLong's. With `permutes`, the p-value is
+    that of these assignments, and with `has_df`, that of a t distribution.
+    """
+
+    labels_are_random: bool = False
+    permutes: bool = False
+    has_df: bool = False
+
+
+AUC_TESTS: dict[AucTestMethod, AucTest] = {
+    "delong_t": AucTest(has_df=True),
+    "delong": AucTest(),
+    "permutation": AucTest(labels_are_random=True, permutes=True),
+    "mann_whitney": AucTest(labels_are_random=True),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -322,71 +305,46 @@ class AucTestOptions:
     seed: Seed
     best_of: int | None
 
-    @classmethod
-    def parse(
-        cls,
-        *,
-        null: float,
-        method: AucTestMethod | None,
-        alternative: Alternative,
-        adjust: Adjust | None,
-        n_perm: int,
-        seed: int | None,
-        best_of: int | None,
-        weight: Column | None,
-        cluster: Column | None,
-        missing: Missing,
-    ) -> AucTestOptions:
-        """Check the options; raise an error if the method does not support weights or clusters."""
-        check_choice("method", method, (*get_args(AucTestMethod), None))
-        check_alternative(alternative)
-        check_adjust(adjust)
-        null = parse_fraction("null", null, example=0.5)
-        # All methods except DeLong's assume that each assignment of the labels to the rows is
-        # equally likely. For weighted or clustered rows, this is not the case.
-        values = {
-            "null": None if null == 0.5 else null,
-            "missing": missing if is_text(missing, "worst") else None,
-        }
-        delong_options = {"weight": weight, "cluster": cluster, **values}
-        if method is None:
-            is_plain = all(value is None for value in delong_options.values())
-            method = "mann_whitney" if is_plain else "delong_t"
-        for name, value in delong_options.items():
-            check_supported(
-                name,
-                value,
-                f"method={method!r}",
-                supported=method in DELONG_METHODS,
-                noun="value" if name in values else "option",
-                hint=f'Omit {name}=, or use method="delong_t".',
-            )
+    @property
+    def test(self) -> AucTest:
+        """The record of the method."""
+        return AUC_TESTS[self.method]
+
+    def __post_init__(self) -> None:
+        check_alternative(self.alternative)
+        check_adjust(self.adjust)
+        hint = (
+            'Use method="mann_whitney" or method="permutation". These methods do not support '
+            'null=, weight=, cluster= or missing="worst".'
+        )
+        subject, supported = f"method={self.method!r}", self.test.labels_are_random
+        check_supported("best_of", self.best_of, subject, supported=supported, hint=hint)
+        subject, supported = f"alternative={self.alternative!r}", self.alternative == "greater"
+        hint = 'Use alternative="greater".'
+        check_supported("best_of", self.best_of, subject, supported=supported, hint=hint)
+
+
+def parse_auc_test_method(method: AucTestMethod | None, null: float, roles: Roles) -> AucTestMethod:
+    """Return the method or the default; raise an error if it does not support `null` or a role."""
+    check_choice("method", method, (*AUC_TESTS, None))
+    values = {
+        "null": None if null == 0.5 else null,
+        "missing": roles.missing if is_text(roles.missing, "worst") else None,
+    }
+    delong_options = {"weight": roles.weight, "cluster": roles.cluster, **values}
+    if method is None:
+        is_plain = all(value is None for value in delong_options.values())
+        method = "mann_whitney" if is_plain else "delong_t"
+    for name, value in delong_options.items():
         check_supported(
-            "best_of",
-            best_of,
+            name,
+            value,
             f"method={method!r}",
-            supported=method not in DELONG_METHODS,
-            hint='Use method="mann_whitney" or method="permutation". These methods do not support '
-            'null=, weight=, cluster= or missing="worst".',
+            supported=not AUC_TESTS[method].labels_are_random,
+            noun="value" if name in values else "option",
+            hint=f'Omit {name}=, or use method="delong_t".',
         )
-        check_supported(
-            "best_of",
-            best_of,
-            f"alternative={alternative!r}",
-            supported=alternative == "greater",
-            hint='Use alternative="greater".',
-        )
-        return cls(
-            null=null,
-            method=method,
-            alternative=alternative,
-            adjust=adjust,
-            n_perm=parse_integer("n_perm", n_perm, high=10**9),
-            seed=Seed.parse(seed),
-            best_of=None
-            if best_of is None
-            else parse_integer("best_of", best_of, high=MAX_MODELS, example=40),
-        )
+    return method
 
 
 def auc_test_table(cases: Cases, options: AucTestOptions) -> pl.DataFrame:
@@ -398,13 +356,13 @@ def auc_test_table(cases: Cases, options: AucTestOptions) -> pl.DataFrame:
     pairs = count_pairs(scan)
     auc = pairs.areas[0]
     sizes, df = class_sizes(scan, clusters), None
-    ranks = None if options.method in DELONG_METHODS else CenteredRanks.from_scan(scan)
+    ranks = CenteredRanks.from_scan(scan) if options.test.labels_are_random else None
     if ranks is not None:
         variance = ranks.null_variance(n_pos, n_neg)
     else:
         parts = auc_variance_parts(scan, pairs, clusters, cases.weight)
         variance = parts.total
-        if options.method == "delong_t":
+        if options.test.has_df:
             df = parts.df(sizes, n_pos + n_neg if clusters is None else clusters.sizes[2])
     se = np.sqrt(np.where(variance > 0, variance, np.nan))
     statistic = (auc - options.null) / se
@@ -413,33 +371,24 @@ def auc_test_table(cases: Cases, options: AucTestOptions) -> pl.DataFrame:
     best_auc = np.full(len(auc), np.nan)
     if options.best_of is not None:
         best_auc = expected_best_auc(np.sqrt(variance), options.best_of)
-    if ranks is not None and options.method == "permutation":
+    if ranks is not None and options.test.permutes:
         defined = np.flatnonzero(variance > 0)
-        permuted = permutation_p_values(
-            ranks,
-            pairs,
-            defined,
-            options.alternative,
-            n_perm=options.n_perm,
-            seed=options.seed,
-            keys=stream_keys(scan.rows.keys, cases.model),
-            best_of=options.best_of,
-        )
+        keys = stream_keys(scan.rows.keys, cases.model)
+        permuted = permutation_p_values(ranks, pairs, defined, options, keys)
         p_value[defined] = permuted.p_value
         test[defined[permuted.exact]] = "permutation_exact"
         best_auc[defined[permuted.exact]] = permuted.best_auc[permuted.exact]
     # If the variance is 0, the test is defined only if the area equals the area under the null
     # hypothesis.
-    equal = (variance == 0) & (np.abs(auc - options.null) < AREA_ROUNDING)
-    statistic[equal], p_value[equal] = 0, 1
     zero_variance = variance == 0
+    equal = zero_variance & (np.abs(auc - options.null) < AREA_ROUNDING)
+    statistic[equal], p_value[equal] = 0, 1
     if ranks is None:
-        too_few = few_rows(*sizes, MIN_AREA_UNITS)
         note = class_notes(
             *sizes,
             clustered=clusters is not None,
             zero_variance=zero_variance,
-            few_rows=too_few,
+            few_rows=few_rows(*sizes, MIN_AREA_UNITS),
         )
     else:  # the permutation and Mann-Whitney tests need only one row of each class
         note = first_notes(absent_classes(*sizes) | {"zero_variance": zero_variance})
@@ -464,10 +413,7 @@ def auc_test_table(cases: Cases, options: AucTestOptions) -> pl.DataFrame:
 
 
 def best_p_value(p_value: NDArray[np.float64], best_of: int | None) -> NDArray[np.float64]:
-    """Return the probability that the smallest of `best_of` independent p-values is at most this.
-
-    1 - (1 - p)^N is computed without the loss of digits for small p.
-    """
+    """Return 1 - (1 - p)^N for N = `best_of`, without the loss of digits for small p."""
     with np.errstate(divide="ignore"):  # for p = 1
         result: NDArray[np.float64] = -np.expm1((best_of or 1) * np.log1p(-p_value))
     return result
@@ -500,26 +446,16 @@ def permutation_p_values(
     ranks: CenteredRanks,
     pairs: Pairs,
     groups: NDArray[np.int64],
-    alternative: Alternative,
-    *,
-    n_perm: int,
-    seed: Seed,
+    options: AucTestOptions,
     keys: Sequence[tuple[int, ...]],
-    best_of: int | None,
 ) -> PermutationTests:
-    """Return the permutation tests of the given groups.
-
-    Each of these groups must have both classes. `keys` identify the random streams of all groups.
-    """
+    """Return the permutation tests of groups with both classes; `keys` are those of all groups."""
     m, n = pairs.pos[groups], pairs.neg[groups]
     n_rows = m + n
     if len(n_rows) and n_rows.max() >= MAX_GROUP_ROWS:
-        raise OptionValueError.compose(
-            "method",
-            "permutation",
-            f"a group has {n_rows.max()} rows, too many to permute their labels",
-            'Use method="mann_whitney", which approximates this test for many rows.',
-        )
+        problem = f"a group has {n_rows.max()} rows, too many to permute their labels"
+        hint = 'Use method="mann_whitney", which approximates this test for many rows.'
+        raise OptionValueError.compose("method", "permutation", problem, hint)
     # The rows of the smaller class are drawn. The sum of the centered ranks of all rows is 0.
     # Therefore the sum over the negatives is the negative of the sum over the positives.
     draws = _Draws(
@@ -529,24 +465,17 @@ def permutation_p_values(
         n_drawn=np.minimum(m, n),
         sign=np.where(m > n, -1, 1),
         observed=(pairs.wins[groups] + pairs.wins_or_ties[groups]).astype(np.int64) - m * n,
-        alternative=alternative,
+        options=options,
     )
-    n_subsets = np.array(
-        [
-            _count_subsets(rows, drawn, n_perm)
-            for rows, drawn in zip(n_rows, draws.n_drawn, strict=True)
-        ],
-        np.int64,
-    )
+    n_perm = options.n_perm
+    shapes = zip(n_rows.tolist(), draws.n_drawn.tolist(), strict=True)
+    n_subsets = np.array([_count_subsets(*shape, n_perm) for shape in shapes], np.int64)
     exact = n_subsets <= n_perm
     n_extreme, best_auc = np.zeros(len(groups), np.int64), np.full(len(groups), np.nan)
-    _count_enumerated(draws, np.flatnonzero(exact), n_extreme, best_of=best_of, best_auc=best_auc)
-    _count_sampled(draws, np.flatnonzero(~exact), n_extreme, n_perm=n_perm, seed=seed, keys=keys)
-    return PermutationTests(
-        p_value=permutation_p_value(n_extreme, np.minimum(n_subsets, n_perm), exact),
-        exact=exact,
-        best_auc=best_auc,
-    )
+    _count_enumerated(draws, np.flatnonzero(exact), n_extreme, best_auc)
+    _count_sampled(draws, np.flatnonzero(~exact), n_extreme, keys)
+    p_value = permutation_p_value(n_extreme, np.minimum(n_subsets, n_perm), exact)
+    return PermutationTests(p_value, exact, best_auc)
 
 
 class PermutationTests(NamedTuple):
@@ -576,23 +505,25 @@ class _Draws(NamedTuple):
     n_drawn: NDArray[np.int64]
     sign: NDArray[np.int64]
     observed: NDArray[np.int64]
-    alternative: Alternative
+    options: AucTestOptions
+
+    def is_extreme(self, sums: NDArray[Any], i: Any) -> NDArray[np.bool_]:
+        """Return whether sums of the ranks of subsets are as extreme as the observed sums."""
+        return is_as_extreme(sums, self.observed[i], self.options.alternative)
 
 
 def _count_subsets(n_rows: int, n_drawn: int, n_perm: int) -> int:
     """Return the number of subsets of `n_drawn` of `n_rows` rows, but at most `n_perm + 1`."""
     # At most half of the rows are drawn. The number of subsets is therefore at least 2^n_drawn.
-    if n_drawn >= int(n_perm).bit_length():
+    if n_drawn >= n_perm.bit_length():
         return n_perm + 1
-    return min(math.comb(int(n_rows), int(n_drawn)), n_perm + 1)
+    return min(math.comb(n_rows, n_drawn), n_perm + 1)
 
 
 def _count_enumerated(
     draws: _Draws,
     selected: NDArray[np.int64],
     n_extreme: NDArray[np.int64],
-    *,
-    best_of: int | None,
     best_auc: NDArray[np.float64],
 ) -> None:
     """Add the number of subsets that are at least as extreme as the data to `n_extreme`.
@@ -600,6 +531,7 @@ def _count_enumerated(
     All subsets of each group are enumerated. `selected` are the positions of the groups in `draws`.
     With `best_of`, the expected largest AUC of `best_of` random subsets is stored in `best_auc`.
     """
+    best_of = draws.options.best_of
     shapes = np.stack([draws.n_rows[selected], draws.n_drawn[selected]], axis=1)
     for n_rows, n_drawn in np.unique(shapes, axis=0).tolist():
         same_shape = selected[(shapes == (n_rows, n_drawn)).all(axis=1)]
@@ -611,14 +543,13 @@ def _count_enumerated(
                 part = same_shape[start : start + size]
                 ranks = draws.ranks.of_rows(draws.groups[part], n_rows)
                 sums = ranks[:, positions].sum(axis=2) * draws.sign[part, None]
-                extreme = is_as_extreme(sums, draws.observed[part, None], draws.alternative)
+                extreme = draws.is_extreme(sums, (part, None))
                 n_extreme[part] += np.count_nonzero(extreme, axis=1)
                 if best_of is not None:
                     counted = n_sums[start : start + size]
                     cells = sums + (n_pairs + n_sums.shape[1] * np.arange(len(part))[:, None])
-                    counted += np.bincount(cells.ravel(), minlength=counted.size).reshape(
-                        counted.shape
-                    )
+                    added = np.bincount(cells.ravel(), minlength=counted.size)
+                    counted += added.reshape(counted.shape)
         if best_of is not None:
             best_auc[same_shape] = _expected_maximum(n_sums, best_of)
 
@@ -647,17 +578,10 @@ def _count_sampled(
     draws: _Draws,
     selected: NDArray[np.int64],
     n_extreme: NDArray[np.int64],
-    *,
-    n_perm: int,
-    seed: Seed,
     keys: Sequence[tuple[int, ...]],
 ) -> None:
-    """Add the number of subsets that are at least as extreme as the data to `n_extreme`.
-
-    For each group, `n_perm` random subsets are drawn. `selected` are the positions of the groups in
-    `draws`.
-    """
-    samplers = {}
+    """Add the number of extreme subsets among `n_perm` random ones of `selected` to `n_extreme`."""
+    samplers, options = {}, draws.options
     tasks = []
     for i in selected.tolist():
         n_scores = len(draws.ranks.of_group(draws.groups[i])[0])
@@ -665,14 +589,14 @@ def _count_sampled(
             n_rows=int(draws.n_rows[i]), n_scores=n_scores, n_drawn=int(draws.n_drawn[i])
         )
         samplers[i] = sampler
-        tasks += [(i, *batch) for batch in enumerate(batch_sizes(n_perm, sampler.batch_size))]
+        sizes = batch_sizes(options.n_perm, sampler.batch_size)
+        tasks += [(i, *batch) for batch in enumerate(sizes)]
 
     def count_extreme(task: tuple[int, int, int]) -> int:
         i, batch, size = task
-        stream = seed.stream(keys[draws.groups[i]], batch)
+        stream = options.seed.stream(keys[draws.groups[i]], batch)
         sums = samplers[i].sums(stream, *draws.ranks.of_group(draws.groups[i]), size)
-        extreme = is_as_extreme(sums * draws.sign[i], draws.observed[i], draws.alternative)
-        return int(np.count_nonzero(extreme))
+        return int(np.count_nonzero(draws.is_extreme(sums * draws.sign[i], i)))
 
     counts = np.array(run_parallel(count_extreme, tasks, arrays_only=True), np.int64)
     np.add.at(n_extreme, np.array([task[0] for task in tasks], np.int64), counts)
@@ -717,10 +641,7 @@ class SubsetSampler:
         ranks: NDArray[np.int64],
         size: int,
     ) -> NDArray[np.int64]:
-        """Return the sum of the ranks of each of `size` random subsets.
-
-        `ranks` are the ranks of the distinct scores, and `n_rows` are the numbers of their rows.
-        """
+        """Return the sum of ranks of each of `size` subsets; scores have `n_rows` and `ranks`."""
         result: NDArray[np.int64]
         if self.strategy == "scores":
             drawn = stream.multivariate_hypergeometric(
@@ -815,10 +736,7 @@ class CenteredRanks:
     def null_variance(
         self, n_pos: NDArray[np.int64], n_neg: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Return the exact variance of the AUC of each group over all permutations of the labels.
-
-        The variance is NaN if a class is absent.
-        """
+        """Return the variance of each AUC over all permutations of labels; NaN for one class."""
         squares = np.zeros(len(n_pos))
         filled = np.flatnonzero(np.diff(self.starts))
         if len(filled):

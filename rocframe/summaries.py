@@ -166,7 +166,7 @@ def summary_table(cases: Cases) -> pl.DataFrame:
         "eer": eer(scan),
         "average_precision": average_precision(scan),
         "pr_auc": pr_auc(scan),
-        "h_measure": expected_losses(scan, (2.0, 2.0)).h_measure,
+        "h_measure": expected_losses(scan, (2.0, 2.0))["h_measure"],
         "brier": losses.brier,
         "log_loss": losses.log_loss,
         "prevalence": prevalence,

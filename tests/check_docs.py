@@ -1,7 +1,7 @@
 """Check the built documentation: `python tests/check_docs.py docs/_build/html`.
 
-The links within the site work, each picture has a text alternative, and the search index contains
-the headings of the pages.
+The links within the site work, each picture has a text alternative, each live chart has a
+specification, and the search index contains the headings of the pages.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ class Page(HTMLParser):
         self.links: list[str] = []
         self.anchors: set[str] = set()
         self.alternatives: dict[str, str] = {}
+        self.charts: list[str] = []
         self.headings: list[str] = []
         self._in_heading = self._in_anchor = False
         self.feed(path.read_text(encoding="utf-8"))
@@ -39,6 +40,8 @@ class Page(HTMLParser):
             self._in_anchor = True
         if tag == "img":
             self.alternatives[values.get("src", "")] = values.get("alt", "")
+        if "data-chart" in values:
+            self.charts.append(values["data-chart"])
         if tag in {"h1", "h2", "h3"}:
             self._in_heading = True
             self.headings.append("")
@@ -72,6 +75,11 @@ def problems(site: Path) -> list[str]:
         for image, text in page.alternatives.items():
             if "_images/" in image and len(text.split()) < MIN_WORDS:
                 found.append(f"{path.name}: the picture {image} needs a text alternative")
+        found += [
+            f"{path.name}: the live chart {chart} has no specification"
+            for chart in page.charts
+            if not (site / "_static" / "charts" / chart).exists()
+        ]
     index = json.loads(re.sub(r"^[^{]*|\)[^)]*$", "", (site / "searchindex.js").read_text()))
     titles = {re.sub(r"\W+", " ", title).strip().lower() for title in index["alltitles"]}
     for path, page in pages.items():

@@ -280,6 +280,7 @@ def test_control_characters_of_names_do_not_reach_the_terminal(capsys, command):
         assert captured.out + captured.err
 
 
+@pytest.mark.slow
 def test_random_damage_is_an_error_or_does_not_change_the_result(tmp_path):
     wrong = []
     counts = check_files(8, 5, tmp_path, lambda text, _: wrong.append(text))

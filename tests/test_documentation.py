@@ -36,6 +36,10 @@ BLOCK = re.compile(
 every_page = pytest.mark.parametrize(
     "page", PAGES, ids=lambda page: page.relative_to(TREE).as_posix()
 )
+# The examples of these pages resample, read large logs, or write files of charts.
+SLOW_PAGES = [
+    DOCS / f"{name}.md" for name in ("decisions", "large-logs", "notebooks", "uncertainty")
+]
 
 
 class Block(NamedTuple):
@@ -69,7 +73,17 @@ def _folder_with_data(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-@every_page
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(
+            page,
+            id=page.relative_to(TREE).as_posix(),
+            marks=[pytest.mark.slow] if page in SLOW_PAGES else [],
+        )
+        for page in PAGES
+    ],
+)
 @pytest.mark.usefixtures("_folder_with_data")
 def test_every_python_block_runs_and_prints_what_the_page_shows(page, request):
     source = page.read_text(encoding="utf-8")

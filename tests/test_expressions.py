@@ -9,16 +9,22 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from rocframe.namespace import RocExpr, lazy_methods
+from tests.all_cases import all_cases
 
 AGGREGATES = [
     *("auc", "auc_se", "gini", "ks", "average_precision", "pr_auc", "brier", "log_loss"),
     *("brier_skill", "cllr", "ece", "spiegelhalter_z", "observed_to_expected"),
 ]
+AT_THRESHOLD = [
+    *("accuracy", "balanced_accuracy", "precision", "recall", "specificity"),
+    *("f1", "f_beta", "jaccard", "mcc", "kappa"),
+]
+AGGREGATES += AT_THRESHOLD
 PER_ROW = ["tpr", "fpr", "placement", "at_prevalence"]
 REQUIRED = {"at_prevalence": {"prevalence": 0.1}}
-every_aggregate = pytest.mark.parametrize("method", AGGREGATES)
-every_row_wise = pytest.mark.parametrize("method", PER_ROW)
-every_method = pytest.mark.parametrize("method", [*AGGREGATES, *PER_ROW])
+REQUIRED |= {name: {"threshold": 0.5} for name in [*AT_THRESHOLD, "confusion"]}
+METHODS = [*AGGREGATES, *PER_ROW]
+every_method = pytest.mark.parametrize("method", METHODS)
 either_engine = pytest.mark.parametrize("engine", ["in-memory", "streaming"])
 MASSES = [{}, {"weight": "weight"}, {"count": "n"}]
 every_mass = pytest.mark.parametrize("mass", MASSES, ids=str)
@@ -43,7 +49,8 @@ GROUPS = TABLE.sort("group").partition_by("group", maintain_order=True)
 
 
 def test_all_expressions_are_in_the_lists_of_these_tests():
-    assert sorted(lazy_methods(RocExpr)) == sorted([*AGGREGATES, *PER_ROW])
+    # The result of `confusion` is a struct; see test_threshold_expressions.
+    assert sorted(lazy_methods(RocExpr)) == sorted([*METHODS, "confusion"])
 
 
 def expression_method(score, method):
@@ -54,9 +61,17 @@ def number(method, mass):
     return expression_method(pl.col("score"), method)("label", **mass)
 
 
-def in_parts(parts, expression, keys):
+def numbers(methods, mass, label="label"):
+    """Return the expressions of several methods, each with the name of the method."""
+    return [
+        expression_method(pl.col("score"), method)(label, **mass).alias(method)
+        for method in methods
+    ]
+
+
+def in_parts(parts, expressions, key):
     """Evaluate in one frame per group; all contexts must return the same."""
-    return pl.concat(part.select(*keys, expression) for part in parts)
+    return pl.concat(part.select(key, *expressions) for part in parts)
 
 
 def assert_query_equal(query, wanted):
@@ -65,84 +80,81 @@ def assert_query_equal(query, wanted):
         assert_frame_equal(query.collect(engine=engine), wanted, **ROUNDING)
 
 
-@every_aggregate
 @every_mass
-def test_group_by_returns_one_value_per_group(method, mass):
-    expression = number(method, mass)
-    expected = in_parts(GROUPS, expression, [pl.col("group").first()])
-    assert_query_equal(TABLE.lazy().group_by("group").agg(expression).sort("group"), expected)
-    eager = TABLE.group_by("group", maintain_order=True).agg(expression).sort("group")
+def test_group_by_returns_one_value_per_group(mass):
+    expressions = numbers(AGGREGATES, mass)
+    expected = in_parts(GROUPS, expressions, pl.col("group").first())
+    assert_query_equal(TABLE.lazy().group_by("group").agg(expressions).sort("group"), expected)
+    eager = TABLE.group_by("group", maintain_order=True).agg(expressions).sort("group")
     assert_frame_equal(eager, expected, **ROUNDING)
 
 
-@every_method
 @every_mass
-def test_over_repeats_the_value_of_a_group_or_returns_one_per_row(method, mass):
-    expression = number(method, mass)
+def test_over_repeats_the_value_of_a_group_or_returns_one_per_row(mass):
+    expressions = numbers(METHODS, mass)
     expected = pl.concat(
-        part.with_columns(expression.alias("number"))
-        for part in TABLE.partition_by("group", maintain_order=True)
+        part.with_columns(expressions) for part in TABLE.partition_by("group", maintain_order=True)
     ).sort("time")
-    query = TABLE.lazy().with_columns(expression.over("group").alias("number"))
+    query = TABLE.lazy().with_columns(one.over("group") for one in expressions)
     assert_query_equal(query, expected)
 
 
-@every_method
 @every_mass
-def test_with_columns_repeats_the_value_or_returns_one_per_row(method, mass, frame):
-    expression = number(method, mass)
-    found = frame(TABLE).with_columns(expression.alias("number")).lazy().collect()
-    single = TABLE.select(expression)["score"]
-    column = single if method in PER_ROW else single.new_from_index(0, TABLE.height)
-    assert_frame_equal(found, TABLE.with_columns(column.alias("number")), **ROUNDING)
+def test_with_columns_repeats_the_value_or_returns_one_per_row(mass, frame):
+    found = frame(TABLE).with_columns(numbers(METHODS, mass)).lazy().collect()
+    single = TABLE.select(numbers(AGGREGATES, mass))
+    repeated = [column.new_from_index(0, TABLE.height) for column in single.get_columns()]
+    per_row = TABLE.select(numbers(PER_ROW, mass)).get_columns()
+    assert_frame_equal(found, TABLE.with_columns(*repeated, *per_row), **ROUNDING)
 
 
-@every_aggregate
 @every_mass
-def test_dynamic_windows_have_one_value_each(method, mass):
-    expression = number(method, mass)
+def test_dynamic_windows_have_one_value_each(mass):
+    expressions = numbers(AGGREGATES, mass)
     query = TABLE.lazy().set_sorted("time").group_by_dynamic("time", every="5i", period="8i")
     parts = [TABLE.filter(pl.col("time").is_between(t, t + 7)) for t in range(0, 16, 5)]
-    expected = in_parts(parts, expression, [pl.col("time").first()])
-    assert_query_equal(query.agg(expression), expected)
+    expected = in_parts(parts, expressions, pl.col("time").first())
+    assert_query_equal(query.agg(expressions), expected)
 
 
-@every_aggregate
 @every_mass
-def test_rolling_windows_have_one_value_each(method, mass):
-    expression = number(method, mass)
+def test_rolling_windows_have_one_value_each(mass):
+    expressions = numbers(AGGREGATES, mass)
     plan = TABLE.lazy().set_sorted("time")
     parts = [TABLE.filter(pl.col("time").is_between(t - 5, t)) for t in range(16)]
-    expected = in_parts(parts, expression, [pl.col("time").last()])
-    assert_query_equal(plan.rolling("time", period="6i").agg(expression), expected)
-    assert_query_equal(plan.select("time", expression.rolling("time", period="6i")), expected)
+    expected = in_parts(parts, expressions, pl.col("time").last())
+    assert_query_equal(plan.rolling("time", period="6i").agg(expressions), expected)
+    rolling = [one.rolling("time", period="6i") for one in expressions]
+    assert_query_equal(plan.select("time", *rolling), expected)
 
 
-@every_row_wise
-def test_row_wise_values_of_a_group_are_a_list_in_row_order(method):
-    expression = number(method, {})
-    expected = in_parts(GROUPS, expression.implode(), [pl.col("group").first()])
-    assert_query_equal(TABLE.lazy().group_by("group").agg(expression).sort("group"), expected)
+def test_row_wise_values_of_a_group_are_a_list_in_row_order():
+    expressions = numbers(PER_ROW, {})
+    lists = [one.implode() for one in expressions]
+    expected = in_parts(GROUPS, lists, pl.col("group").first())
+    assert_query_equal(TABLE.lazy().group_by("group").agg(expressions).sort("group"), expected)
+
+
+SCORES = {
+    "names": pl.col("score", "rank"),
+    "selector": cs.by_name("score", "rank"),
+    "pattern": pl.col("^(score|rank)$"),
+    "difference": cs.numeric() - cs.by_name("time", "weight", "n"),
+}
 
 
 @every_method
-@pytest.mark.parametrize(
-    "scores",
-    [
-        pl.col("score", "rank"),
-        cs.by_name("score", "rank"),
-        pl.col("^(score|rank)$"),
-        cs.numeric() - cs.by_name("time", "weight", "n"),
-    ],
-    ids=["names", "selector", "pattern", "difference"],
-)
-def test_several_score_columns_keep_their_names_and_are_read_by_dtype(method, scores):
-    expression = expression_method(scores, method)("label")
+def test_several_score_columns_keep_their_names_and_are_read_by_dtype(method):
     single = [expression_method(pl.col(name), method)("label") for name in ("score", "rank")]
-    assert_frame_equal(TABLE.select(expression), TABLE.select(single))
-    query = TABLE.lazy().group_by("group").agg(expression).sort("group")
-    expected = TABLE.group_by("group").agg(single).sort("group")
-    assert_frame_equal(query.collect(), expected)
+    alone = TABLE.select(single)
+    grouped = TABLE.group_by("group").agg(single).sort("group")
+    with all_cases() as case:
+        for name, scores in SCORES.items():
+            with case(name):
+                expression = expression_method(scores, method)("label")
+                assert_frame_equal(TABLE.select(expression), alone)
+                query = TABLE.lazy().group_by("group").agg(expression).sort("group")
+                assert_frame_equal(query.collect(), grouped)
 
 
 @every_method
@@ -152,26 +164,23 @@ def test_the_result_is_a_float_with_the_name_of_the_score(method):
     assert schema == {"double": pl.Float64, "score": pl.Float64}
 
 
-@every_method
-def test_label_weight_and_count_may_be_expressions(method):
+def test_label_weight_and_count_may_be_expressions():
     options = {"weight": pl.col("weight") * 2, "count": pl.col("n") + 0}
-    found = TABLE.select(
-        expression_method(pl.col("score"), method)(pl.col("label") == 1, **options)
-    )
+    found = TABLE.select(numbers(METHODS, options, label=pl.col("label") == 1))
     # Twice the weight is the same weight.
-    expected = TABLE.select(number(method, {"weight": "weight", "count": "n"}))
+    expected = TABLE.select(numbers(METHODS, {"weight": "weight", "count": "n"}))
     assert_frame_equal(found, expected, **ROUNDING)
 
 
-@every_method
 @pytest.mark.parametrize("name", ["^p.*$", "*", "", "a.b", "a:Q", "count()", "<script>", "^", "$"])
-def test_a_column_name_is_not_read_as_a_pattern(method, name):
+def test_a_column_name_is_not_read_as_a_pattern(name):
     renamed = TABLE.select(pl.col("label").alias(name), "score", p="label", q="weight")
-    found = renamed.select(expression_method(pl.col("score"), method)(name))
-    assert_frame_equal(found, TABLE.select(number(method, {})))
+    found = renamed.select(numbers(METHODS, {}, label=name))
+    assert_frame_equal(found, TABLE.select(numbers(METHODS, {})))
     weighted = TABLE.select(pl.col("weight").alias(name), "score", "label")
-    found = weighted.select(number(method, {"weight": name}))
-    assert_frame_equal(found, TABLE.select(number(method, {"weight": "weight"})), **ROUNDING)
+    found = weighted.select(numbers(METHODS, {"weight": name}))
+    expected = TABLE.select(numbers(METHODS, {"weight": "weight"}))
+    assert_frame_equal(found, expected, **ROUNDING)
 
 
 def test_a_column_named_count_is_read_only_if_given():
@@ -207,31 +216,30 @@ def test_expressions_are_part_of_larger_ones():
     assert_frame_equal(found, expected, rel_tol=0, abs_tol=1e-15)  # 1 - AUC is rounded
 
 
-@every_method
+@pytest.mark.parametrize("methods", [AGGREGATES, PER_ROW], ids=["aggregates", "per row"])
 @either_engine
-def test_an_empty_table_raises_no_error(method, engine):
+def test_an_empty_table_raises_no_error(methods, engine):
     empty = TABLE.clear().lazy()
-    expression = number(method, {})
-    schema = {"score": pl.Float64}
-    nothing = pl.DataFrame({"score": [] if method in PER_ROW else [None]}, schema=schema)
-    assert_frame_equal(empty.select(expression).collect(engine=engine), nothing)
-    grouped = empty.group_by("group").agg(expression).collect(engine=engine)
+    expressions = numbers(methods, {})
+    nothing = pl.DataFrame(schema=dict.fromkeys(methods, pl.Float64))
+    expected = nothing if methods is PER_ROW else nothing.clear(1)
+    assert_frame_equal(empty.select(expressions).collect(engine=engine), expected)
+    grouped = empty.group_by("group").agg(expressions).collect(engine=engine)
     assert grouped.height == 0
-    windowed = empty.select(expression.over("group")).collect(engine=engine)
-    assert_frame_equal(windowed, nothing.clear())
+    windowed = empty.select(one.over("group") for one in expressions).collect(engine=engine)
+    assert_frame_equal(windowed, nothing)
 
 
-@every_method
 @every_mass
-def test_row_order_does_not_matter(method, mass):
-    expression = number(method, mass).over("group")
-    turned = TABLE.reverse().select("time", expression).sort("time")
-    assert_frame_equal(turned, TABLE.select("time", expression), **ROUNDING)
+def test_row_order_does_not_matter(mass):
+    expressions = [one.over("group") for one in numbers(METHODS, mass)]
+    turned = TABLE.reverse().select("time", *expressions).sort("time")
+    assert_frame_equal(turned, TABLE.select("time", *expressions), **ROUNDING)
 
 
-@every_method
-def test_the_plan_contains_native_polars_expressions_only(method):
-    query = TABLE.lazy().group_by("group").agg(number(method, {"weight": "weight", "count": "n"}))
+def test_the_plan_contains_native_polars_expressions_only():
+    expressions = numbers(METHODS, {"weight": "weight", "count": "n"})
+    query = TABLE.lazy().group_by("group").agg(expressions)
     assert "python" not in query.explain().lower()
 
 

@@ -419,6 +419,7 @@ def test_a_function_gives_some_of_very_many_groups_the_same_rows_without_the_oth
                     assert_same_table(together, apart)
 
 
+@pytest.mark.slow
 def test_groups_with_much_larger_weights_do_not_change_the_table_of_a_function():
     # Products of the weights of group 2 are below the smallest float.
     small = pl.col("g") == 2
@@ -440,6 +441,7 @@ def test_row_order_changes_the_table_of_no_function():
                 assert_same_table(table_of_few_groups(name), table_of(verb, other_order))
 
 
+@pytest.mark.slow
 def test_a_count_of_n_is_n_rows_in_every_function_that_has_counts():
     rows = repeated(FEW_GROUPS, "n")
     with all_cases() as case:
@@ -450,6 +452,7 @@ def test_a_count_of_n_is_n_rows_in_every_function_that_has_counts():
                     assert_same_table(counted, table_of(verb, rows))
 
 
+@pytest.mark.slow
 def test_weights_of_one_change_no_column_except_those_with_a_formula_for_weights():
     weighted = FEW_GROUPS.with_columns(one=1.0)
     with all_cases() as case:

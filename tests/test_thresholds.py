@@ -67,9 +67,8 @@ def net_benefit(threshold: float) -> float:
 
 
 def marked(threshold: float) -> tuple[float, float]:
-    data = records(curve().roc.chart(mark=threshold))
-    (point,) = [record for record in data if record.get("_layer") == "mark"]
-    return point["tp"][0], point["fp"][0]
+    (point,) = records(curve().roc.at(threshold=threshold).roc.chart())
+    return point["tp"], point["fp"]
 
 
 def first_dashboard_row(threshold: float) -> tuple[float, float]:

@@ -45,7 +45,8 @@ def _(costs, curve, mo, prevalence, threshold):
     # marimo draws the chart with its own copy of Vega, which needs no network.
     lines = curve.roc.iso_lines(costs=costs, prevalence=prevalence.value)
     chart = (
-        curve.roc.chart(mark={"selected threshold": threshold.value})
+        curve.roc.chart()
+        + curve.roc.at(threshold=threshold.value).roc.chart()
         + curve.roc.hull().roc.chart()
         + lines.roc.chart()
     )

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     import altair as alt
 
-    from rocframe.charts.marks import Mark
     from rocframe.inputs.roles import By
     from rocframe.kinds import KindName, Scale
 
@@ -44,7 +43,6 @@ def chart(
     scale: Scale | None = None,
     x_domain: Sequence[float] | None = None,
     y_domain: Sequence[float] | None = None,
-    mark: Mark = None,
     text: str | None = None,
     areas: pl.DataFrame | None = None,
     ties: bool = False,
@@ -78,11 +76,13 @@ def chart(
 
     Tables of `at`, `operating_point`, `mix` and `confusion_matrix` become points. Each condition of
     `at` or `mix`, such as a value of `fpr=`, and each rule of `operating_point` has its own shape,
-    up to eight shapes. Tables of `hull` become points and the lines between them. Tables of
-    `iso_lines` become lines of equal cost, and rings at the rows of lowest cost. These charts can
-    be added to the chart of the curves: `curves.roc.chart() + curves.roc.hull().roc.chart()`. If
-    several points of a group coincide, their marks have different sizes, so that all marks are
-    visible. With more than eight groups, all marks have the same size.
+    up to eight shapes. With `kind`, or with `x` and `y`, tables of `intervals` become points too,
+    with bars between the confidence limits of the metrics on the axes. Tables of `hull` become
+    points and the lines between them. Tables of `iso_lines` become lines of equal cost, and rings
+    at the rows of lowest cost. These charts can be added to the chart of the curves on the same
+    axes: `curves.roc.chart() + curves.roc.at(threshold=0.5).roc.chart()`. If several points of a
+    group coincide, their marks have different sizes, so that all marks are visible. With more than
+    eight groups, all marks have the same size.
 
     Tables of `cost_curve`, `decision_curve`, `murphy_curve` and `decision_intervals` become a line
     per group. The subtitle states what the dashed lines mean, for example "treat all". It also
@@ -156,13 +156,12 @@ def chart(
         on costs, on `beta` or on the threshold. Between two rows, lines show the metrics of
         linearly interpolated counts. If `x` and `y` are the two axes of a value of `kind`, such as
         `roc`, the chart is the same as with this `kind`. Other pairs have linear scales, no line of
-        chance, and no overlays except `mark`. A line has no points where a metric is undefined or
-        infinite.
+        chance, and no `ties`. A line has no points where a metric is undefined or infinite.
 
         With `x="threshold"`, metrics are drawn against the threshold, as steps: the value at a
-        threshold t is the metric of the predictions `score >= t`. `mark` is the only overlay.
-        Without `x_domain`, panels have separate x axes if the thresholds of a panel cover less than
-        half of the range of all thresholds.
+        threshold t is the metric of the predictions `score >= t`. Without `x_domain`, panels have
+        separate x axes if the thresholds of a panel cover less than half of the range of all
+        thresholds.
 
         With `y="threshold"`, the chart shows the threshold against a metric. The metric must only
         rise or only fall as the threshold is lowered. With `x="rnp"` (the rate of negative
@@ -220,20 +219,9 @@ def chart(
         The areas in the chart are those of the complete curves, not of the part that is shown.
     y_domain : sequence of float, default None
         Lowest and highest value of the y axis.
-    mark : float, DataFrame or mapping, default None
-        Operating points to mark:
-
-        - One or several thresholds, which select the same rows as in `at`.
-        - A table from `at` or `intervals`. The values in its group columns determine the curve of
-          each point. If a table from `intervals` has the metrics of the axes, bars show the
-          confidence limits of these metrics. On an axis of thresholds, points have no bars.
-        - A mapping from names to thresholds or tables, with at most six names. Each name has a
-          shape.
     text : str, default None
         Column whose values are printed beside points, such as `"threshold"`. Only for tables of
-        points, and for curves with `mark`. For curves, the column is a group column, `threshold`, a
-        count, or a metric of an axis. With a mapping as `mark`, `"mark"` prints its names. Numbers
-        have three digits.
+        points. Numbers have three digits.
     areas : DataFrame, default None
         Table of areas and their confidence limits. The legend shows these limits in brackets. In
         charts without colors, the subtitle shows the limits. The areas of the table must be equal
@@ -297,8 +285,8 @@ def chart(
     MissingColumnError
         If a column that an argument names is missing.
     OptionValueError
-        If an option is not available for this kind of curve or table, or if marked points do not
-        belong to the curves.
+        If an option is not available for this kind of curve or table, or if a table of `intervals`
+        lacks the metrics of the axes.
     RocframeError
         If there is no chart for the table, or if a curve lacks its first or its last rows. To draw
         a part of a curve, use `x_domain` or `y_domain`. Other missing rows raise no error, and the
@@ -314,9 +302,9 @@ def chart(
     >>> rf.chart(curves).title.subtitle
     'AUC 0.750'
 
-    >>> rf.chart(curves, mark=0.5, ties=True).description
+    >>> rf.chart(curves, ties=True).description
     'ROC chart, 1 curve: true positive rate against false positive rate. The dashed line shows \
-chance. AUC 0.750. ROC areas over all orders of tied rows: 0.500 to 1.000. Points are marked.'
+chance. AUC 0.750. ROC areas over all orders of tied rows: 0.500 to 1.000.'
     """
     check_frame("table", table)
     if isinstance(table, pl.LazyFrame):  # type: ignore[unreachable]
@@ -336,7 +324,6 @@ chance. AUC 0.750. ROC areas over all orders of tied rows: 0.500 to 1.000. Point
         scale=scale,
         x_domain=x_domain,
         y_domain=y_domain,
-        mark=mark,
         text=text,
         areas=areas,
         ties=ties,
@@ -360,6 +347,8 @@ chance. AUC 0.750. ROC areas over all orders of tied rows: 0.500 to 1.000. Point
         table_type = CURVE
     if table_type is CURVE:
         _check_curve(table.columns)
+    if table_type.on_axes is not None and not (kind is None and x is None and y is None):
+        table_type = table_type.on_axes
     for name in CURVE_COLUMNS:
         dtype = table.schema.get(name, pl.Int64())
         if name not in layout.by and not (dtype.is_numeric() or dtype == pl.Null):
@@ -408,7 +397,6 @@ class ChartOptions:
     scale: Scale | None = None
     x_domain: Sequence[float] | None = None
     y_domain: Sequence[float] | None = None
-    mark: Mark = None
     text: str | None = None
     areas: pl.DataFrame | None = None
     ties: bool = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,12 +25,11 @@ from rocframe.curves.thinning import (
     segment_distance,
 )
 from rocframe.kernel.threads import run_parallel
-from rocframe.kinds import PREVALENCE
 from rocframe.rates import COUNT_METRICS, NAMES
 from rocframe.schemas.table_type import THRESHOLD
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from typing import TypeAlias
 
     from numpy.typing import NDArray
@@ -81,16 +80,9 @@ def drawn_points(
         neg=last_points.neg,
         prevalence=curves.prevalence,
     ).on_axes(kind)
-    low = np.full(len(drawn), MIN_RATE)
+    ends = {"low": np.full(len(drawn), MIN_RATE), "top": np.ones(len(drawn))}
     axes_of_scales = [
-        DisplayAxes(
-            kind=kind,
-            scale=scale,
-            pos=counts.pos,
-            neg=counts.neg,
-            low=low,
-            top=np.ones(len(low)),
-        )
+        DisplayAxes(kind=kind, scale=scale, pos=counts.pos, neg=counts.neg, **ends)
         for scale in SIMPLIFIED_SCALES.get(kind.name, ("linear", "log"))
     ]
 
@@ -172,38 +164,31 @@ def row_field(plane: Plane) -> str:
 def records_of(lines: Lines, curves: Curves, plane: Plane) -> list[dict[str, Any]]:
     """Return a record for each curve: its totals and its points, as JSON values.
 
-    Interpolated points have null as threshold and counts, unless these are on an axis. Curves that
-    are not drawn have null as prevalence.
+    Interpolated points have null as threshold and counts, unless these are on an axis.
     """
     points = lines.points
-    is_row = (points.row != BETWEEN).tolist()
-    at_rows = {name: curves.columns[name][points.row] for name in ("tp", "fp")}
-    at_rows["threshold"] = curves.shown_thresholds(points.row)
-    columns: dict[str, list[Any]] = {
+    at_rows: dict[str, NDArray[Any]] = {
+        THRESHOLD: curves.shown_thresholds(points.row),
+        "tp": curves.columns["tp"][points.row],
+        "fp": curves.columns["fp"][points.row],
+    }
+    columns = {
         name: [
-            value if known else None
-            for value, known in zip(
-                json_numbers(at_rows[name].tolist(), digits=digits_of(name)),
-                is_row,
+            None if row == BETWEEN else value
+            for value, row in zip(
+                json_numbers(values.tolist(), digits=digits_of(name)),
+                points.row.tolist(),
                 strict=True,
             )
         ]
-        for name in ("threshold", "tp", "fp")
+        for name, values in at_rows.items()
     }
-    columns |= {
-        name: json_numbers(values.tolist(), digits=digits_of(name))
-        for values, name in ((lines.x, plane.x.name), (lines.y, plane.y.name))
-    }
+    for name, values in ((plane.x.name, lines.x), (plane.y.name, lines.y)):
+        columns[name] = json_numbers(values.tolist(), digits=digits_of(name))
     pos, neg = (json_numbers(size.tolist()) for size in (curves.pos, curves.neg))
-    prevalence = json_numbers(axis_values(points, plane.kind, "prevalence").tolist())
     return [
-        {
-            GROUP_INDEX: curve,
-            POSITIVES: pos[curve],
-            NEGATIVES: neg[curve],
-            PREVALENCE: prevalence[start] if end > start else None,
-            **{name: columns[name][start:end] for name in point_fields(plane)},
-        }
+        {GROUP_INDEX: curve, POSITIVES: pos[curve], NEGATIVES: neg[curve]}
+        | {name: columns[name][start:end] for name in point_fields(plane)}
         for curve, (start, end) in enumerate(pairwise(points.starts))
     ]
 
@@ -213,50 +198,27 @@ def clip_to_axes(plane: Plane, points: LinePoints) -> LinePoints:
 
     The counts at the new end points of a curve are interpolated linearly between two rows.
     """
-    limited = []
-    for side in (plane.x, plane.y):
-        rises = (NAMES | COUNT_METRICS)[side.name].rising if side.limited else None
-        if rises is not None:
-            rate = axis_values(points, plane.kind, side.name)
-            falls = not rises
-            limited.append((-rate, -side.high, -side.low) if falls else (rate, side.low, side.high))
-    parts = []
-    for curve, (start, end) in enumerate(pairwise(points.starts)):
-        if start == end:
+    # The shares of each segment between two points at which it enters and leaves the axes.
+    enter = np.where(np.diff(points.curve) == 0, 0.0, np.inf)
+    leave = np.ones(len(enter))
+    for axis in (plane.x, plane.y):
+        rises = (NAMES | COUNT_METRICS)[axis.name].rising if axis.limited else None
+        if rises is None:
             continue
-        enter = max(
-            (_crossing(rate[start:end], low, "left") for rate, low, _ in limited), default=0
-        )
-        leave = min(
-            (_crossing(rate[start:end], high, "right") for rate, _, high in limited),
-            default=end - start - 1,
-        )
-        if enter >= leave:
-            continue
-        at = np.arange(end - start)
-        indices = np.unique(np.concatenate([[enter], at[(at > enter) & (at < leave)], [leave]]))
-        rows = np.where(indices % 1 == 0, points.row[start + indices.astype(np.int64)], BETWEEN)
-        tp, fp = (np.interp(indices, at, counts[start:end]) for counts in (points.tp, points.fp))
-        parts.append((np.full(len(indices), curve), rows, tp, fp))
-    empty = (points.curve[:0], points.row[:0], points.tp[:0], points.fp[:0])
-    curves, row, tp, fp = (np.concatenate(part) for part in zip(empty, *parts, strict=True))
-    return replace(points, curve=curves, row=row, tp=tp, fp=fp)
-
-
-def _crossing(rate: NDArray[np.float64], level: float, side: Literal["left", "right"]) -> float:
-    """Return the fractional index at which an increasing rate is equal to `level`.
-
-    If the rate is equal to `level` at several indices, return the first of them if `side` is
-    "left", and the last if it is "right". If `level` is outside the range of the rate, return the
-    first or the last index.
-    """
-    after = int(np.searchsorted(rate, level, side))
-    if after == 0:
-        return 0.0
-    if after == len(rate):
-        return float(after if side == "left" else after - 1)
-    start, end = rate[after - 1], rate[after]
-    return float(after - 1 + (level - start) / (end - start))
+        sign = 1 if rises else -1
+        rate = sign * axis_values(points, plane.kind, axis.name)
+        low, high = sorted((sign * axis.low, sign * axis.high))
+        change = np.diff(rate)
+        with np.errstate(divide="ignore", invalid="ignore"):  # NaN if a rate stays at the border
+            enter = np.fmax(enter, (low - rate[:-1]) / change)
+            leave = np.fmin(leave, (high - rate[:-1]) / change)
+    visible = np.flatnonzero(enter < leave)
+    indices = np.unique(np.concatenate([visible + enter[visible], visible + leave[visible]]))
+    nearest = indices.astype(np.int64)
+    share = np.asarray(indices - nearest, np.float64)
+    start = points.select(nearest)
+    end = points.select(np.minimum(nearest + 1, len(points.row) - 1))
+    return replace(start.between(end, share), row=np.where(share == 0, start.row, BETWEEN))
 
 
 # Maximum errors of lines, as shares of an axis. The sum of LEVEL_STEP and the next three numbers is
@@ -360,38 +322,3 @@ def _is_bent(plane: Plane, start: LinePoints, end: LinePoints) -> NDArray[np.boo
     ]
     bent[bent] = np.maximum.reduce(distances) > BEND_TOLERANCE
     return bent
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class OverlayInput:
-    """Input of all overlays: the curves, their axes, and the points of their lines."""
-
-    plane: Plane
-    curves: Curves
-    line_points: LinePoints
-
-    @property
-    def drawn(self) -> NDArray[np.bool_]:
-        """A mask of the curves that are drawn."""
-        return np.diff(self.line_points.starts) > 0
-
-    @property
-    def curve(self) -> NDArray[np.int64]:
-        """The index of the curve of each row of the table."""
-        return np.repeat(np.arange(len(self.curves.firsts)), np.diff(self.curves.starts))
-
-    def point_record(self, part: str, curve: int, points: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the record of points of the overlay `part` on one curve.
-
-        The record contains the numbers of positives and negatives for tooltips.
-        """
-        return {
-            GROUP_INDEX: curve,
-            LAYER: part,
-            POSITIVES: self.line_points.pos[curve].item(),
-            NEGATIVES: self.line_points.neg[curve].item(),
-            **{
-                field: json_numbers(points[field], digits=digits_of(field))
-                for field in point_fields(self.plane)
-            },
-        }

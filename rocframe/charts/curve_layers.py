@@ -14,9 +14,9 @@ from rocframe.charts.labels import (
     COUNT_FORMAT,
     MAX_IN_SUBTITLE,
     RATE_FORMAT,
-    datum,
     escape_field,
     inline_data,
+    json_numbers,
     not_drawn,
     sentences,
     tooltip,
@@ -24,7 +24,7 @@ from rocframe.charts.labels import (
 from rocframe.charts.layer_chart import layered
 from rocframe.charts.style import CHANCE_DASH, PERFECT_DASH, REFERENCE_COLOR
 from rocframe.kinds import PREVALENCE
-from rocframe.rates import CONFUSION, COUNT_METRICS, NAMES
+from rocframe.rates import CONFUSION
 from rocframe.schemas.table_type import THRESHOLD
 
 if TYPE_CHECKING:
@@ -38,22 +38,8 @@ MANY_CURVES = 20  # a panel with more curves has thin lines
 NEAR_LEVELS = 1 / 100  # share of an axis; closer lines of chance are merged
 LOG_STEPS = 48  # segments of a line of chance on logarithmic axes
 WITHOUT_CHANCE = "means"  # name of the kind of charts without lines of chance, such as means
-PERFECT_CALIBRATION = "The dashed line shows perfect calibration"
-ONE_LINE = "The dashed line shows chance"
-ONE_PER_PREVALENCE = "Each dashed line shows chance at one prevalence"
-# Kinds of curves whose line of chance is at the prevalence.
-PREVALENCE_KINDS = ("precision_recall", "predictive_value")
-# Kinds of curves with a horizontal reference line: its height, and its meaning.
-REFERENCES = {
-    "lift": (1, ONE_LINE),
-    "skill": (0, "The dashed line shows the best constant prediction"),
-}
-PERFECT = "Dotted lines show perfect scores"
 # The values of the field LAYER in the records of lines of chance and of perfect scores.
 CHANCE, PERFECT_SCORES = "chance", "perfect scores"
-# Text beside a point: its distance in pixels, and the shares of the axes without text on the right
-# and without text below.
-TEXT_OFFSET, MAX_RIGHT, MIN_BELOW = 9, 0.92, 0.04
 NO_TOOLTIP = alt.TooltipValue(None)
 
 
@@ -61,16 +47,14 @@ NO_TOOLTIP = alt.TooltipValue(None)
 class CurvePlot:
     """Data of a curve chart: its axes, a record for each curve or point, and the groups.
 
-    `overlays` are records of other layers, such as hulls and marked points. `averaged` are the axes
-    that have confidence limits: "x", "y" or both. `fields` are the fields of a record with a value
-    for each point, if the record contains points.
+    `overlays` are records of other layers, such as hulls and marked points. `fields` are the fields
+    of a record with a value for each point, if the record contains points.
     """
 
     plane: Plane
     records: list[dict[str, Any]]
     groups: Groups
     overlays: list[dict[str, Any]] = field(default_factory=list)
-    averaged: tuple[str, ...] = ()
     fields: tuple[str, ...] = ()
 
     def layered(
@@ -191,7 +175,7 @@ def hover_layer(plot: CurvePlot) -> alt.Chart:
     """Draw invisible points on the lines, with the tooltips of the chart."""
     layer: alt.Chart = curve_filter(plot).mark_point(filled=True, size=80, opacity=0)
     # The channels are constant, so that legends show the symbols of the lines.
-    return layer.encode(color=alt.value("transparent"), strokeDash=alt.value([1, 0]))
+    return layer.encode(color=alt.ColorValue("transparent"), strokeDash=alt.StrokeDashValue([1, 0]))
 
 
 def row_layer(plot: CurvePlot) -> alt.Chart:
@@ -201,39 +185,6 @@ def row_layer(plot: CurvePlot) -> alt.Chart:
     """
     layer: alt.Chart = hover_layer(plot).transform_filter(f"isValid(datum.{row_field(plot.plane)})")
     return layer
-
-
-def text_layer(layer: Any, plane: Plane, field: str) -> alt.Chart:
-    """Write a field beside the points of a layer, where curves of this kind do not pass.
-
-    This is below curves that rise, and above other curves. Numbers have three digits.
-    """
-    rates = [(COUNT_METRICS | NAMES).get(axis.name) for axis in (plane.x, plane.y)]
-    x, y = (None if rate is None else rate.rising for rate in rates)
-    below = x is not None and x == y
-    value = datum(field)
-    number = f"format({value}, abs({value}) >= 1000 ? ',.0f' : {value} % 1 ? '.3~g' : 'd')"
-    text = f"isNumber({value}) ? {number} : isValid({value}) ? {value} : ''"
-    # Near the right end of the x axis, the text is on the left of the point, below the text of a
-    # neighbor. Near the lower end of the y axis, it is not below the point.
-    left = f"{datum(plane.x.field)} > {_at_share(plane.x, MAX_RIGHT):.7g}"
-    low = f"{datum(plane.y.field)} < {_at_share(plane.y, MIN_BELOW):.7g}"
-    down = f"{low} ? -{TEXT_OFFSET} : {left} ? {2.4 * TEXT_OFFSET:g} : {TEXT_OFFSET}"
-    style: Any = {
-        "dx": alt.ExprRef(f"{left} ? -{TEXT_OFFSET} : {TEXT_OFFSET}"),
-        "dy": alt.ExprRef(down) if below else -TEXT_OFFSET,
-        "align": alt.ExprRef(f"{left} ? 'right' : 'left'"),
-    }
-    result: alt.Chart = layer.transform_calculate(_text=text).mark_text(**style)
-    return result.encode(text="_text:N", tooltip=NO_TOOLTIP)
-
-
-def _at_share(axis: PlotAxis, share: float) -> float:
-    """Return the coordinate at a share of the length of an axis."""
-    low, high = axis.coordinate(axis.low), axis.coordinate(axis.high)
-    if axis.scale == "log":
-        return float(low * (high / low) ** share)
-    return low + share * (high - low)
 
 
 def row_tooltips(plot: CurvePlot) -> list[alt.Tooltip]:
@@ -252,25 +203,59 @@ def row_counts(plot: CurvePlot) -> dict[str, str]:
     return {name: text for name, text in counts.items() if name not in plot.fields}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chance:
+    """The lines of chance of a kind of curves: their description, and where they are.
+
+    The line is y = x, or y = 1 - x if it `falls`, or horizontal at a `height`. With `of_curves`,
+    the lines depend on the numbers of positives and negatives of each curve. `key` explains the
+    lines in the subtitle.
+    """
+
+    text: str = "The dashed line shows chance"
+    height: float | None = None
+    falls: bool = False
+    of_curves: bool = False
+    key: str = ""
+
+
+OF_PREVALENCES = Chance(text="Each dashed line shows chance at one prevalence", of_curves=True)
+# The lines of chance of kinds of curves; None if there are none, and y = x for all other kinds.
+CHANCES: dict[str, Chance | None] = {
+    "precision_recall": OF_PREVALENCES,
+    "predictive_value": OF_PREVALENCES,
+    "lift_chart": Chance(
+        text=f"{OF_PREVALENCES.text}. Dotted lines show perfect scores",
+        of_curves=True,
+        key="dashed: chance, dotted: perfect scores",
+    ),
+    "lift": Chance(height=1),
+    "skill": Chance(text="The dashed line shows the best constant prediction", height=0),
+    "det": Chance(falls=True),
+    CALIBRATION_PLANE.kind.name: Chance(text="The dashed line shows perfect calibration"),
+    FREE: None,
+    WITHOUT_CHANCE: None,
+}
+
+
+def _chance_of(plane: Plane) -> Chance | None:
+    """Return the lines of chance of a chart; None if it has none."""
+    return CHANCES.get(plane.kind.name, Chance()) if plane.diagonal else None
+
+
 def chance_text(plane: Plane, *, of_curves: bool = False) -> str:
     """Return a sentence about the lines of chance; empty if the chart has none.
 
     `of_curves` is True for charts of curve tables, which contain the prevalence.
     """
-    if plane.kind.name in {WITHOUT_CHANCE, FREE} or not plane.diagonal:
-        return ""
-    if plane.kind.name in {*PREVALENCE_KINDS, "lift_chart"}:
-        perfect = f". {PERFECT}" if plane.kind.name == "lift_chart" else ""
-        return f"{ONE_PER_PREVALENCE}{perfect}" if of_curves else ""
-    if plane.kind.name in REFERENCES:
-        return REFERENCES[plane.kind.name][1]
-    return PERFECT_CALIBRATION if plane.kind is CALIBRATION_PLANE.kind else ONE_LINE
+    chance = _chance_of(plane)
+    return "" if chance is None or (chance.of_curves and not of_curves) else chance.text
 
 
 def chance_key(plane: Plane) -> str:
     """Return the meaning of the dashed and dotted lines of a lift chart; empty for other charts."""
-    is_drawn = plane.kind.name == "lift_chart" and plane.diagonal
-    return "dashed: chance, dotted: perfect scores" if is_drawn else ""
+    chance = _chance_of(plane)
+    return "" if chance is None else chance.key
 
 
 def reference_line(points: Mapping[str, Sequence[Any]], dash: Sequence[int]) -> alt.Chart:
@@ -285,44 +270,55 @@ def reference_line(points: Mapping[str, Sequence[Any]], dash: Sequence[int]) -> 
 
 def _reference(layer: Any, dash: Sequence[int]) -> Any:
     return layer.mark_line(order=False, strokeWidth=1).encode(
-        color=alt.value(REFERENCE_COLOR), strokeDash=alt.value([*dash]), tooltip=NO_TOOLTIP
+        color=alt.ColorValue(REFERENCE_COLOR),
+        strokeDash=alt.StrokeDashValue([*dash]),
+        tooltip=NO_TOOLTIP,
     )
 
 
-def chance_records(plane: Plane, records: list[dict[str, Any]], panel: str | None) -> list[Any]:
+def chance_records(
+    plane: Plane, records: Sequence[Mapping[str, Any]], panel: str | None, prevalence: float | None
+) -> list[dict[str, Any]]:
     """Return the records of the lines of chance that depend on the curves, and of perfect scores.
 
-    `records` are those of the curves, and the values of `panel` have separate panels.
+    `records` are those of the curves, and the values of `panel` have separate panels. `prevalence`
+    is that of all curves; None for the prevalence of each curve.
     """
-    total = {"lift_chart": POSITIVES, **dict.fromkeys(PREVALENCE_KINDS, PREVALENCE)}.get(
-        plane.kind.name
-    )
-    if total is None or not plane.diagonal:
+    chance = _chance_of(plane)
+    if chance is None or not chance.of_curves:
         return []
+    is_lift = plane.kind.name == "lift_chart"
     x, y = plane.x.name, plane.y.name
     drawn = [record for record in records if record[x]]
-    levels = merge_levels([record[total] for record in drawn], plane.y.high)
-    shares = merge_levels([record[PREVALENCE] for record in drawn], 1)
+    totals: list[Any] = [record[POSITIVES] for record in drawn]
+    sizes = (record[POSITIVES] + record[NEGATIVES] for record in drawn)
+    shares: list[Any] = json_numbers(
+        total / size if prevalence is None else prevalence
+        for total, size in zip(totals, sizes, strict=True)
+    )
+    totals = totals if is_lift else shares
+    groups = [panel and record[panel] for record in drawn]
     known: dict[Any, list[Any]] = {}
-    for record, level, share in zip(drawn, levels, shares, strict=True):
-        known.setdefault((panel and record[panel], level), []).append((record[total], share))
+    rows = (groups, merge_levels(totals, plane.y.high), totals, merge_levels(shares, 1))
+    for group, level, total, share in zip(*rows, strict=True):
+        known.setdefault((group, level), []).append((total, share))
     across = _log_spaced(plane.x) if plane.x.scale == "log" else [plane.x.low, plane.x.high]
-    lines = []
+    lines: list[dict[str, Any]] = []
     for (name, level), values in known.items():
         group = {} if panel is None else {panel: name}
-        if total == PREVALENCE:
+        if not is_lift:
             ends = [f"{end:.4g}" for end in (min(values)[0], max(values)[0])]
             text = " to ".join(dict.fromkeys(ends))
-            line = {x: across, y: [level] * len(across), PREVALENCE: text, LAYER: CHANCE}
-            lines.append(group | line)
+            lines.append(
+                {x: across, y: [level] * len(across), PREVALENCE: text, LAYER: CHANCE} | group
+            )
             continue
-        chance = {x: across, y: [level * at for at in across], LAYER: CHANCE}
-        lines.append(group | chance)
+        lines.append({x: across, y: [level * at for at in across], LAYER: CHANCE} | group)
         for share in dict.fromkeys(share for _, share in values):
             corner = min(max(share, plane.x.low), plane.x.high)
             at = sorted({*across, corner})
             up = [level * min(1, one / share) for one in at]
-            lines.append(group | {x: at, y: up, LAYER: PERFECT_SCORES})
+            lines.append({x: at, y: up, LAYER: PERFECT_SCORES} | group)
     return [line | {GROUP_INDEX: None, "_line": i} for i, line in enumerate(lines)]
 
 
@@ -341,26 +337,24 @@ def chance_layers(
         if lines:
             layer = overlay(part) if panel else _own_points(plane, lines)
             line = _reference(layer, dash).encode(detail=alt.Detail("_line:N"))
-            if plane.kind.name in PREVALENCE_KINDS:
+            if PREVALENCE in lines[0]:
                 line = line.encode(tooltip=[tooltip(PREVALENCE)])
             layers.append(line)
-    if layers or not chance_text(plane):
+    chance = _chance_of(plane)
+    if chance is None or chance.of_curves:
         return layers
     x, y = plane.x, plane.y
-    if plane.kind.name in REFERENCES:
-        height = REFERENCES[plane.kind.name][0]
-        return [_straight(plane, (x.low, height), (x.high, height))]
-    falls = plane.kind.name == "det"
-    if "log" in (x.scale, y.scale):
-        low = _log_spaced(x)
-        rates = sorted({*low, *(1 - rate for rate in low if rate < 1)}) if falls else low
-        up = [round(1 - rate, 7) if falls else rate for rate in rates]
-        return [reference_line({x.name: rates, y.name: up}, CHANCE_DASH)]
-    # The part of the line y = x, or y = 1 - x, inside the axes.
-    low_end, high_end = (1 - y.high, 1 - y.low) if falls else (y.low, y.high)
-    start, end = max(x.low, low_end), min(x.high, high_end)
-    ends = [(value, 1 - value if falls else value) for value in (start, end)]
-    return [_straight(plane, *ends)] if start < end else []
+    height, falls = chance.height, chance.falls
+    is_curved = height is None and "log" in (x.scale, y.scale)
+    rates = _log_spaced(x) if is_curved else [x.low, x.high]
+    if falls and is_curved:
+        rates = sorted({*rates, *(1 - rate for rate in rates if rate < 1)})
+    up = [height if height is not None else round(1 - rate, 7) if falls else rate for rate in rates]
+    points = {
+        axis.field: [axis.coordinate(value) for value in values]
+        for axis, values in ((x, rates), (y, up))
+    }
+    return [reference_line(points, CHANCE_DASH)]
 
 
 def _own_points(plane: Plane, lines: Sequence[Mapping[str, Any]]) -> alt.Chart:
@@ -386,15 +380,6 @@ def merge_levels(levels: Sequence[float | None], high: float) -> list[float | No
         middle |= dict.fromkeys(near, (near[0] + near[-1]) / 2)
         known = known[len(near) :]
     return [None if level is None else middle[level] for level in levels]
-
-
-def _straight(plane: Plane, start: tuple[float, float], end: tuple[float, float]) -> alt.Chart:
-    ends = zip(start, end, strict=True)
-    points = {
-        axis.field: [axis.coordinate(value) for value in values]
-        for axis, values in zip((plane.x, plane.y), ends, strict=True)
-    }
-    return reference_line(points, CHANCE_DASH)
 
 
 def _log_spaced(axis: PlotAxis) -> list[float]:

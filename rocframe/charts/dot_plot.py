@@ -18,10 +18,9 @@ from rocframe.charts.groups import (
     JOINT,
     GroupColumn,
     Groups,
-    choose_channels,
-    field_names,
     highlighted_groups,
     nominal,
+    read_groups,
 )
 from rocframe.charts.labels import (
     datum,
@@ -34,6 +33,8 @@ from rocframe.charts.labels import (
     json_rows,
     json_values,
     level_text,
+    note_text,
+    number_text,
     one_row,
     sentences,
     tooltip,
@@ -49,13 +50,15 @@ from rocframe.charts.style import (
 )
 from rocframe.inference import method_text
 from rocframe.options import NOT_GIVEN
-from rocframe.schemas.table_type import MODEL
-from rocframe.text import format_count
+from rocframe.rates import NAMES
+from rocframe.schemas.table_type import MODEL, Span
+from rocframe.text import format_count, format_p_value, join_first
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from rocframe.charts.chart import ChartOptions
+    from rocframe.schemas.table_type import DotStyle
 
 # In pixels. A line has one slot, or a slot for each color.
 LINE_HEIGHT, SLOT_HEIGHT, LINE_GAP = 22, 12, 10
@@ -67,101 +70,148 @@ FONT_SIZE = 10
 CHARACTER_WIDTH = 5.6  # of texts in lines
 AXIS_PADDING = 10  # between marks and the frame, so that marks do not overlap labels
 TITLE_OFFSET = 12  # between the subtitle and the panel, for the title of the line names
-TIE_HEIGHT = 0.6  # of the box of ties, as a share of a slot
-INTERVAL_WIDTH, UNADJUSTED_WIDTH, SIMULTANEOUS_WIDTH = 2, 4, 1
+BAR_HEIGHT = 0.6  # of boxes of ties, and the maximum of lines, as a share of a slot
+MIN_BAR_WIDTH = 10  # wider lines are bars
+MAX_TITLE_LENGTH = 28  # of the title of the numbers
 
+GRAY_LEGEND: dict[str, Any] = {
+    "title": None,
+    "orient": "bottom",
+    "labelLimit": 0,
+    "symbolStrokeColor": REFERENCE_COLOR,
+}
 # Fields of the records that are not columns of the table: the line of a table without groups, the
-# reason for a missing dot, and the texts of the numbers.
-ALL, REASON, MARK_FIELD, ESTIMATE_TEXT = "_rows", "_reason", "_mark", "_estimate"
-INTERVAL_ENDS = ("lower", "upper")
+# reason for a missing dot, the text of the numbers, and the meanings of marks and of lines.
+ALL, REASON, ESTIMATE_TEXT = "_rows", "_reason", "_estimate"
+MARK_FIELD, SPAN_FIELD = "_mark", "_interval"
+# Statistics that are better if they are lower. The other direction is that of `NAMES`, or higher.
+LOWER_IS_BETTER = {
+    *("brier", "log_loss", "eer", "ece", "mce", "ici", "e50", "e90", "e_max", "miscalibration"),
+    *("cllr", "cllr_min", "expected_loss", "uncertainty"),
+}
+
+
+def draw_dots(
+    table: pl.DataFrame,
+    by: Sequence[str],
+    options: ChartOptions,
+    style: DotStyle,
+    **channels: Any,
+) -> alt.LayerChart | alt.FacetChart:
+    """Draw a line with dots, intervals and numbers for each row of a table.
+
+    `by` are the group columns. `channels` are shared by all layers, in addition to those of `style`
+    and the groups.
+    """
+    style = _drawn_parts(table, by, style)
+    plot = read_rows(table, by, options, style)
+    texts = []
+    for name, record in zip(plot.groups.names(table.height), plot.records, strict=True):
+        for p_value in style.p_values:
+            record[f"_{p_value}"] = format_p_value(record[p_value], 3) or ""
+        value, text = record[style.value], _row_text(record, style)
+        if not finite([value]):
+            text = note_text(value or record.get("note"))
+            # A line with slots for several groups can have several reasons.
+            color = f"{record[str(plot.groups.color)]}: " if plot.dodged else ""
+            record[REASON] = f"{color}{text}"
+        texts.append(f"{name}: {text}")
+    _add_numbers(plot)
+
+    dashed = [f"at {value:.4g}" for value in style.references]
+    dashed += ["at the null hypothesis"] if style.reference_column else []
+    gray = "" if style.alpha is None else f"Gray: adjusted p ≥ {style.alpha:.4g}"
+    several = len(style.marks) > 1
+    chart = layered(
+        [
+            *_span_layers(plot),
+            *_dashed_lines(plot),
+            *(_mark_layer(plot, i) for i in range(len(style.marks))),
+            *reason_layers(
+                plot.records,
+                {"align": "left", "fontSize": plot.font_size},
+                x=alt.XValue(6),
+                color=alt.ColorValue(REFERENCE_COLOR),
+            ),
+            *_right_texts(plot),
+        ],
+        data=inline_data(plot.records),
+        encoding={
+            "x": _x_channel(plot),
+            **_line_channels(plot),
+            **_color_channel(plot),
+            "tooltip": [*plot.groups.tooltips(), *map(tooltip, plot.shown)],
+            **channels,
+        },
+        width=plot.groups.side,
+        height=plot.height,
+    )
+    if several:  # each mark has a legend with its own symbol
+        chart = chart.resolve_scale(shape="independent").resolve_legend(shape="independent")
+    symbols = "●◆■▲" if style.span_title else "●◇□△"
+    keys = (f"{sign} {mark_name(name)}" for sign, name in zip(symbols, style.marks, strict=False))
+    result = plot.groups.with_titles(
+        chart,
+        title=style.title,
+        subtitle=sentences(
+            interval_text(table),
+            gray,
+            style.subtitle,
+            # In panels, legends would be repeated.
+            ", ".join(keys) if several and plot.groups.panel is not None else "",
+            end="",
+        ),
+        description=sentences(
+            _joined(style.title, format_count(table.height, "row")),
+            style.subtitle,
+            f"The dashed line is {' and '.join(dashed)}" if dashed else "",
+            join_first(texts, separator="; "),
+        ),
+        offset=TITLE_OFFSET,
+    )
+    return result.resolve_scale(x="independent") if style.in_panels else result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DotRows:
-    """The line, color and panel of each row of a table.
+class DotPlot:
+    """Data of a dot plot: its style, and the line, the color and the panel of each row of a table.
 
     Each value of the group column with the field `line` has a line. With `dodged`, a line has a
-    slot for each color.
+    slot for each color. `shown` are the columns in tooltips.
     """
 
+    style: DotStyle
     groups: Groups
     line: str
     dodged: bool
+    shown: Sequence[str]
+    records: list[dict[str, Any]]
 
     @property
     def lines(self) -> GroupColumn:
         """The column whose values have lines."""
         return self.groups.columns[self.line]
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RightText:
-    """A column of texts to the right of the dots: its field and its title."""
-
-    field: str
-    title: str
-
-    def width(self, records: Sequence[Mapping[str, Any]]) -> int:
-        """Return the width of the column in pixels, with the space left of it."""
-        texts = [self.title, *(record.get(self.field) or "" for record in records)]
-        return round(CHARACTER_WIDTH * max(map(len, texts))) + 12
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DotPlot:
-    """Data of a dot plot: a record for each row of a table, and the fields that are drawn.
-
-    `axis` is the title of the x axis. The numbers in the fields `marks` are drawn as dots; dots of
-    the first field are filled. A line connects the numbers in the two fields `limits`, and a thin
-    line those in `simultaneous`. A dotted box connects the numbers in the two fields `inner`: the
-    areas of the worst and the best order of ties. Dashed lines are drawn at the numbers
-    `references`, and at the numbers in the field `reference`. `right` are the columns of texts to
-    the right of the dots. `gray` is a Vega expression of the rows that are gray. `keys` are the
-    meanings of thin and of thick lines. `shown` are the columns in tooltips. With `free_axes`, the
-    panels have independent x axes. `signs` are the symbols of the marks as text.
-    """
-
-    rows: DotRows
-    records: list[dict[str, Any]]
-    axis: str
-    marks: tuple[str, ...]
-    limits: tuple[str, str] | None = INTERVAL_ENDS
-    simultaneous: tuple[str, str] | None = None
-    keys: tuple[str, str] | None = None
-    inner: tuple[str, str] | None = None
-    references: tuple[float, ...] = ()
-    reference: str | None = None
-    right: tuple[RightText, ...] = ()
-    gray: str | None = None
-    shown: tuple[str, ...] = ()
-    free_axes: bool = False
-    signs: str = "●◇□△"
-
-    @property
-    def groups(self) -> Groups:
-        """The group columns, and which of them have colors and panels."""
-        return self.rows.groups
-
     @property
     def n_lines(self) -> int:
         """The number of lines, at least 1."""
-        return max(1, len(self.rows.lines.values))
+        return max(1, len(self.lines.values))
 
     @property
     def slots(self) -> int:
         """The number of slots in each line."""
-        return len(self.groups.columns[str(self.groups.color)].values) if self.rows.dodged else 1
+        return len(self.groups.columns[str(self.groups.color)].values) if self.dodged else 1
 
     @property
     def slot_height(self) -> float:
         """The height of a slot in pixels."""
-        height = SLOT_HEIGHT if self.rows.dodged else LINE_HEIGHT
-        return min(height, MAX_HEIGHT / (self.n_lines * (self.slots + self.rows.dodged)))
+        height = SLOT_HEIGHT if self.dodged else LINE_HEIGHT
+        return min(height, MAX_HEIGHT / (self.n_lines * (self.slots + self.dodged)))
 
     @property
     def gap(self) -> float:
         """The distance between two lines in pixels; 0 if a line has one slot."""
-        return min(LINE_GAP, self.slot_height) if self.rows.dodged else 0
+        return min(LINE_GAP, self.slot_height) if self.dodged else 0
 
     @property
     def height(self) -> float:
@@ -169,142 +219,152 @@ class DotPlot:
         return round(self.n_lines * (self.slot_height * self.slots + self.gap), 1)
 
     @property
-    def dot_size(self) -> float:
-        """The area of a dot in square pixels."""
-        return round(max(MIN_DOT, min(MAX_DOT, 0.4 * self.slot_height**2)), 1)
-
-    @property
     def font_size(self) -> float:
         """The font size of texts in lines."""
         return max(MIN_TEXT_HEIGHT, min(FONT_SIZE, self.slot_height))
 
     @property
-    def shown_right(self) -> tuple[RightText, ...]:
-        """The columns of texts to the right of the dots, if slots are high enough for them."""
-        return self.right if self.slot_height >= MIN_TEXT_HEIGHT else ()
+    def whole_line(self) -> dict[str, Any]:
+        """The channel of layers that are not inside a slot."""
+        return {"yOffset": alt.YOffsetValue(0)} if self.dodged else {}
 
     @property
-    def _mark_key(self) -> str:
-        """The symbols of the marks with their names. In panels, legends would be repeated."""
-        signs = zip(self.signs, self.marks, strict=False)
-        return ", ".join(f"{sign} {mark_name(name)}" for sign, name in signs)
+    def right(self) -> dict[str, str]:
+        """The columns of texts to the right of the dots: their fields, and their titles.
 
-    def tooltips(self) -> list[alt.Tooltip]:
-        """Return tooltip lines of the group columns and of the columns `shown`."""
-        return [*self.groups.tooltips(), *map(tooltip, self.shown)]
-
-    def x_channel(self) -> alt.X:
-        """Return the x channel of the first mark; all marks have the same domain."""
-        pairs = (self.limits, self.simultaneous, self.inner)
-        fields = (*self.marks, *(name for pair in pairs for name in pair or ()), self.reference)
-        known = finite(record.get(name) for record in self.records for name in fields if name)
-        empty = [-1.0, 1.0] if 0 in self.references else [0.0, 1.0]
-        domain: Any = domain_of([*known, *self.references]) if known else empty
-        # Areas are at most 1, but Vega-Lite would extend a nice domain to numbers above 1.
-        scale = alt.Scale(
-            domain=alt.Undefined if self.free_axes else domain,
-            nice=False,
-            zero=False,
-            padding=AXIS_PADDING,
-        )
-        field = escape_field(self.marks[0])
-        return alt.X(
-            field=field, type="quantitative", title=self.axis, scale=scale, axis=linear_axis()
-        )
-
-    def line_channels(self) -> dict[str, Any]:
-        """Return the y channels: the line of each mark and, if lines have slots, its slot."""
-        lines = self.rows.lines
-        step = self.slot_height * self.slots + self.gap
-        scale = alt.Scale(
-            domain=list(lines.values),
-            type="band",
-            paddingInner=round(self.gap / step, 4),
-            paddingOuter=round(self.gap / step / 2, 4),
-        )
-        axis = alt.Axis(
-            labelLimit=0,
-            labelOverlap=True,
-            labelFontSize=max(8, min(FONT_SIZE, self.height / self.n_lines)),
-            grid=True,
-            ticks=False,
-            labelPadding=6,
-            domain=False,
-            tickBand="extent" if self.rows.dodged else "center",
-            titleAngle=0,
-            titleAlign="right",
-            titleX=-4,
-            titleY=-10,
-        )
-        y = nominal(alt.Y, self.rows.line, title=lines.title or None, scale=scale, axis=axis)
-        if not self.rows.dodged:
-            return {"y": y}
-        color = str(self.groups.color)
-        domain = list(self.groups.columns[color].values)
-        return {"y": y, "yOffset": nominal(alt.YOffset, color, scale=alt.Scale(domain=domain))}
-
-    def color_channel(self) -> dict[str, Any]:
-        """Return the color channel, if there are colors or gray rows.
-
-        Without slots, there is no legend, because the names of lines contain the colored values.
+        Low slots have no texts. There is no column of unadjusted p-values if they are equal to the
+        adjusted ones.
         """
-        gray = {"test": self.gray, "value": REFERENCE_COLOR}
-        if self.groups.color is None:
-            # A condition without another color would not be inherited by the layers. The datum has
-            # the first color of the theme.
-            one = alt.ColorDatum(self.axis, type="nominal", legend=None, condition=gray)
-            return {"color": one} if self.gray else {}
-        width = sum(text.width(self.records) for text in self.shown_right)
-        beside = width + 10 if width and self.groups.panel is None else alt.Undefined
-        color = self.groups.color_channel(
-            has_legend=self.rows.dodged, symbolType="circle", offset=beside
+        if self.slot_height < MIN_TEXT_HEIGHT:
+            return {}
+        names = self.style.p_values
+        texts = {f"_{name}": title for name, title in zip(names, ("p", "adjusted p"), strict=False)}
+        if all(len({record[name] for name in names}) < 2 for record in self.records):
+            texts = dict([*texts.items()][-1:])
+        numbers = self.style.numbers
+        return texts if numbers is None else {ESTIMATE_TEXT: numbers, **texts}
+
+    def text_width(self, text: str) -> int:
+        """Return the width of a column of texts in pixels, with the space left of it."""
+        texts = [self.right[text], *(record[text] for record in self.records)]
+        return round(CHARACTER_WIDTH * max(map(len, texts))) + 12
+
+
+def _drawn_parts(table: pl.DataFrame, by: Sequence[str], style: DotStyle) -> DotStyle:
+    """Return a style with its title, and with the lines that can be drawn for a table."""
+    shown = documented_columns(table, by)
+    limits = style.limits if style.limits and {*style.limits} <= {*shown} else None
+    spans = style.spans or ((Span(start=limits[0], end=limits[1]),) if limits else ())
+    box = style.box
+    if box and json_values(table.get_column(box[0])) == json_values(table.get_column(box[1])):
+        box = None
+    style = replace(style, limits=limits, spans=spans, box=box)
+    references = style.references
+    if style.chance is not None:
+        drawn = [value for name in _drawn(style) for value in json_values(table.get_column(name))]
+        # The interval of a single row would otherwise be as wide as the chart.
+        if table.height == 1 or is_near(style.chance, drawn):
+            references += (style.chance,)
+    numbers = style.numbers
+    if numbers == "":
+        numbers = style.axis or "Value"
+        numbers = numbers if len(numbers) <= MAX_TITLE_LENGTH else mark_name(style.value)
+        levels = level_text(table.get_column("ci_level")) if "ci_level" in shown else ""
+        if limits and levels and finite(json_values(table.get_column(limits[0]))):
+            numbers += f" ({levels} interval)"
+    title = title_with_counts(style.title, table)
+    return replace(style, title=title, references=references, numbers=numbers)
+
+
+def _drawn(style: DotStyle) -> list[str]:
+    """Return the columns of the drawn numbers."""
+    ends = [name for span in style.spans for name in (span.start, span.end)]
+    return [*style.marks, *ends, *(style.box or ())]
+
+
+def _x_channel(plot: DotPlot) -> alt.X:
+    """Return the x channel of the first mark; all marks have the same domain."""
+    style = plot.style
+    names = [*_drawn(style), *([style.reference_column] if style.reference_column else [])]
+    known = finite(record[name] for record in plot.records for name in names)
+    empty = [-1.0, 1.0] if 0 in style.references else [0.0, 1.0]
+    domain: Any = domain_of([*known, *style.references]) if known else empty
+    # Areas are at most 1, but Vega-Lite would extend a nice domain to numbers above 1.
+    padded: dict[str, Any] = {"nice": False, "zero": False, "padding": AXIS_PADDING}
+    return alt.X(
+        field=escape_field(style.value),
+        type="quantitative",
+        title=style.axis,
+        scale=alt.Scale(domain=[*style.domain])
+        if style.domain
+        else alt.Scale(domain=alt.Undefined if style.in_panels else domain, **padded),
+        axis=linear_axis(),
+    )
+
+
+def _line_channels(plot: DotPlot) -> dict[str, Any]:
+    """Return the y channels: the line of each mark and, if lines have slots, its slot."""
+    step = plot.slot_height * plot.slots + plot.gap
+    scale = alt.Scale(
+        domain=list(plot.lines.values),
+        type="band",
+        paddingInner=round(plot.gap / step, 4),
+        paddingOuter=round(plot.gap / step / 2, 4),
+    )
+    axis = alt.Axis(
+        labelLimit=0,
+        labelOverlap=True,
+        labelFontSize=max(8, min(FONT_SIZE, plot.height / plot.n_lines)),
+        grid=True,
+        ticks=False,
+        labelPadding=6,
+        domain=False,
+        tickBand="extent" if plot.dodged else "center",
+        titleAngle=0,
+        titleAlign="right",
+        titleX=-4,
+        titleY=-10,
+    )
+    y = nominal(alt.Y, plot.line, title=plot.lines.title or None, scale=scale, axis=axis)
+    if not plot.dodged:
+        return {"y": y}
+    color = str(plot.groups.color)
+    domain = list(plot.groups.columns[color].values)
+    return {"y": y, "yOffset": nominal(alt.YOffset, color, scale=alt.Scale(domain=domain))}
+
+
+def _color_channel(plot: DotPlot) -> dict[str, Any]:
+    """Return the color channel, if there are colors or gray rows.
+
+    Without slots, there is no legend, because the names of lines contain the colored values.
+    """
+    style, groups = plot.style, plot.groups
+    if style.span_title:
+        legend = alt.Legend(
+            title=style.span_title, symbolType="stroke", symbolStrokeWidth=4, labelLimit=0
         )
-        if self.gray:
-            color["condition"] = gray
-        return {"color": color}
-
-    def layered(
-        self,
-        layers: Sequence[alt.Chart],
-        *,
-        title: str,
-        subtitle: str,
-        description: str,
-        **channels: Any,
-    ) -> alt.LayerChart | alt.FacetChart:
-        """Return a chart of the layers, the reasons for missing dots and the texts on the right.
-
-        `channels` replace shared channels.
-        """
-        shared = {
-            "x": self.x_channel(),
-            **self.line_channels(),
-            **self.color_channel(),
-            "tooltip": self.tooltips(),
-        }
-        chart = layered(
-            [*layers, *_reasons(self), *_right_texts(self)],
-            data=inline_data(self.records),
-            encoding=shared | channels,
-            width=self.groups.side,
-            height=self.height,
-        )
-        if len(self.marks) > 1:  # each mark has a legend with its own symbol
-            chart = chart.resolve_scale(shape="independent").resolve_legend(shape="independent")
-        if len(self.marks) > 1 and self.groups.panel is not None:
-            subtitle = sentences(subtitle, self._mark_key, end="")
-        result = self.groups.with_titles(
-            chart, title=title, subtitle=subtitle, description=description, offset=TITLE_OFFSET
-        )
-        return result.resolve_scale(x="independent") if self.free_axes else result
+        scale = alt.Scale(domain=[span.name for span in style.spans])
+        return {"color": alt.Color(f"{SPAN_FIELD}:N", scale=scale, legend=legend)}
+    gray = {"test": f"!({significant(style.alpha)})", "value": REFERENCE_COLOR}
+    if groups.color is None:
+        # A condition without another color would not be inherited by the layers. The datum has
+        # the first color of the theme.
+        one = alt.ColorDatum(style.axis, type="nominal", legend=None, condition=gray)
+        return {} if style.alpha is None else {"color": one}
+    width = sum(map(plot.text_width, plot.right))
+    beside = width + 10 if width and groups.panel is None else alt.Undefined
+    color = groups.color_channel(has_legend=plot.dodged, symbolType="circle", offset=beside)
+    if style.alpha is not None:
+        color["condition"] = gray
+    return {"color": color}
 
 
-def dot_layers(plot: DotPlot) -> list[alt.Chart]:
-    """Return the layers of intervals, reference lines and marks."""
-    return [*_bars(plot), *_references(plot), *(mark_layer(plot, name) for name in plot.marks)]
+def significant(alpha: float | None) -> str:
+    """Return the Vega expression of rows whose adjusted p-value is below `alpha`."""
+    return f"isValid(datum.p_adjusted) && datum.p_adjusted < {alpha}"
 
 
-def span(start: str, end: str) -> dict[str, Any]:
+def _ends(start: str, end: str) -> dict[str, Any]:
     """Return the x channels of marks from the number in one field to the number in another."""
     return {
         "x": alt.X(field=escape_field(start), type="quantitative"),
@@ -312,76 +372,59 @@ def span(start: str, end: str) -> dict[str, Any]:
     }
 
 
-def _bars(plot: DotPlot) -> list[alt.Chart]:
-    """Draw the intervals and the dotted box of each row."""
-    bars = []
-    if plot.inner is not None:
-        start, end = plot.inner
+def _span_layers(plot: DotPlot) -> list[alt.Chart]:
+    """Draw the dotted box and the lines of each row."""
+    style, layers = plot.style, []
+    # The height is in pixels, because other heights are relative to the line, not to the slot.
+    height = BAR_HEIGHT * plot.slot_height
+    if style.box is not None:
+        start, end = style.box
         box = alt.Chart().transform_filter(f"{datum(start)} < {datum(end)}")
-        # The height is in pixels, because other heights are relative to the line, not to the slot.
-        height = round(TIE_HEIGHT * plot.slot_height, 1)
-        box = box.mark_bar(filled=False, strokeWidth=1, height=height).encode(**span(start, end))
-        bars.append(with_key(box, TIE_KEY, "tie"))
-    widths = (SIMULTANEOUS_WIDTH, UNADJUSTED_WIDTH if plot.simultaneous else INTERVAL_WIDTH)
-    for pair, width in zip((plot.simultaneous, plot.limits), widths, strict=True):
-        if pair is None:
+        box = box.mark_bar(filled=False, strokeWidth=1, height=round(height, 1))
+        layers.append(with_key(box.encode(**_ends(start, end)), TIE_KEY, "tie"))
+    widths = {span.name: span.width for span in style.spans}
+    scale = alt.Scale(type="ordinal", domain=[*widths], range=[*widths.values()])
+    legend = alt.Legend(**GRAY_LEGEND, symbolType="stroke", symbolSize=200)
+    width = alt.StrokeWidth(f"{SPAN_FIELD}:O", scale=scale, legend=legend)
+    for span in style.spans:
+        ends = (span.start, span.end)
+        n_known = {len(finite(record[name] for name in ends)) for record in plot.records}
+        if style.marks and 2 not in n_known:  # without marks, the lines draw the axes
             continue
-        is_drawn = [len(finite(record.get(name) for name in pair)) for record in plot.records]
-        if 2 not in is_drawn:
-            continue
-        bar = alt.Chart()
-        if 1 in is_drawn:  # one limit is infinite
-            bar = bar.transform_filter(" && ".join(f"isNumber({datum(name)})" for name in pair))
-        thickness = round(min(width, plot.slot_height / 4), 2)
-        # Bars have the color of the theme without a color channel; rules do not.
-        is_colored = plot.simultaneous or plot.groups.color
-        bar = bar.mark_rule(strokeWidth=thickness) if is_colored else bar.mark_bar(height=thickness)
-        bars.append(_with_width_key(bar.encode(**span(*pair)), plot, width))
-    return bars
+        line: Any = alt.Chart()
+        if 1 in n_known:  # one limit is infinite
+            line = line.transform_filter(" && ".join(f"isNumber({datum(name)})" for name in ends))
+        thickness = round(min(span.width, height), 2)
+        # Bars have the color of the theme without a color channel, and filled symbols in legends.
+        is_rule = span.name or (plot.groups.color and span.width < MIN_BAR_WIDTH)
+        line = line.mark_rule(strokeWidth=thickness) if is_rule else line.mark_bar(height=thickness)
+        if span.name:
+            line = line.transform_calculate(**{SPAN_FIELD: f"'{span.name}'"})
+        if span.name and not style.span_title:
+            line = line.encode(strokeWidth=width)
+        layers.append(line.encode(**_ends(*ends)))
+    return layers
 
 
-def _with_width_key(bar: alt.Chart, plot: DotPlot, width: int) -> alt.Chart:
-    """Add a legend of the widths of intervals, if there are two widths."""
-    if plot.keys is None or plot.simultaneous is None:
-        return bar
-    widths = [SIMULTANEOUS_WIDTH, UNADJUSTED_WIDTH]
-    legend = alt.Legend(
-        title=None,
-        orient="bottom",
-        labelLimit=0,
-        symbolType="stroke",
-        symbolSize=200,
-        symbolStrokeColor=REFERENCE_COLOR,
-    )
-    scale = alt.Scale(type="ordinal", domain=list(plot.keys), range=widths)
-    key = plot.keys[widths.index(width)]
-    result: alt.Chart = bar.transform_calculate(_interval=f"'{key}'").encode(
-        strokeWidth=alt.StrokeWidth("_interval:O", scale=scale, legend=legend)
-    )
-    return result
-
-
-def mark_layer(plot: DotPlot, name: str, **style: Any) -> alt.Chart:
+def _mark_layer(plot: DotPlot, i: int) -> alt.Chart:
     """Draw the marks of one field; the marks of the first field are filled."""
-    i = plot.marks.index(name)
-    size = plot.dot_size if i == 0 else HOLLOW_SIZE * plot.dot_size
-    style = {"filled": i == 0, "size": round(size, 1), "opacity": 1, "strokeWidth": 1.5} | style
-    mark: Any = alt.Chart().mark_point(**style)
+    style, name, panel = plot.style, plot.style.marks[i], plot.groups.panel
+    filled = i == 0 or style.span_title is not None
+    size = max(MIN_DOT, min(MAX_DOT, 0.4 * plot.slot_height**2)) * (1 if filled else HOLLOW_SIZE)
+    mark: Any = alt.Chart().mark_point(
+        filled=filled, size=round(size, 1), opacity=1, strokeWidth=1.5
+    )
     if i:
-        mark = mark.encode(
-            x=alt.X(field=escape_field(name), type="quantitative"), strokeDash=alt.value([1, 0])
-        )
-    if len(plot.marks) > 1:
-        legend: Any = alt.Legend(
-            title=None,
-            orient="bottom",
-            labelLimit=0,
-            symbolFillColor=REFERENCE_COLOR if style["filled"] else "transparent",
-            symbolStrokeColor=REFERENCE_COLOR,
-        )
-        legend = legend if plot.groups.panel is None else None
+        mark = mark.encode(x=alt.X(field=escape_field(name), type="quantitative"))
+    if style.span_title:
+        mark = mark.encode(color=alt.ColorValue(REFERENCE_COLOR))
+    if i or style.span_title:
+        mark = mark.encode(strokeDash=alt.StrokeDashValue([1, 0]))
+    if len(style.marks) > 1:
+        fill = REFERENCE_COLOR if filled else "transparent"
+        legend = alt.Legend(**GRAY_LEGEND, symbolFillColor=fill) if panel is None else None
         scale = alt.Scale(domain=[mark_name(name)], range=[SYMBOLS[i]])
-        mark = mark.transform_calculate(_mark=f"'{mark_name(name)}'")
+        mark = mark.transform_calculate(**{MARK_FIELD: f"'{mark_name(name)}'"})
         mark = mark.encode(shape=alt.Shape(f"{MARK_FIELD}:N", scale=scale, legend=legend))
     return mark  # type: ignore[no-any-return]
 
@@ -404,87 +447,97 @@ def reference_rule(side: str, field: str, values: Iterable[float], **channels: A
 
     The data of the layer are the values of the field of this axis.
     """
-    across = {"x": {"y": alt.value(0), "y2": alt.value("height")}}
-    across["y"] = {"x": alt.value(0), "x2": alt.value("width")}
+    across = {"x": {"y": alt.YValue(0), "y2": alt.Y2Value("height")}}
+    across["y"] = {"x": alt.XValue(0), "x2": alt.X2Value("width")}
     rows = [{field: value} for value in values]
     return _dashed(alt.Chart(alt.InlineData(values=rows))).encode(**across[side], **channels)  # type: ignore[no-any-return]
 
 
 def _dashed(layer: alt.Chart) -> Any:
     return layer.mark_rule(strokeWidth=1).encode(
-        color=alt.value(REFERENCE_COLOR), strokeDash=alt.value(CHANCE_DASH), tooltip=NO_TOOLTIP
+        color=alt.ColorValue(REFERENCE_COLOR),
+        strokeDash=alt.StrokeDashValue(CHANCE_DASH),
+        tooltip=NO_TOOLTIP,
     )
 
 
-def _references(plot: DotPlot) -> list[alt.Chart]:
+def _dashed_lines(plot: DotPlot) -> list[alt.Chart]:
     """Draw a dashed line at each reference value, such as chance."""
-    offset = {"yOffset": alt.value(0)} if plot.rows.dodged else {}
-    lines = []
-    if plot.references:
-        lines.append(reference_rule("x", plot.marks[0], plot.references, **offset))
-    if plot.reference is not None:
+    style, lines = plot.style, []
+    if style.references:
+        lines.append(reference_rule("x", style.value, style.references, **plot.whole_line))
+    if style.reference_column is not None:
         panel = [] if plot.groups.panel is None else [plot.groups.panel]
-        keys = [escape_field(name) for name in (*panel, plot.reference)]
+        keys = [escape_field(name) for name in (*panel, style.reference_column)]
         each = _dashed(alt.Chart()).transform_aggregate(groupby=keys)
-        x = alt.X(field=escape_field(plot.reference), type="quantitative")
-        lines.append(each.encode(x=x, y=alt.value(0), y2=alt.value("height"), **offset))
+        x = alt.X(field=keys[-1], type="quantitative")
+        ends = {"y": alt.YValue(0), "y2": alt.Y2Value("height")}
+        lines.append(each.encode(x=x, **ends, **plot.whole_line))
     return lines
 
 
-def _reasons(plot: DotPlot) -> list[alt.Chart]:
-    """Write the reason for each missing dot in its line."""
-    if all(record.get(REASON) is None for record in plot.records):
+def reason_layers(
+    records: Sequence[Mapping[str, Any]], style: Mapping[str, Any], **channels: Any
+) -> list[alt.Chart]:
+    """Write the reasons in the records; the result is empty if there is none."""
+    if all(record.get(REASON) is None for record in records):
         return []
-    layer: Any = alt.Chart().mark_text(align="left", fontStyle="italic", fontSize=plot.font_size)
-    layer = layer.transform_filter(f"isValid(datum.{REASON})")
-    color = alt.value(REFERENCE_COLOR)
-    return [layer.encode(x=alt.value(6), color=color, text=alt.Text(f"{REASON}:N"))]
+    layer: Any = alt.Chart().transform_filter(f"isValid(datum.{REASON})")
+    layer = layer.mark_text(fontStyle="italic", **style)
+    return [layer.encode(text=alt.Text(f"{REASON}:N"), **channels)]
 
 
 def _right_texts(plot: DotPlot) -> list[alt.Chart]:
     """Write the columns of texts to the right of the dots, and their titles."""
     layers: list[alt.Chart] = []
     left = 12
-    offset = {"yOffset": alt.value(0)} if plot.rows.dodged else {}
-    for column in plot.shown_right:
-        style: dict[str, Any] = {"align": "left", "dx": left, "fontSize": FONT_SIZE}
-        texts: Any = alt.Chart().mark_text(**style | {"fontSize": plot.font_size})
-        layers.append(texts.encode(x=alt.value("width"), text=alt.Text(f"{column.field}:N")))
+    for text, heading in plot.right.items():
+        style: dict[str, Any] = {"align": "left", "dx": left}
+        texts: Any = alt.Chart().mark_text(**style, fontSize=plot.font_size)
+        layers.append(texts.encode(x=alt.XValue("width"), text=alt.Text(f"{text}:N")))
         if plot.groups.panel is None:
-            title: Any = one_row().mark_text(**style, fontWeight="bold")
+            title: Any = one_row().mark_text(**style, fontSize=FONT_SIZE, fontWeight="bold")
             layers.append(
                 title.encode(
-                    x=alt.value("width"),
-                    y=alt.value(-8),
-                    color=alt.value(REFERENCE_COLOR),
-                    text=alt.value(column.title),
+                    x=alt.XValue("width"),
+                    y=alt.YValue(-8),
+                    color=alt.ColorValue(REFERENCE_COLOR),
+                    text=alt.TextValue(heading),
                     tooltip=NO_TOOLTIP,
-                    **offset,
+                    **plot.whole_line,
                 )
             )
-        left += column.width(plot.records)
+        left += plot.text_width(text)
     return layers
 
 
-def add_numbers(
-    records: Sequence[dict[str, Any]], value: str, limits: Sequence[str], panel: str | None
-) -> None:
-    """Add the text of the estimate and its limits to each record.
+def _add_numbers(plot: DotPlot) -> None:
+    """Add the text of the first mark and its limits to each record.
 
-    Numbers of one panel have the same number of decimals.
+    Numbers on the same axis have the same number of decimals.
     """
-    largest: dict[Any, float] = {}
+    style = plot.style
+    if style.numbers is None:
+        return
+    names = (style.value, *(style.limits or ()))
+    for records in in_panels(plot.records, plot.groups.panel if style.in_panels else None):
+        known = finite(record[name] for record in records for name in names)
+        decimals = _decimals(max(map(abs, known), default=0.0))
+        for record in records:
+            numbers = finite(record[name] for name in names)
+            texts = [f"{number:z,.{decimals}f}".replace("-", "−") for number in numbers]
+            if len(texts) == 3:
+                record[ESTIMATE_TEXT] = f"{texts[0]} ({texts[1]} to {texts[2]})"
+            else:
+                record[ESTIMATE_TEXT] = texts[0] if finite([record[style.value]]) else ""
+
+
+def in_panels(records: Iterable[dict[str, Any]], panel: str | None) -> list[list[dict[str, Any]]]:
+    """Return the records of each value of the field `panel`; one list if it is None."""
+    result: dict[Any, list[dict[str, Any]]] = {}
     for record in records:
-        for number in finite(record.get(name) for name in (value, *limits)):
-            key = record[panel] if panel else None
-            largest[key] = max(abs(number), largest.get(key, 0.0))
-    for record in records:
-        numbers = [finite([record.get(name)]) for name in (value, *limits)]
-        decimals = _decimals(largest.get(record[panel] if panel else None, 0.0))
-        texts = [f"{part[0]:z,.{decimals}f}".replace("-", "−") for part in numbers if part]
-        is_complete = len(texts) == len(numbers) > 1
-        text = f"{texts[0]} ({texts[1]} to {texts[2]})" if is_complete else "".join(texts[:1])
-        record[ESTIMATE_TEXT] = text if numbers[0] else ""
+        result.setdefault(panel and record[panel], []).append(record)
+    return [*result.values()]
 
 
 def _decimals(largest: float) -> int:
@@ -494,111 +547,122 @@ def _decimals(largest: float) -> int:
     return 3 if largest >= 0.1 else 2 - floor(log10(largest))
 
 
+def _row_text(record: Mapping[str, Any], style: DotStyle) -> str:
+    """Describe the numbers of a row."""
+    numbers = {name: number_text(value) for name, value in record.items()}
+    if style.row_text:
+        return style.row_text.format_map(numbers)
+    text = numbers[style.value]
+    if style.limits and len(finite(record[name] for name in style.limits)) == 2:
+        low, high = style.limits
+        text += f" ({numbers[low]} to {numbers[high]})"
+    for mark in style.marks[1:]:
+        text += f", {mark_name(mark)} {numbers[mark]}"
+    for name, title in zip(style.p_values, ("p", "adjusted p"), strict=False):
+        p_value = record[f"_{name}"]
+        if p_value:
+            text += f", {title} {p_value}" if p_value[0] == "<" else f", {title} = {p_value}"
+    return text
+
+
 def read_rows(
-    table: pl.DataFrame,
-    by: Sequence[str],
-    options: ChartOptions,
-    *,
-    taken: Sequence[str] = (),
-    parts: Mapping[str, Sequence[str]] | None = None,
-    in_panels: bool = False,
-    ranking: Sequence[float | None] | None = None,
-) -> DotRows:
+    table: pl.DataFrame, by: Sequence[str], options: ChartOptions, style: DotStyle
+) -> DotPlot:
     """Return the line, color and panel of each row of a table.
 
-    `parts` maps a title to a text for each row of the table, such as the name of a metric. Rows
-    with different texts have separate lines or, with `in_panels`, separate panels. If a line has
-    no colors, the option `highlight` has values of the column `model` or, without this column, of
-    the column whose values have lines. `taken` are the other fields of the chart.
+    Rows with different texts in the column `style.part` have separate lines or, with
+    `style.in_panels`, separate panels. If a line has no colors, the option `highlight` has values
+    of the column `model` or, without this column, of the column whose values have lines.
 
     Lines are in the order of the table. If the table is sorted by its group columns, lines are
     sorted by these columns. Lines with one dot whose names are not numbers, times or members of an
-    Enum are then sorted by `ranking`, with the largest number first. If a line is a combination of
-    several columns, only the last column is sorted by `ranking`.
+    Enum are then sorted by the first mark, with the best value first. If a line is a combination of
+    several columns, only the last column is sorted by the first mark.
     """
-    color, highlight = options.color, options.highlight
-    color_argument = None if color is NOT_GIVEN else color
-    color_column, panel = choose_channels(
-        by, table.columns, color=color_argument, facet=options.facet, detail=()
-    )
-    parts = (parts or {}) if table.height else {}
-    keys = field_names(by, [*taken, *parts]) if table.height else {}
-    columns = {key: GroupColumn.from_keys(table.get_column(name)) for name, key in keys.items()}
-    columns |= {
-        key: GroupColumn.in_given_order(texts, "" if key.startswith("_") else key)
-        for key, texts in parts.items()
-    }
+    color = None if options.color is NOT_GIVEN and not style.colored else options.color
+    part = [style.part] if style.part and table.height else []
+    shown = [name for name in documented_columns(table, by) if name not in part]
+    own = replace(options, color=color, highlight=None)
+    groups = read_groups(table, by, table.columns, own, [*shown, *part])
+    keys, columns = dict(zip(by, groups.columns, strict=False)), {**groups.columns}
+    for name in part:
+        texts, title = table.get_column(name).to_list(), "" if name.startswith("_") else name
+        columns[name] = GroupColumn.in_given_order(texts, title)
 
-    panels = [keys[panel]] if panel in keys else []
-    panels += parts if in_panels else []
+    panels = [] if groups.panel is None else [groups.panel]
+    panels += part if style.in_panels else []
     left = [name for name in columns if name not in panels]
-    if color is NOT_GIVEN:
-        shown = _default_color([name for name in left if name not in parts], columns, keys)
-        shown = shown if len(left) > 1 else None
-    else:
-        shown = keys.get(color_column) if color_column else None
-        if shown is not None and not columns[shown].has_colors:
-            shown = None
-    lines = [name for name in left if name != shown] or left
-    dodged = shown is not None and shown in left and lines != [shown]
+    colored = groups.color
+    if color is NOT_GIVEN and colored is not None:
+        n_colors = len(columns[colored].values)
+        colored = colored if len(left) > 1 and 1 < n_colors <= MAX_DISTINCT_COLORS else None
+    lines = [name for name in left if name != colored] or left
+    dodged = colored is not None and colored in left and lines != [colored]
     order = [column.codes for column in columns.values()]
     sort = all(a <= b for a, b in pairwise(zip(*order, strict=True)))
-    used = {*columns, *taken}
+    taken = {*columns, *shown}
 
-    line, column = _combined([columns[name] for name in lines], lines, table.height, used, sort)
-    dtypes = {key: table.schema[name] for name, key in keys.items()}
-    dtype = dtypes.get(lines[-1]) if lines else None
-    is_ordered = dtype is not None and (
-        dtype.is_numeric() or dtype.is_temporal() or isinstance(dtype, pl.Enum)
+    line, column = combined({name: columns[name] for name in lines}, table.height, taken, sort=sort)
+    dtypes = [table.schema[name] for name, key in keys.items() if key in lines[-1:]]
+    is_ordered = any(
+        dtype.is_numeric() or dtype.is_temporal() or isinstance(dtype, pl.Enum) for dtype in dtypes
     )
-    if sort and ranking is not None and not dodged and not is_ordered:
-        column = _ranked(column, [columns[name].codes for name in lines[:-1]], ranking)
+    if sort and style.ranked and not dodged and not is_ordered:
+        column = _ranked(column, [columns[name].codes for name in lines[:-1]], table, style)
     columns[line] = column
-    facets = None
-    if panels:
-        facets, column = _combined(
-            [columns[name] for name in panels], panels, table.height, used, True
-        )
-        columns[facets] = column
-    groups = Groups(columns=columns, color=shown, panel=facets)
-    if highlight is not None:
-        without = None if shown else keys.get(MODEL, line)
-        groups = highlighted_groups(replace(groups, one_color=without), highlight)
-    return DotRows(groups=groups, line=line, dodged=dodged)
+    groups = Groups(columns=columns, color=colored)
+    groups = with_panels(groups, {name: columns[name] for name in panels}, table.height, taken)
+    if options.highlight is not None:
+        without = None if colored else keys.get(MODEL, line)
+        groups = highlighted_groups(replace(groups, one_color=without), options.highlight)
+    records = row_records(table, groups, dict.fromkeys([*shown, *_drawn(style)]))
+    return DotPlot(
+        style=style, groups=groups, line=line, dodged=dodged, shown=shown, records=records
+    )
 
 
-def _default_color(
-    left: Sequence[str], columns: Mapping[str, GroupColumn], keys: Mapping[str, str]
-) -> str | None:
-    """Return the field with colors by default: the model column, or else the first of `left`.
-
-    The result is None if the column has only one value, or more values than distinct colors.
-    """
-    chosen = keys[MODEL] if keys.get(MODEL) in left else next(iter(left), None)
-    if chosen is None or not 1 < len(columns[chosen].values) <= MAX_DISTINCT_COLORS:
-        return None
-    return chosen
-
-
-def _combined(
-    columns: Sequence[GroupColumn],
-    names: Sequence[str],
-    height: int,
-    taken: Iterable[str],
-    sort: bool,
+def combined(
+    columns: Mapping[str, GroupColumn], height: int, taken: Collection[str], *, sort: bool = True
 ) -> tuple[str, GroupColumn]:
-    """Return the field and the column of the combinations of `columns`, whose fields are `names`.
+    """Return the field and the column of the combinations of values that occur in `columns`.
 
-    A single column keeps its field. With `sort`, the values are in the order of the columns,
-    otherwise in the order of the rows.
+    `columns` maps fields to columns; a single column keeps its field. With `sort`, the values are
+    in the order of the columns, otherwise in the order of the rows. `taken` are other fields.
     """
-    if len(columns) != 1:
-        column = combined_column(columns, height, sort=sort)
-        return field_name(column.title, {*taken}) if column.title else ALL, column
-    column = columns[0]
-    if sort:
-        return names[0], column
-    return names[0], _reordered(column, list(dict.fromkeys(column.codes)))
+    if len(columns) == 1:
+        ((name, column),) = columns.items()
+        return name, column if sort else _reordered(column, [*dict.fromkeys(column.codes)])
+    codes_of = [column.codes for column in columns.values()]
+    rows: list[tuple[int, ...]] = [*zip(*codes_of, strict=True)] or [()] * height
+    distinct = sorted(set(rows)) if sort else [*dict.fromkeys(rows)]
+    texts = [
+        JOINT.join(
+            column.values[code] for column, code in zip(columns.values(), codes, strict=True)
+        )
+        for codes in distinct
+    ]
+    position = {codes: i for i, codes in enumerate(distinct)}
+    title = JOINT.join(column.title for column in columns.values() if column.title)
+    column = GroupColumn(
+        title=title,
+        values=tuple(distinct_texts(texts)) if columns else (ALL_ROWS,)[:height],
+        codes=tuple(position[codes] for codes in rows),
+        joint=True,
+    )
+    return field_name(title, taken) if title else ALL, column
+
+
+def with_panels(
+    groups: Groups, columns: Mapping[str, GroupColumn], height: int, taken: Collection[str]
+) -> Groups:
+    """Return groups with a panel for each combination of values that occurs in `columns`.
+
+    Without `columns`, there are no panels.
+    """
+    if not columns:
+        return groups
+    panel, column = combined(columns, height, {*groups.columns, *taken})
+    return replace(groups, columns={**groups.columns, panel: column}, panel=panel)
 
 
 def _reordered(column: GroupColumn, order: Sequence[int]) -> GroupColumn:
@@ -613,45 +677,34 @@ def _reordered(column: GroupColumn, order: Sequence[int]) -> GroupColumn:
 
 
 def _ranked(
-    column: GroupColumn, within: Sequence[Sequence[int]], ranking: Sequence[float | None]
+    column: GroupColumn, within: Sequence[Sequence[int]], table: pl.DataFrame, style: DotStyle
 ) -> GroupColumn:
-    """Return a column whose values are sorted by the means of `ranking`, largest first.
+    """Return a column whose values are sorted by the means of the first mark, best mean first.
 
-    `within` are the codes of columns that have precedence. Values without a number are last.
+    In panels, the means are those of the first panel. `within` are the codes of columns that have
+    precedence. Values without a number are last.
     """
+    values = json_values(table.get_column(style.value))
+    parts = table.get_column(style.part) if style.part and style.in_panels else [None] * len(values)
     numbers: dict[int, list[float]] = {}
     first: dict[int, tuple[int, ...]] = {}
-    for i, code in enumerate(column.codes):
-        numbers.setdefault(code, []).extend(finite([ranking[i]]))
+    for i, (code, value) in enumerate(zip(column.codes, values, strict=True)):
+        numbers.setdefault(code, []).extend(finite([value]) if parts[i] == parts[0] else [])
         first[code] = tuple(codes[i] for codes in within)
-    means = {code: -fmean(known) if known else inf for code, known in numbers.items()}
+    sign = 1 if better(style.statistic or style.value) == "lower" else -1
+    means = {code: sign * fmean(known) if known else inf for code, known in numbers.items()}
     return _reordered(column, sorted(means, key=lambda code: (first[code], means[code], code)))
 
 
-def combined_column(columns: Sequence[GroupColumn], height: int, *, sort: bool) -> GroupColumn:
-    """Return one column whose values are the combinations of values that occur in `columns`.
-
-    With `sort`, the values are in the order of the columns, otherwise in the order of the rows.
-    """
-    if not columns:
-        values = (ALL_ROWS,) if height else ()
-        return GroupColumn(title="", values=values, codes=(0,) * height, joint=True)
-    rows = list(zip(*(column.codes for column in columns), strict=True))
-    combinations = sorted(set(rows)) if sort else list(dict.fromkeys(rows))
-    texts = [
-        JOINT.join(column.values[code] for column, code in zip(columns, codes, strict=True))
-        for codes in combinations
-    ]
-    code = {codes: i for i, codes in enumerate(combinations)}
-    return GroupColumn(
-        title=JOINT.join(column.title for column in columns if column.title),
-        values=tuple(distinct_texts(texts)),
-        codes=tuple(code[codes] for codes in rows),
-        joint=True,
-    )
+def better(name: str) -> str:
+    """Return whether "higher" or "lower" values of a statistic are better; empty if neither is."""
+    if name in LOWER_IS_BETTER:
+        return "lower"
+    direction = NAMES[name].better if name in NAMES else "higher"
+    return "" if direction == "neither" else direction
 
 
-def row_records(table: pl.DataFrame, groups: Groups, shown: Sequence[str]) -> list[dict[str, Any]]:
+def row_records(table: pl.DataFrame, groups: Groups, shown: Iterable[str]) -> list[dict[str, Any]]:
     """Return a record for each row of a table: its groups and the columns `shown`."""
     texts = {name: column.texts for name, column in groups.columns.items()}
     return json_rows(texts | {name: json_values(table.get_column(name)) for name in shown})
@@ -663,24 +716,10 @@ def documented_columns(table: pl.DataFrame, by: Sequence[str]) -> list[str]:
     return names[: names.index("note") + 1] if "note" in names else names
 
 
-def add_reason(record: dict[str, Any], reason: str | None, rows: DotRows) -> None:
-    """Add the reason for a missing dot to the record of its row; nothing if there is a dot.
-
-    If a line has slots for several groups, the text starts with the name of the group.
-    """
-    if reason:
-        record[REASON] = f"{record[str(rows.groups.color)]}: {reason}" if rows.dodged else reason
-
-
-def is_near(value: float, records: Sequence[Mapping[str, Any]], fields: Sequence[str]) -> bool:
-    """Return whether the distance from a value to the drawn numbers is at most their range.
-
-    `fields` are the fields of the numbers that are drawn in addition to the limits.
-    """
-    known = finite(record.get(name) for record in records for name in (*fields, *INTERVAL_ENDS))
-    if not known:
-        return True
-    low, high = min(known), max(known)
+def is_near(value: float, drawn: Iterable[Any]) -> bool:
+    """Return whether the distance from a value to the drawn numbers is at most their range."""
+    known = finite(drawn)
+    low, high = min(known, default=value), max(known, default=value)
     return 2 * low - high <= value <= 2 * high - low
 
 
@@ -692,22 +731,25 @@ def title_with_counts(title: str, table: pl.DataFrame) -> str:
         if len(counts) != 1 or counts[0] is None:
             return title
         texts.append(format_count(counts[0], noun))
-    separator = " " if title.endswith("?") else ", "
-    return separator.join([title, ", ".join(texts)])
+    return _joined(title, ", ".join(texts))
+
+
+def _joined(title: str, text: str) -> str:
+    """Return a title, which can be a question, and a text that follows it."""
+    return f"{title} {text}" if title.endswith("?") else f"{title}, {text}"
 
 
 def interval_text(table: pl.DataFrame) -> str:
     """Return a text such as "95 % intervals (DeLong, logit scale)", or the test if there is one."""
-
-    def texts(name: str) -> str:
-        if name not in table.columns:
-            return ""
-        names = table.get_column(name).drop_nulls().unique(maintain_order=True).to_list()
-        return "; ".join(map(method_text, names))
-
-    levels = level_text(table.get_column("ci_level")) if "ci_level" in table.columns else ""
-    methods, tests = texts("ci_method"), texts("test")
-    intervals = f"{levels} intervals" if levels else ""
+    known = {
+        name: table.get_column(name).drop_nulls().unique(maintain_order=True)
+        for name in ("ci_level", "ci_method", "test")
+        if name in table.columns
+    }
+    levels = level_text(known["ci_level"]) if "ci_level" in known else ""
+    methods, tests = (
+        "; ".join(map(method_text, known.get(name, ()))) for name in ("ci_method", "test")
+    )
     if tests:
-        return f"{f'{intervals} (not adjusted), ' if intervals else ''}test: {tests}"
-    return f"{intervals} ({methods})" if intervals and methods else ""
+        return f"{levels} intervals (not adjusted), test: {tests}" if levels else f"test: {tests}"
+    return f"{levels} intervals ({methods})" if levels and methods else ""

@@ -114,7 +114,15 @@ class FacetChart(Colored, alt.FacetChart):
         rows = [row | {source: i} for i, table in enumerate(tables) for row in table]
         result.data, result.transform = inline_data(rows), alt.Undefined
         result.spec = parts[0] + parts[1]
+        result.description = _all_descriptions(*charts)
+        if result._kwds.get("resolve", alt.Undefined) is alt.Undefined:
+            result.resolve = charts[1]._get("resolve")
         return result
+
+
+def _all_descriptions(*charts: Any) -> str:
+    texts = (chart._get("description") for chart in charts)
+    return " ".join(text for text in texts if isinstance(text, str))
 
 
 def _with_row_order(chart: Any) -> Any:
@@ -208,11 +216,10 @@ class LayerChart(Colored, alt.LayerChart):
                 result.encoding = alt.FacetedEncoding(**shared)
             if result._kwds.get("config", alt.Undefined) is alt.Undefined:
                 result.config = other._kwds.get("config", alt.Undefined)
-            texts = [part._get("description") for part in parts]
-            result.description = " ".join(text for text in texts if isinstance(text, str))
+            result.description = _all_descriptions(*parts)
             parts = [_as_layer(part, shared) for part in parts]
             if _layers_of_style(other, MEAN_LINE) and "color" not in _channels(other):
-                own = _channels(parts[1]) | {"color": alt.value(REFERENCE_COLOR)}
+                own = _channels(parts[1]) | {"color": alt.ColorValue(REFERENCE_COLOR)}
                 parts[1].encoding = alt.FacetedEncoding(**own)
         else:
             parts[0] = _as_layer(self, {})

@@ -95,7 +95,6 @@ ORDERED_COLORS = (
     "#22a685",
 )
 
-FOREGROUND, MUTED, GRID = LIGHT.foreground, LIGHT.muted, LIGHT.grid
 # The gray of reference lines, which is visible on white and on dark backgrounds.
 REFERENCE_COLOR = "#80868b"
 OTHER_COLOR = "#b4b9be"  # of groups that are not highlighted
@@ -265,7 +264,7 @@ def with_key(
             "symbolStrokeWidth": 1,
             "symbolDash": TIE_DASH,
         }
-        layer = layer.encode(strokeDash=alt.value(TIE_DASH))
+        layer = layer.encode(strokeDash=alt.StrokeDashValue(TIE_DASH))
     else:
         options["symbolType"] = "stroke"
         if symbol == "line":  # another channel than that of bars and bands

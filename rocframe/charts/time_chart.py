@@ -1,33 +1,37 @@
-"""Charts of areas over time: areas of groups with a date, and windows with their reference."""
+"""Charts of lines through dots: areas over time, drift, and plans."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import compress
 from typing import TYPE_CHECKING, Any, Literal
 
 import altair as alt
 import polars as pl
 
+from rocframe.charts.axes import count_ticks, inside_sentence, linear_axis
 from rocframe.charts.curve_layers import NO_TOOLTIP
 from rocframe.charts.dot_plot import (
-    INTERVAL_ENDS,
     REASON,
-    combined_column,
     documented_columns,
+    in_panels,
     interval_text,
     is_near,
+    reason_layers,
     reference_rule,
     row_records,
+    significant,
+    with_panels,
 )
-from rocframe.charts.groups import JOINT, PANEL_SIDE, read_groups
+from rocframe.charts.groups import CHART_SIDE, JOINT, PANEL_SIDE, GroupColumn, Groups, read_groups
 from rocframe.charts.labels import (
     MAX_IN_SUBTITLE,
+    distinct_number_texts,
     domain_of,
     escape_field,
     field_name,
     finite,
     inline_data,
+    json_rows,
     json_values,
     not_drawn,
     note_text,
@@ -41,24 +45,24 @@ from rocframe.charts.style import BAND_OPACITY, CHANCE_DASH
 from rocframe.errors import BrokenCurveError
 from rocframe.frames import column
 from rocframe.options import NOT_GIVEN, parse_names
+from rocframe.schemas.statistics import PLAN
 from rocframe.schemas.table_type import MODEL, WINDOW, WINDOW_END
 from rocframe.text import format_count, format_values, join_first
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from rocframe.charts.chart import ChartOptions
-    from rocframe.charts.groups import Groups
     from rocframe.schemas.table_type import DotStyle, Table
 
 MIN_TIMES = 3  # minimum number of times of a time axis; fewer times are lines of a dot plot
 MAX_TICKS, MAX_TICKS_IN_PANEL = 8, 3  # of an axis of windows
 LABEL_WIDTH = 80  # of a date in pixels, with a margin
-TIME_WIDTH, TIME_HEIGHT, PANEL_HEIGHT = 560, 260, 140
+TIME_SIZE, PANEL_SIZE = (560, 260), (PANEL_SIDE, 140)
 MAX_LINE_PANELS = 12  # small multiples; more lines have colors
-# Fields of the records that are not columns of the table: the time as text, and whether the
-# reference has a line.
-TIME_TEXT, HAS_LINE = "_time", "_has_line"
+# Fields of the records that are not columns of the table: the time as text, whether the reference
+# has a line, and the line of plans without line columns.
+TIME_TEXT, HAS_LINE, LINE = "_time", "_has_line", "_plan"
 # Units of windows: their minimum and maximum length in seconds.
 DAY_SECONDS = 86_400
 WINDOW_UNITS = (
@@ -72,6 +76,102 @@ WINDOW_UNITS = (
 REFERENCE = "reference_auc"
 REFERENCE_LOW = "reference_lower"
 REFERENCE_LIMITS = (REFERENCE_LOW, "reference_upper")
+LOG_RANGE = 100  # minimum ratio of the largest and the smallest x for a logarithmic axis
+# Columns of a plan. Rows with different values in these columns are on different lines.
+LINE_COLUMNS = (
+    *("auc", "null", "auc_b", "correlation", "alpha", "alternative", "variance", "se_at"),
+    *("target", "ratio", "n_neg"),
+)
+TITLES = {
+    "n_pos": "Positives",
+    "n_neg": "Negatives",
+    "difference": "Difference of AUC",
+    "power": "Power",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinePlot:
+    """Data of a chart of lines through dots: a record for each row, and the fields that are drawn.
+
+    `y` is the field on the y axis, which has the title `y_title`, and `limits` are the fields of
+    its limits, if there are any. `undrawn` are the names of rows or groups that are not drawn, and
+    `texts` are the first sentences of the description.
+    """
+
+    title: str
+    groups: Groups
+    records: list[dict[str, Any]]
+    x: alt.X
+    y: str
+    y_title: str
+    y_axis: Any = alt.Undefined
+    limits: tuple[str, str] | None = None
+    tooltips: list[alt.Tooltip]
+    undrawn: Sequence[str]
+    texts: Sequence[str]
+    size: tuple[int, int]
+
+    @property
+    def values(self) -> list[float]:
+        """The numbers on the y axis."""
+        names = (self.y, *(self.limits or ()))
+        return finite(record[name] for record in self.records for name in names)
+
+    def layers(self, *, width: float = 1.5, size: float = 36) -> list[Any]:
+        """Return the layers of lines of this width, intervals, dots of this size, and reasons.
+
+        A reason is in the middle of a panel without any dot.
+        """
+        lines: Any = alt.Chart().mark_line(strokeWidth=width).encode(tooltip=NO_TOOLTIP)
+        points: Any = alt.Chart().mark_point(filled=True, size=size, opacity=1)
+        layers = [lines]
+        if self.limits is not None:
+            low, high = self.limits
+            bars: Any = alt.Chart().mark_bar(width=1.5, opacity=0.5)
+            ends = {"y": alt.Y(field=low, type="quantitative"), "y2": alt.Y2(field=high)}
+            layers.append(bars.encode(**ends))
+        x, y = (alt.value(side / 2) for side in self.size)
+        return [*layers, points, *reason_layers(self.records, {}, x=x, y=y)]
+
+    def draw(
+        self,
+        layers: Sequence[Any],
+        *,
+        domain: Sequence[float],
+        subtitle: str,
+        description: Sequence[str] = (),
+    ) -> alt.LayerChart | alt.FacetChart:
+        """Return a chart of the layers; `domain` is the domain of the y axis.
+
+        Values without a dot are not in the legend.
+        """
+        color = self.groups.color
+        drawn = {record[color] for record in self.records if color and finite([record[self.y]])}
+        chart = layered(
+            layers,
+            data=inline_data(self.records),
+            encoding={
+                "x": self.x,
+                "y": alt.Y(
+                    field=escape_field(self.y),
+                    type="quantitative",
+                    title=self.y_title,
+                    axis=self.y_axis,
+                    scale=alt.Scale(domain=domain, zero=False, nice=True),
+                ),
+                **self.groups.channels(self.groups.line_color(drawn)),
+                "tooltip": self.tooltips,
+            },
+            width=self.size[0],
+            height=self.size[1],
+        )
+        return self.groups.with_titles(
+            chart,
+            title=self.title,
+            subtitle=sentences(subtitle, not_drawn(self.undrawn, MAX_IN_SUBTITLE), end=""),
+            description=sentences(*self.texts, *description, not_drawn(self.undrawn)),
+        )
 
 
 def date_column(table: pl.DataFrame, by: Sequence[str], options: ChartOptions) -> str | None:
@@ -79,7 +179,7 @@ def date_column(table: pl.DataFrame, by: Sequence[str], options: ChartOptions) -
     times = [
         name
         for name in _without_ends(by)
-        if table.schema[name].base_type() in {pl.Date, pl.Datetime}
+        if _time_type(table.schema[name]) == "T"
         and name not in {options.color, options.facet}
         and table.get_column(name).drop_nulls().n_unique() >= MIN_TIMES
     ]
@@ -90,20 +190,17 @@ def time_chart(
     table: pl.DataFrame, by: Sequence[str], time: str, options: ChartOptions, style: DotStyle
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw areas over time: for each group, a line through dots with intervals."""
-    rows = TimeRows.from_table(table, by, time, style.marks[0], options)
-    chance = style.chance
-    if chance is not None and not is_near(chance, rows.records, style.marks[:1]):
-        chance = None
-    layers = rows.area_layers()
-    if chance is not None:
-        layers.append(reference_rule("y", rows.mark, [chance]))
-    return rows.layered(
+    table, plot = _over_time(table, by, time, options, style)
+    chance = [] if style.chance is None else [style.chance]
+    chance = [value for value in chance if is_near(value, plot.values)]
+    layers = plot.layers()
+    if chance:
+        layers.append(reference_rule("y", plot.y, chance))
+    return plot.draw(
         layers,
-        style=style,
-        others=[] if chance is None else [chance],
-        title=style.title,
-        subtitle=interval_text(rows.table),
-        description="" if chance is None else f"The dashed line is at {chance:.4g}",
+        domain=domain_of([*plot.values, *chance]),
+        subtitle=interval_text(table),
+        description=[f"The dashed line is at {value:.4g}" for value in chance],
     )
 
 
@@ -115,265 +212,143 @@ def drift_chart(
     The reference is a dashed line, and its interval a band. Windows whose adjusted p-value is below
     1 - level have a ring.
     """
-    style = layout.type.dots
-    assert style is not None
     time = _window_column(table, layout.by)
-    rows = TimeRows.from_table(table, layout.by, time, style.marks[0], options)
-    levels = rows.table.get_column("ci_level").drop_nulls()
+    table, plot = _over_time(table, layout.by, time, options, layout.dots)
+    levels = table.get_column("ci_level").drop_nulls()
     alpha = round(1 - levels.item(0), 10) if len(levels) else 0.05
-    has_line = _has_one_reference(rows.table, rows.others)
-    for record, line in zip(rows.records, has_line, strict=True):
-        record[HAS_LINE] = line
+    names = plot.groups.names(len(plot.records))
+    references: dict[str, set[Any]] = {}
+    for name, record in zip(names, plot.records, strict=True):
+        references.setdefault(name, set()).update({record["reference"]} - {None})
+    for name, record in zip(names, plot.records, strict=True):
+        record[HAS_LINE] = len(references[name]) < 2 and record[REFERENCE_LOW] is not None
     bounds = finite(
-        record[name] for record in rows.records for name in REFERENCE_LIMITS if record[HAS_LINE]
+        record[name] for record in plot.records for name in REFERENCE_LIMITS if record[HAS_LINE]
     )
-    layers = rows.area_layers()
+    lines, *dots = plot.layers()
     ring: Any = alt.Chart().mark_point(filled=False, size=190, strokeWidth=2, opacity=1)
-    is_different = f"isValid(datum.p_adjusted) && datum.p_adjusted < {alpha}"
-    layers.append(ring.transform_filter(is_different))
-    if bounds:
-        layers = [*layers[:1], *_reference_layers(rows), *layers[1:]]
-    names = rows.groups.names(len(rows.records))
     texts = [
         f"{name} {record[TIME_TEXT]}: {number_text(record['auc'])}, "
         f"difference {number_text(record['difference'])}"
-        for name, record in zip(names, rows.records, strict=True)
+        for name, record in zip(names, plot.records, strict=True)
         if (p_value := record["p_adjusted"]) is not None and p_value < alpha
     ]
-    return rows.layered(
-        layers,
-        style=style,
-        others=bounds,
-        title=style.title,
+    return plot.draw(
+        [
+            lines,
+            *(_reference_layers(plot.groups) if bounds else []),
+            *dots,
+            ring.transform_filter(significant(alpha)),
+        ],
+        domain=domain_of([*plot.values, *bounds]),
         subtitle=sentences(
-            interval_text(rows.table),
+            interval_text(table),
             "Dashed: reference" if bounds else "",
             f"Rings: adjusted p < {alpha:.4g}",
             end="",
         ),
-        description=sentences(
+        description=[
             "The dashed line is the AUC of the reference, and the band is its interval"
             if bounds
             else "",
             f"{format_count(len(texts), 'window')} with an adjusted p-value below {alpha:.4g}",
             join_first(texts, separator="; "),
-            end="",
-        ),
+        ],
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class TimeRows:
-    """The rows of a table in the order of time, with a record for each row.
+def _over_time(
+    table: pl.DataFrame, by: Sequence[str], time: str, options: ChartOptions, style: DotStyle
+) -> tuple[pl.DataFrame, LinePlot]:
+    """Return the rows of a table that have a time, in the order of time, and their chart.
 
-    `time` is the column on the x axis, `mark` is the column of the areas on the y axis, `others`
-    are the other group columns, and `shown` are the columns in tooltips. Rows without a time are
-    left out. `undrawn` are their names, and the names of groups without an area.
+    `time` is the column on the x axis.
     """
-
-    table: pl.DataFrame
-    time: str
-    mark: str
-    others: tuple[str, ...]
-    shown: tuple[str, ...]
-    groups: Groups
-    records: list[dict[str, Any]]
-    undrawn: tuple[str, ...]
-
-    @classmethod
-    def from_table(
-        cls, table: pl.DataFrame, by: Sequence[str], time: str, mark: str, options: ChartOptions
-    ) -> TimeRows:
-        """Return the rows of a table with the group columns `by`."""
-        others = [name for name in _without_ends(by) if name != time]
-        without = table.filter(column(time).is_null())
-        names = (format_values(without.get_column(name)) for name in others)
-        undrawn = zip(*names, [f"{short_name(time)} null"] * without.height, strict=True)
-        table = table.filter(column(time).is_not_null()).sort(column(time), maintain_order=True)
-        shown = documented_columns(table, by)
-        taken = [*shown, *(name for name in by if name not in others)]
-        keys = table.select(map(column, others))
-        groups = read_groups(keys, others, table.columns, options, taken)
-        groups = _with_default_panels(groups, others, table.height, options, taken)
-        records = row_records(table, groups, shown)
-        times = table.get_column(time)
-        texts = format_values(times)
-        positions: Sequence[Any] = texts
-        kind = _time_type(times.dtype)
-        if kind == "T":
-            # Vega interprets times without a time zone as times in the time zone of the reader. To
-            # draw the same times as in the table, times are written and drawn as UTC.
-            days = times.cast(pl.Datetime("ms")) if times.dtype == pl.Date else times
-            utc = days.dt.replace_time_zone(None)
-            positions = utc.dt.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_list()
-        elif kind == "Q":
-            positions = json_values(times)
-        ends = (
-            format_values(table.get_column(WINDOW_END))
-            if time == WINDOW and WINDOW_END in by
-            else texts
-        )
-        for record, position, text, end in zip(records, positions, texts, ends, strict=True):
-            record |= {field_name(time): position, TIME_TEXT: text}
-            if ends is not texts:
-                record[WINDOW_END] = end
-        return cls(
-            table=table,
-            time=time,
-            mark=mark,
-            others=tuple(others),
-            shown=tuple(shown),
-            groups=groups,
-            records=records,
-            undrawn=(*map(JOINT.join, undrawn), *_groups_without_area(groups, records, mark)),
-        )
-
-    def color(self) -> Any:
-        """Return the color channel; groups without an area have no legend."""
-        return self.groups.line_color(
-            {
-                record[str(self.groups.color)]
-                for record in self.records
-                if self.groups.color is not None and finite([record[self.mark]])
-            }
-        )
-
-    def time_channel(self) -> alt.X:
-        """Return the channel of the time axis: temporal, quantitative or ordinal."""
-        times, title = self.table.get_column(self.time), short_name(self.time)
-        kind = _time_type(times.dtype)
-        if self.time == WINDOW and (kind == "T" or WINDOW_END in self.table.columns):
-            length = _window_length(self.table)
-            title = "start of window" + (f" ({length})" if length else "")
-        field = escape_field(field_name(self.time))
-        if kind == "T":
-            axis = _time_axis(times, self.time, in_panels=self.groups.panel is not None)
-            scale = alt.Scale(type="utc")
-            return alt.X(field=field, type="temporal", title=title, axis=axis, scale=scale)
-        if kind == "Q":
-            axis = alt.Axis(format="d", tickMinStep=1)
-            scale = alt.Scale(zero=False)
-            return alt.X(field=field, type="quantitative", title=title, axis=axis, scale=scale)
-        sort = list(dict.fromkeys(format_values(times)))
-        return alt.X(field=field, type="ordinal", title=title, sort=sort)
-
-    def channels(self, style: DotStyle, others: Sequence[Any]) -> dict[str, Any]:
-        """Return the shared channels; `others` are values on the axis beside areas and limits."""
-        values = finite(record.get(name) for record in self.records for name in self._drawn)
-        scale = alt.Scale(domain=domain_of([*values, *others]), zero=False, nice=True)
-        tooltips = [tooltip(TIME_TEXT, short_name(self.time))]
-        if any(WINDOW_END in record for record in self.records):
-            tooltips.append(tooltip(WINDOW_END))
-        return {
-            "x": self.time_channel(),
-            "y": alt.Y(
-                field=escape_field(self.mark), type="quantitative", title=style.axis, scale=scale
-            ),
-            **self.groups.channels(self.color()),
-            "tooltip": [*tooltips, *self.groups.tooltips(), *map(tooltip, self.shown)],
-        }
-
-    @property
-    def _drawn(self) -> tuple[str, ...]:
-        return (self.mark, *(name for name in INTERVAL_ENDS if name in self.shown))
-
-    def area_layers(self) -> list[Any]:
-        """Return the layers of lines, intervals and dots."""
-        lines: Any = alt.Chart().mark_line(strokeWidth=1.5).encode(tooltip=NO_TOOLTIP)
-        points: Any = alt.Chart().mark_point(filled=True, size=36, opacity=1)
-        layers = [lines]
-        if len(self._drawn) == 3:
-            bars: Any = alt.Chart().mark_bar(width=1.5, opacity=0.5)
-            low, high = INTERVAL_ENDS
-            y = alt.Y(field=low, type="quantitative")
-            layers.append(bars.encode(y=y, y2=alt.Y2(field=high)))
-        return [*layers, points, *self._reasons()]
-
-    def _reasons(self) -> list[Any]:
-        """Return a layer with the reason of each panel without an area.
-
-        The list is empty if all panels have areas.
-        """
-        panel = self.groups.panel
-        by_panel: dict[str, list[dict[str, Any]]] = {}
-        for record in self.records:
-            by_panel.setdefault(record[panel] if panel else "", []).append(record)
-        empty = [
-            records
-            for records in by_panel.values()
-            if not finite(record[self.mark] for record in records)
-        ]
-        for records in empty:
-            notes = dict.fromkeys(note_text(record.get("note")) for record in records)
-            records[0][REASON] = ", ".join(notes)
-        text: Any = alt.Chart().transform_filter(f"isValid(datum.{REASON})")
-        text = text.mark_text(fontStyle="italic")
-        middle = {"x": alt.value(self._width / 2), "y": alt.value(self._height / 2)}
-        return [text.encode(**middle, text=alt.Text(f"{REASON}:N"))] if empty else []
-
-    @property
-    def _width(self) -> int:
-        return TIME_WIDTH if self.groups.panel is None else PANEL_SIDE
-
-    @property
-    def _height(self) -> int:
-        return TIME_HEIGHT if self.groups.panel is None else PANEL_HEIGHT
-
-    def layered(
-        self,
-        layers: Sequence[Any],
-        *,
-        style: DotStyle,
-        others: Sequence[Any],
-        title: str,
-        subtitle: str,
-        description: str,
-    ) -> alt.LayerChart | alt.FacetChart:
-        """Return a chart of the layers with its title, subtitle and description.
-
-        `others` are values on the y axis beside areas and limits.
-        """
-        length = _window_length(self.table) if self.time == WINDOW else ""
-        title += f" in windows of {length}" if length else f" over {short_name(self.time)}"
-        chart = layered(
-            layers,
-            data=inline_data(self.records),
-            encoding=self.channels(style, others),
-            width=self._width,
-            height=self._height,
-        )
-        texts = format_values(self.table.get_column(self.time))
-        return self.groups.with_titles(
-            chart,
-            title=title,
-            subtitle=sentences(subtitle, not_drawn(self.undrawn, MAX_IN_SUBTITLE), end=""),
-            description=sentences(
-                f"{title}, {format_count(len(self.records), 'row')}",
-                f"From {texts[0]} to {texts[-1]}" if texts else "",
-                self.groups.captions_text(),
-                description,
-                not_drawn(self.undrawn),
-            ),
-        )
-
-
-def _groups_without_area(groups: Groups, records: Sequence[dict[str, Any]], mark: str) -> list[str]:
-    """Return the names of groups without an area, except in panels that show the reason.
-
-    `mark` is the field of the areas. A panel without any area shows the reason.
-    """
-    names = groups.names(len(records))
-    panels = [record[groups.panel] if groups.panel else "" for record in records]
-    drawn = [bool(finite([record[mark]])) for record in records]
-    with_area = set(compress(names, drawn))
-    with_area_in_panel = set(compress(panels, drawn))
-    return list(
-        dict.fromkeys(
-            name
-            for name, panel in zip(names, panels, strict=True)
-            if name not in with_area and panel in with_area_in_panel
-        )
+    others = [name for name in _without_ends(by) if name != time]
+    without = table.filter(column(time).is_null())
+    names = (format_values(without.get_column(name)) for name in others)
+    undrawn = zip(*names, [f"{short_name(time)} null"] * without.height, strict=True)
+    table = table.filter(column(time).is_not_null()).sort(column(time), maintain_order=True)
+    times, shown = table.get_column(time), documented_columns(table, by)
+    taken = [*shown, *(name for name in by if name not in others)]
+    keys = table.select(map(column, others))
+    groups = read_groups(keys, others, table.columns, options, taken)
+    groups = _with_default_panels(groups, others, table.height, options, taken)
+    ends = [WINDOW_END] if time == WINDOW and WINDOW_END in by else []
+    records = row_records(table, groups, [*ends, *shown])
+    texts = format_values(times)
+    for record, position, text in zip(records, _time_positions(times), texts, strict=True):
+        record |= {field_name(time): position, TIME_TEXT: text}
+    length = _window_length(table) if time == WINDOW else ""
+    title = f"in windows of {length}" if length else f"over {short_name(time)}"
+    title = f"{style.title} {title}"
+    return table, LinePlot(
+        title=title,
+        groups=groups,
+        records=records,
+        x=_time_channel(table, times, length, in_panels=groups.panel is not None),
+        y=style.marks[0],
+        y_title=style.axis,
+        limits=style.limits if style.limits and {*style.limits} <= {*shown} else None,
+        tooltips=[
+            tooltip(TIME_TEXT, short_name(time)),
+            *map(tooltip, ends),
+            *groups.tooltips(),
+            *map(tooltip, shown),
+        ],
+        undrawn=[*map(JOINT.join, undrawn), *_without_area(groups, records, style.marks[0])],
+        texts=[
+            f"{title}, {format_count(len(texts), 'row')}",
+            f"From {texts[0]} to {texts[-1]}" if texts else "",
+            groups.captions_text(),
+        ],
+        size=TIME_SIZE if groups.panel is None else PANEL_SIZE,
     )
+
+
+def _time_positions(times: pl.Series) -> list[Any]:
+    """Return the positions of times on the x axis.
+
+    Vega interprets times without a time zone as times in the time zone of the reader. To draw the
+    same times as in the table, times are written and drawn as UTC.
+    """
+    kind = _time_type(times.dtype)
+    if kind != "T":
+        return json_values(times) if kind == "Q" else format_values(times)
+    days = times.cast(pl.Datetime("ms")) if times.dtype == pl.Date else times
+    return days.dt.replace_time_zone(None).dt.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_list()
+
+
+def _time_channel(table: pl.DataFrame, times: pl.Series, length: str, *, in_panels: bool) -> alt.X:
+    """Return the channel of the time axis: temporal, quantitative or ordinal."""
+    title, kind = short_name(times.name), _time_type(times.dtype)
+    if times.name == WINDOW and (kind == "T" or WINDOW_END in table.columns):
+        title = f"start of window ({length})" if length else "start of window"
+    options: dict[str, Any] = {"type": "ordinal", "sort": list(dict.fromkeys(format_values(times)))}
+    if kind == "T":
+        axis = _time_axis(times, in_panels=in_panels)
+        options = {"type": "temporal", "axis": axis, "scale": alt.Scale(type="utc")}
+    elif kind == "Q":
+        axis = alt.Axis(format="d", tickMinStep=1)
+        options = {"type": "quantitative", "axis": axis, "scale": alt.Scale(zero=False)}
+    return alt.X(field=escape_field(field_name(times.name)), title=title, **options)
+
+
+def _without_area(groups: Groups, records: Sequence[dict[str, Any]], mark: str) -> list[str]:
+    """Return the names of groups without an area, which is the field `mark`.
+
+    Groups in a panel without any area are left out; the first record of the panel gets the reason.
+    """
+    panel, empty = groups.panel or "", set()
+    for part in in_panels(records, groups.panel):
+        if not finite(record[mark] for record in part):
+            notes = dict.fromkeys(note_text(record.get("note")) for record in part)
+            part[0][REASON] = ", ".join(notes)
+            empty.add(part[0].get(panel))
+    named = [*zip(groups.names(len(records)), records, strict=True)]
+    drawn = {name for name, record in named if finite([record[mark]])}
+    others = [name for name, record in named if record.get(panel) not in empty]
+    return [name for name in dict.fromkeys(others) if name not in drawn]
 
 
 def _without_ends(by: Sequence[str]) -> list[str]:
@@ -416,11 +391,7 @@ def _with_default_panels(
             for key, column in fields.items()
             if key not in {groups.color, groups.one_color}
         }
-    if len(fields) < 2:
-        return replace(groups, panel=next(iter(fields), None))
-    joint = combined_column([*fields.values()], height, sort=True)
-    name = field_name(joint.title, {*groups.columns, *taken})
-    return replace(groups, columns={**groups.columns, name: joint}, panel=name)
+    return with_panels(groups, fields, height, taken)
 
 
 def _window_length(table: pl.DataFrame) -> str:
@@ -437,7 +408,7 @@ def _window_length(table: pl.DataFrame) -> str:
     return ""
 
 
-def _time_axis(times: pl.Series, name: str, *, in_panels: bool) -> Any:
+def _time_axis(times: pl.Series, *, in_panels: bool) -> Any:
     """Return the axis of dates or times.
 
     In panels, labels near the ends of the axis do not extend beyond the panel, because they would
@@ -449,7 +420,7 @@ def _time_axis(times: pl.Series, name: str, *, in_panels: bool) -> Any:
     """
     flush: Any = LABEL_WIDTH / 2 if in_panels else False
     default = alt.Axis(labelFlush=flush) if in_panels else alt.Undefined
-    if name != WINDOW:
+    if times.name != WINDOW:
         return default
     starts = times.unique().sort()
     if times.dtype != pl.Date:
@@ -479,23 +450,14 @@ def _window_column(table: pl.DataFrame, by: Sequence[str]) -> str:
     return names[-2] if len(names) > 1 and names[-1] == MODEL else names[-1]
 
 
-def _has_one_reference(table: pl.DataFrame, others: Sequence[str]) -> list[bool]:
-    """Return whether all windows of the group of each row have the same reference."""
-    keys = [column(name).alias(f"key {i}") for i, name in enumerate(others)]
-    rows = table.select(*keys, pl.col(REFERENCE_LOW), pl.col("reference"))
-    group = list(map(pl.col, rows.columns[: len(keys)])) or [pl.lit(0)]
-    single = pl.col("reference").drop_nulls().n_unique().over(group) <= 1
-    return rows.select(single & pl.col(REFERENCE_LOW).is_not_null()).to_series().to_list()
-
-
-def _reference_layers(rows: TimeRows) -> list[Any]:
+def _reference_layers(groups: Groups) -> list[Any]:
     """Return the line of the area of the reference of each group, and the band of its interval."""
-    groups, (low, high) = rows.groups, REFERENCE_LIMITS
+    low, high = REFERENCE_LIMITS
     panel = [] if groups.panel is None else [groups.panel]
     keys = dict.fromkeys([*groups.table_columns, *panel, REFERENCE, *REFERENCE_LIMITS])
-    across = {"x": alt.value(0), "x2": alt.value("width"), "tooltip": NO_TOOLTIP}
+    across = {"x": alt.XValue(0), "x2": alt.X2Value("width"), "tooltip": NO_TOOLTIP}
     band: Any = alt.Chart().mark_rect(opacity=BAND_OPACITY / 2)
-    line: Any = alt.Chart().mark_rule().encode(strokeDash=alt.value(CHANCE_DASH))
+    line: Any = alt.Chart().mark_rule().encode(strokeDash=alt.StrokeDashValue(CHANCE_DASH))
     band, line = (
         layer.transform_filter(f"datum.{HAS_LINE}")
         .transform_aggregate(groupby=[*map(escape_field, keys)])
@@ -506,3 +468,105 @@ def _reference_layers(rows: TimeRows) -> list[Any]:
         band.encode(y=alt.Y(field=low, type="quantitative"), y2=alt.Y2(field=high)),
         line.encode(y=alt.Y(field=REFERENCE, type="quantitative")),
     ]
+
+
+def plan_chart(
+    table: pl.DataFrame, _layout: Table, _options: ChartOptions
+) -> alt.LayerChart | alt.FacetChart:
+    """Draw plans as lines through dots, with a dashed line at each target power."""
+    names = [*PLAN.columns()]
+    values = {name: json_values(table.get_column(name)) for name in names}
+    labels = json_rows({name: _plan_texts(table.get_column(name)) for name in names})
+    x, y, varied_columns, line_columns = _roles(values)
+    lines = [JOINT.join(label[name] for name in line_columns) for label in labels]
+    title = JOINT.join(line_columns)
+    line = field_name(title, [] if len(line_columns) == 1 else names) if title else LINE
+    groups = Groups(columns={line: GroupColumn.in_given_order(lines, title)})
+    if len(groups.columns[line].values) > 1:
+        groups = groups.with_colors(line)
+    records = json_rows(values | {line: lines})
+    missing, texts = [], []
+    for record, label in zip(records, labels, strict=True):
+        if record[x] is None or record[y] is None:
+            varied = varied_columns or ("auc", "n_pos")
+            missing.append(JOINT.join(f"{name} {label[name]}" for name in varied))
+            continue
+        text = f"{title} {record[line]}: " if line_columns else ""
+        texts.append(f"{text}{x} {label[x]}, {y} {number_text(record[y])}")
+    axes = f"{inside_sentence(TITLES[y])} against {inside_sentence(TITLES[x])}"
+    plot = LinePlot(
+        title=TITLES[y],
+        groups=groups,
+        records=records,
+        x=_plan_axis(records, x),
+        y=y,
+        y_title=TITLES[y],
+        y_axis=linear_axis(),
+        tooltips=[tooltip(name) for name in names],
+        undrawn=missing,
+        texts=[
+            f"{TITLES[y]} chart, {format_count(len(texts), 'plan')}: {axes}",
+            join_first(texts, separator="; "),
+        ],
+        size=(CHART_SIDE, CHART_SIDE),
+    )
+    targets = sorted({*values["target"]} - {None})
+    known = f"isValid(datum.{x}) && isValid(datum.{y})"
+    layers = [layer.transform_filter(known) for layer in plot.layers(width=2, size=60)]
+    if y == "power":
+        layers.append(reference_rule("y", y, targets))
+    text = " and ".join(f"{target:.4g}" for target in targets)
+    return plot.draw(
+        layers,
+        domain=[0, 1] if y == "power" else domain_of([*plot.values, 0]),
+        subtitle=f"Target power {text}" if text else "",
+    )
+
+
+def _roles(values: Mapping[str, Sequence[Any]]) -> tuple[str, str, list[str], list[str]]:
+    """Return the column of the x axis, the column of the y axis, and two lists of other columns.
+
+    The first list contains the columns whose values differ between rows. The second list contains
+    those of them that distinguish lines.
+    """
+    varied = {name for name, column in values.items() if len(set(column) - {None}) > 1}
+    has_target = any(target is not None for target in values["target"])
+    y = "difference" if has_target and "difference" in varied else "power"
+    choices = ("n_pos",) if has_target else ("n_pos", "n_neg", "difference")
+    x = next((name for name in choices if name in varied), "n_pos")
+    varied_columns = [name for name in LINE_COLUMNS if name in varied and name not in (x, y)]
+    line_columns = [name for name in varied_columns if not _is_determined(name, x, y, values)]
+    return x, y, varied_columns, line_columns
+
+
+def _is_determined(name: str, x: str, y: str, values: Mapping[str, Sequence[Any]]) -> bool:
+    """Return whether a column that varies needs no separate lines.
+
+    This is the case if the chart shows its values on an axis or as dashed lines, or if they can be
+    computed from other columns of the plan.
+    """
+    if name == "auc":
+        return "difference" in (x, y)
+    if name == "target":
+        return y == "power"
+    if name not in {"ratio", "n_neg"}:
+        return False
+    # If one of `ratio` and `n_neg` is constant, it and `n_pos` determine the other.
+    other = "n_neg" if name == "ratio" else "ratio"
+    n_own, n_other = (len(set(values[side]) - {None}) for side in (name, other))
+    return n_other == 1 or (n_own, name) > (n_other, other)
+
+
+def _plan_texts(values: pl.Series) -> list[str]:
+    """Return the values of a column of a plan as text."""
+    return distinct_number_texts(values) if values.dtype.is_numeric() else format_values(values)
+
+
+def _plan_axis(records: Sequence[Mapping[str, Any]], x: str) -> alt.X:
+    """Return the channel of the x axis, which is logarithmic if its range is wide."""
+    across = finite(record[x] for record in records)
+    wide = bool(across) and min(across) > 0 and max(across) >= LOG_RANGE * min(across)
+    domain = domain_of([*across, *([] if wide else [0])], (0, 100))
+    axis = linear_axis() if x == "difference" else linear_axis(count_ticks(domain))
+    scale = alt.Scale(domain=domain, type="log" if wide else "linear", nice=True)
+    return alt.X(f"{x}:Q", title=TITLES[x], scale=scale, axis=axis)

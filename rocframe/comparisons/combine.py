@@ -1,28 +1,15 @@
-"""The functions `combine` and `combine_points`: two models combined by AND, OR and other rules."""
+"""The functions `combine`, `combine_points` and `chain`: models joined by AND and OR."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from math import isnan
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
 
-from rocframe.comparisons.chain import (
-    OPERATORS,
-    RATE_NAMES,
-    check_threshold_column,
-    class_rates,
-    count_columns,
-    decide,
-    independent_rates,
-    model_thresholds,
-    null_unless_known,
-    parse_model_thresholds,
-    possible_range,
-    rate_columns,
-    row_weights,
-)
 from rocframe.comparisons.pairing import (
     PairingOptions,
     build_model_table,
@@ -30,35 +17,40 @@ from rocframe.comparisons.pairing import (
     plan_comparison,
     read_instances,
 )
-from rocframe.errors import (
-    ColumnTypeError,
-    MissingColumnError,
-    OptionValueError,
-    RepeatedNameError,
-)
+from rocframe.curves.locate import round_values
+from rocframe.decisions.confusion_matrix import check_decisions
+from rocframe.errors import ColumnTypeError, MissingColumnError, OptionValueError, RepeatedNameError
 from rocframe.frames import (
     as_input_frame,
     build_table,
+    check_keys,
     column,
+    find_keys,
     lazy_plan,
     number_distinct_rows,
     private_names,
     select_keys,
+    take_rows,
     through_node,
 )
 from rocframe.inference import class_notes, first_notes
+from rocframe.inputs.cases import RowState
 from rocframe.inputs.roles import Roles
+from rocframe.kernel.arrays import exact_quotient
+from rocframe.kernel.codec import round_thresholds
 from rocframe.options import (
     NOT_GIVEN,
+    check_choice,
     check_column_name,
     check_group_columns,
     group_dtypes,
     parse_names,
     public,
+    to_float,
 )
 from rocframe.rates import CONFUSION, TOTALS
 from rocframe.schemas.recognition import OTHER, table_of
-from rocframe.schemas.statistics import combination_columns
+from rocframe.schemas.statistics import chain_columns, combination_columns
 from rocframe.schemas.table_type import MODEL, THRESHOLD, score_floats, with_scores
 from rocframe.text import format_key
 
@@ -67,8 +59,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rocframe.comparisons.chain import Thresholds
-    from rocframe.comparisons.pairing import ModelBatch, PairingColumns, Unmatched
+    from rocframe.comparisons.pairing import Instances, ModelBatch, PairingColumns, Unmatched
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
 
@@ -92,9 +83,9 @@ def combine(
 ) -> FrameT:
     """Combine the decisions of every two models by AND and by OR.
 
-    AND predicts a row positive if both models predict it positive. OR predicts a row positive if at
-    least one model predicts it positive. The result has the measured rates, the lowest and highest
-    possible rates, and the expected rates of independent decisions.
+    AND predicts a row positive if both models predict it positive, OR if at least one model does.
+    The result has the measured rates, the lowest and highest possible rates, and the expected rates
+    of independent decisions.
 
     Parameters
     ----------
@@ -105,11 +96,9 @@ def combine(
     score : str, Expr, selector, sequence or mapping
         The score, higher for positives.
     threshold : float, mapping or DataFrame, default None
-        Threshold of each model: one number for all models, a mapping from models to numbers, or a
-        table of `operating_point` or `at`. The table has the column `threshold` and the column of
-        the models, by default `model`. If the table also has group columns, each group has its own
-        thresholds. Without thresholds, the scores must be decisions: Boolean, or 1 for a positive
-        and 0 for a negative prediction.
+        Threshold of each model: one number for all, a mapping from models to numbers, or a table of
+        `operating_point` or `at` with the columns `threshold` and `between`, and optionally group
+        columns. Without thresholds, the scores must be decisions: Boolean, 0 or 1.
     between : str, default "model"
         Column with the name of the model, for a long table with one row per instance and model.
     id : str or sequence of str, default None
@@ -135,38 +124,30 @@ def combine(
         model_b, operator, note`; two rows per group and pair of models that both have rows in the
         group, sorted by group, `model_a`, `model_b` and `operator`.
 
-        - `operator` (String) is `"and"` or `"or"`.
-        - `fpr` and `tpr` (Float64) are the measured rates of AND or OR.
-        - `tp, fp, fn, tn` are the counts, Int64, or Float64 if rows are weighted.
-
-        - `fpr_independent` and `tpr_independent` (Float64) are the expected rates if the decisions
-          of both models are independent within each class. `tpr_independent` is `tpr_a * tpr_b` for
-          AND, and `tpr_a + tpr_b - tpr_a * tpr_b` for OR.
-        - `fpr_min`, `fpr_max`, `tpr_min` and `tpr_max` (Float64) are the lowest and the highest
-          possible rates. `tpr_min` is `max(0, tpr_a + tpr_b - 1)` for AND and `max(tpr_a, tpr_b)`
-          for OR. `tpr_max` is `min(tpr_a, tpr_b)` for AND and `min(1, tpr_a + tpr_b)` for OR.
-
+        - `fpr`, `tpr` (Float64) and `tp, fp, fn, tn` (Int64, or Float64 if rows are weighted) are
+          those of the `operator` (String), `"and"` or `"or"`.
+        - `tpr_independent` (Float64) is the expected rate if both models decide independently
+          within each class: `tpr_a * tpr_b` for AND, and `tpr_a + tpr_b - tpr_a * tpr_b` for OR.
+        - `tpr_min` and `tpr_max` (Float64) are the lowest and the highest possible rate: `max(0,
+          tpr_a + tpr_b - 1)` and `min(tpr_a, tpr_b)` for AND, `max(tpr_a, tpr_b)` and `min(1, tpr_a
+          + tpr_b)` for OR. The same holds for `fpr`.
         - `fpr_a`, `tpr_a`, `fpr_b` and `tpr_b` (Float64) are the rates of both models on the rows
-          that both scored.
-        - `threshold_a` and `threshold_b` (floats) are the thresholds of the two models. They are
-          null if the models have decisions instead of scores.
-        - `n_pos` and `n_neg` (Int64) are the numbers of positives and negatives. A row counts
-          `count` times; `weight` has no effect on these numbers.
+          that both scored, and `threshold_a` and `threshold_b` their thresholds; null for
+          decisions.
+        - `n_pos` and `n_neg` (Int64) are the numbers of positives and negatives, without weights.
 
-        A rate is null if its class has no rows. If the table given as `threshold=` has no threshold
-        for a model in the group, all rates and counts of pairs with this model are null. `note`
-        (String) is null, or the first of these values that applies: `no_rows, no_positives,
-        no_negatives, one_positive, one_negative`, `no_solution` if a threshold is missing, or
-        `unmatched:3` if 3 rows without a matching row of another model were left out.
+        A rate is null if its class has no rows. All rates and counts are null if the table of
+        thresholds has none for a model in the group. `note` (String) is null, or the first of these
+        values that applies: `no_rows, no_positives, no_negatives, one_positive, one_negative`,
+        `no_solution` without a threshold, or `unmatched:3`.
 
     Raises
     ------
     PairingError
         If `id` does not pair the rows of the models.
     RocframeError
-        If a column, an option or a value is invalid, or if a decision is not 0 or 1. It is also
-        raised if thresholds are given as a mapping that lacks a model, or as a table with several
-        thresholds for the same model.
+        If a column, an option or a value is invalid, if a decision is not 0 or 1, if a mapping of
+        thresholds lacks a model, or if a table has several thresholds for the same model.
 
     See Also
     --------
@@ -176,17 +157,15 @@ def combine(
 
     Notes
     -----
-    The rates of two models do not determine the rates of their combination. To measure the rates of
-    the combination, the decisions of both models on the same rows are needed. The point of a
-    combination can be above the convex hull of the points of both models.
+    The rates of two models do not determine the rates of their combination: to measure these, the
+    decisions of both models on the same rows are needed. The point of a combination can be above
+    the convex hull of the points of both models.
 
     References
     ----------
-    T. Fawcett (2004), "ROC graphs: notes and practical considerations for researchers", HP
-    Laboratories, Palo Alto, section 7.4.3.
-
-    M. Fréchet (1935), "Généralisation du théorème des probabilités totales", Fundamenta
-    Mathematicae 25, 379-387. doi:10.4064/fm-25-1-379-387
+    - T. Fawcett (2004), "ROC graphs: notes and practical considerations for researchers", HP
+      Laboratories, Palo Alto, section 7.4.3.
+    - M. Fréchet (1935), Fundamenta Mathematicae 25, 379-387. doi:10.4064/fm-25-1-379-387
 
     Examples
     --------
@@ -210,23 +189,11 @@ def combine(
     │ or       ┆ 0.5 ┆ 1.0 ┆ 0.4375          ┆ 0.9375          │
     └──────────┴─────┴─────┴─────────────────┴─────────────────┘
     """
-    roles = Roles(
-        label=label,
-        score=score,
-        by=by,
-        positive=positive,
-        weight=weight,
-        count=count,
-        missing=missing,
-    )
+    roles = Roles(label, score, by, positive, weight, count, missing)
     thresholds = parse_model_thresholds(threshold, between)
-    pairing = PairingOptions.parse(
-        roles, between=between, id=id, unmatched=unmatched, unpaired=None
-    )
     return plan_comparison(
         predictions,
-        roles,
-        pairing,
+        PairingOptions(roles=roles, between=between, id=id, unmatched=unmatched, unpaired=None),
         lambda frame, columns: combination_table(frame, columns, thresholds, roles.count_dtype),
         schema=lambda model: combination_columns(model, roles.count_dtype),
         anchor="operator",
@@ -248,8 +215,8 @@ def combination_table(
         for a, b in combinations(batch.models, 2):
             shared = {
                 "group": batch.groups,
-                "model_a": np.full(len(batch.groups), a),
-                "model_b": np.full(len(batch.groups), b),
+                "model_a": a,
+                "model_b": b,
                 "threshold_a": thresholds[a, batch.groups],
                 "threshold_b": thresholds[b, batch.groups],
                 "known": known[a] & known[b],
@@ -261,8 +228,7 @@ def combination_table(
             }
             rates = _combined_columns(batch, weight, decisions[a], decisions[b])
             parts += [
-                {"operator": np.full(len(batch.groups), operator), **shared}
-                | {name: values[i] for name, values in rates.items()}
+                shared | {"operator": operator, **{name: of[i] for name, of in rates.items()}}
                 for i, operator in enumerate(OPERATORS)
             ]
     table = build_model_table(
@@ -279,10 +245,7 @@ def combination_table(
 def _combined_columns(
     batch: ModelBatch, weight: NDArray[Any], a: NDArray[np.bool_], b: NDArray[np.bool_]
 ) -> dict[str, NDArray[Any]]:
-    """Return the rates and counts of AND (row 0) and OR (row 1) of two models.
-
-    `a` and `b` are the decisions of the models.
-    """
+    """Return the rates and counts of AND (row 0) and OR (row 1) of two decisions."""
     # All counts are sums of these four cells, so they have the same rounding errors of weights.
     both, only_a, only_b, neither = (
         batch.class_sums(weight * cell) for cell in (a & b, a & ~b, ~a & b, ~a & ~b)
@@ -331,11 +294,9 @@ def combine_points(table: FrameT, /, *, across: str = MODEL, by: By = None) -> F
         The columns of `combine`, with two rows per group and pair of models. The columns `fpr`,
         `tpr`, `tp`, `fp`, `fn`, `tn`, `n_pos` and `n_neg` are null.
 
-        The possible and expected true positive rates are null if the true positive rate of one of
-        the two models is undefined. The same is true for the false positive rates. `note` (String)
-        is `no_positives` if only the true positive rate is undefined, `no_negatives` if only the
-        false positive rate is undefined, and `no_solution` if both rates are undefined. Otherwise,
-        `note` is null.
+        The possible and expected true positive rates are null if that of one of the models is
+        undefined; `note` (String) is then `no_positives`. The same holds for the false positive
+        rates and `no_negatives`. If both rates are undefined, `note` is `no_solution`.
 
     Raises
     ------
@@ -349,11 +310,9 @@ def combine_points(table: FrameT, /, *, across: str = MODEL, by: By = None) -> F
 
     References
     ----------
-    T. Fawcett (2004), "ROC graphs: notes and practical considerations for researchers", HP
-    Laboratories, Palo Alto, section 7.4.3.
-
-    M. Fréchet (1935), "Généralisation du théorème des probabilités totales", Fundamenta
-    Mathematicae 25, 379-387. doi:10.4064/fm-25-1-379-387
+    - T. Fawcett (2004), "ROC graphs: notes and practical considerations for researchers", HP
+      Laboratories, Palo Alto, section 7.4.3.
+    - M. Fréchet (1935), Fundamenta Mathematicae 25, 379-387. doi:10.4064/fm-25-1-379-387
 
     Examples
     --------
@@ -479,10 +438,7 @@ def point_combinations(
 
 
 def _check_rates(points: pl.DataFrame, names: Sequence[str]) -> None:
-    """Raise an error for rates outside [0, 1], and for several points of a model in a group.
-
-    `names` are the names of the first columns of `points`: group columns and the column of models.
-    """
+    """Raise an error for rates outside [0, 1] and repeated points; `names` are the key columns."""
     for rate in RATE_NAMES:
         outside = points.filter((pl.col(rate) < 0) | (pl.col(rate) > 1))
         if outside.height:
@@ -496,3 +452,372 @@ def _check_rates(points: pl.DataFrame, names: Sequence[str]) -> None:
             "Select one point with .filter(), or name in by= the columns that distinguish the rows."
         )
         raise OptionValueError(f"table: {problem}.\n{hint}")
+
+
+@public
+def chain(
+    predictions: FrameT,
+    /,
+    label: Column,
+    score: Scores,
+    *,
+    operator: Operator = "or",
+    threshold: Thresholds = None,
+    between: str = MODEL,
+    id: Column | Sequence[Column] | None = None,  # noqa: A002 - name of the public option
+    by: By = None,
+    unmatched: Unmatched = "raise",
+    positive: object = None,
+    weight: Column | None = None,
+    count: Count = NOT_GIVEN,
+    missing: Missing = "raise",
+) -> FrameT:
+    """Combine the decisions of all models of a group, one after the other.
+
+    A chain of OR starts with the model that has the lowest false positive rate, and each later
+    stage adds the model with the next higher rate: a row is predicted positive if at least one
+    model of the chain predicts it positive. A chain of AND starts with the highest rate and adds
+    the next lower one: a row is predicted positive if all models of the chain predict it positive.
+
+    Parameters
+    ----------
+    predictions : DataFrame, LazyFrame or Arrow table
+        One row per prediction.
+    label : str or Expr
+        The true class: Boolean or 0/1, or any values with `positive`.
+    score : str, Expr, selector, sequence or mapping
+        The score, higher for positives.
+    operator : {"or", "and"}, default "or"
+        How the decisions of the models are joined.
+    threshold : float, mapping or DataFrame, default None
+        Threshold of each model: one number for all, a mapping from models to numbers, or a table of
+        `operating_point` or `at` with the columns `threshold` and `between`, and optionally group
+        columns. Without thresholds, the scores must be decisions: Boolean, 0 or 1.
+    between : str, default "model"
+        Column with the name of the model, for a long table with one row per instance and model.
+    id : str or sequence of str, default None
+        Columns that identify an instance, to match the rows of the models.
+    by : str or sequence of str, default None
+        Group columns; null is a group.
+    unmatched : {"raise", "drop"}, default "raise"
+        Instances that lack a model: an error, or left out and counted in `note`.
+    positive : object, default None
+        Value of `label` that is the positive class.
+    weight : str or Expr, default None
+        Importance of a row, finite and >= 0.
+    count : str, Expr or None, optional
+        Number of equal rows that a row represents. Required if there is a column `count`.
+    missing : {"raise", "drop", "worst"}, default "raise"
+        Missing values: an error, rows left out, or missing scores count as errors.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        `*by`, `fpr, tpr, fpr_independent, tpr_independent, tp, fp, fn, tn, fpr_alone, tpr_alone,
+        threshold, n_pos, n_neg, operator, stage, model, note`; one row per group and stage, sorted
+        by group and `stage`.
+
+        - `model` is the model that the stage adds, and `stage` (Int64) the number of models up to
+          it. Models with equal false positive rates are in the order of their true positive rates
+          (lowest first for OR, highest first for AND), and then of their names.
+        - `fpr`, `tpr` (Float64) and `tp, fp, fn, tn` (Int64, or Float64 if rows are weighted) are
+          those of the chain up to this stage; `fpr_independent` and `tpr_independent` (Float64) are
+          the expected rates if all models decide independently within each class.
+        - `fpr_alone` and `tpr_alone` (Float64) are the rates of the model alone, and `threshold` is
+          its threshold; null for decisions.
+        - `n_pos` and `n_neg` (Int64) are the numbers of positives and negatives, without weights.
+
+        A rate is null if its class has no rows. Models without a threshold in the table are added
+        last, with null rates and counts. `note` (String) is null, or the first of these values that
+        applies: `no_rows, no_positives, no_negatives, one_positive, one_negative`, `no_solution`
+        without a threshold, or `unmatched:3`.
+
+    Raises
+    ------
+    PairingError
+        If `id` does not pair the rows of the models.
+    RocframeError
+        If a column, an option or a value is invalid, if a decision is not 0 or 1, if a mapping of
+        thresholds lacks a model, or if a table has several thresholds for the same model.
+
+    See Also
+    --------
+    combine : Combine every two models by AND and by OR, with the possible rates.
+    hull : The models and thresholds that are optimal for some costs.
+
+    Notes
+    -----
+    The rates of a chain are measured on the same rows that determine the order of the models. To
+    estimate the rates on other data, apply the chain to these data.
+
+    References
+    ----------
+    - T. Fawcett (2004), "ROC graphs: notes and practical considerations for researchers", HP
+      Laboratories, Palo Alto, section 7.4.4.
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> decisions = pl.DataFrame(
+    ...     {
+    ...         "label": [1, 1, 1, 1, 0, 0, 0, 0],
+    ...         "a": [1, 1, 0, 0, 0, 0, 0, 0],
+    ...         "b": [1, 1, 1, 0, 1, 0, 0, 0],
+    ...         "c": [0, 1, 1, 1, 1, 1, 0, 0],
+    ...     }
+    ... )
+    >>> stages = rf.chain(decisions, "label", ["a", "b", "c"])
+    >>> stages.select("stage", "model", "fpr", "tpr", "fpr_independent", "tpr_independent")
+    shape: (3, 6)
+    ┌───────┬───────┬──────┬──────┬─────────────────┬─────────────────┐
+    │ stage ┆ model ┆ fpr  ┆ tpr  ┆ fpr_independent ┆ tpr_independent │
+    │ ---   ┆ ---   ┆ ---  ┆ ---  ┆ ---             ┆ ---             │
+    │ i64   ┆ str   ┆ f64  ┆ f64  ┆ f64             ┆ f64             │
+    ╞═══════╪═══════╪══════╪══════╪═════════════════╪═════════════════╡
+    │ 1     ┆ a     ┆ 0.0  ┆ 0.5  ┆ 0.0             ┆ 0.5             │
+    │ 2     ┆ b     ┆ 0.25 ┆ 0.75 ┆ 0.25            ┆ 0.875           │
+    │ 3     ┆ c     ┆ 0.5  ┆ 1.0  ┆ 0.625           ┆ 0.96875         │
+    └───────┴───────┴──────┴──────┴─────────────────┴─────────────────┘
+    """
+    check_choice("operator", operator, ("or", "and"))
+    roles = Roles(label, score, by, positive, weight, count, missing)
+    thresholds = parse_model_thresholds(threshold, between)
+    return plan_comparison(
+        predictions,
+        PairingOptions(roles=roles, between=between, id=id, unmatched=unmatched, unpaired=None),
+        lambda frame, columns: chain_table(frame, columns, thresholds, operator, roles.count_dtype),
+        schema=lambda model: chain_columns(model, roles.count_dtype),
+        anchor="operator",
+        independent_groups=True,
+    )
+
+
+def chain_table(
+    frame: pl.DataFrame,
+    columns: PairingColumns,
+    threshold: Thresholds,
+    operator: Operator,
+    count: pl.DataType,
+) -> pl.DataFrame:
+    """Return a row for each group and each stage of the chain of the group."""
+    instances = read_instances(frame, columns)
+    thresholds = model_thresholds(threshold, instances, columns)
+    batches = model_batches(instances, columns.options, all_models=True)
+    parts = [part for batch in batches for part in _stages(batch, thresholds, operator)]
+    table = build_model_table(
+        parts,
+        chain_columns(instances.models.dtype, count) | {"known": pl.Boolean()},
+        keys=instances.keys,
+        models=instances.models,
+        order=["stage"],
+        constants={"operator": operator} | ({THRESHOLD: None} if threshold is None else {}),
+    )
+    return null_unless_known(table)
+
+
+def _stages(
+    batch: ModelBatch, thresholds: NDArray[np.float64], operator: Operator
+) -> list[dict[str, NDArray[Any]]]:
+    """Return the columns of each stage of the chains of a batch, with an element per group."""
+    weight = row_weights(batch)
+    n_pos, n_neg = batch.class_sums(batch.count)
+    total = batch.class_sums(weight)
+    threshold = thresholds[np.array(batch.models)][:, batch.groups]
+    has_threshold, is_or = ~np.isnan(threshold), operator == "or"
+    decisions = np.stack(list(decide(batch, thresholds)))
+    alone = np.stack([batch.class_sums(weight * decision) for decision in decisions])
+    rates_alone = class_rates(alone, total)
+    # Rates are rounded, so that models with equal sums of weights have equal rates. The sort is
+    # stable, so that models with equal rates are in the order of their names.
+    tpr, fpr = (1 if is_or else -1) * round_values(rates_alone, (0, 1)).swapaxes(0, 1)
+    order = np.lexsort((tpr, fpr, ~has_threshold), axis=0)
+    group, row = np.arange(len(batch.groups)), np.arange(len(batch.rows))
+    combined = np.full(len(batch.rows), not is_or)
+    expected = np.full(total.shape, 0.0 if is_or else 1.0)
+    stages = []
+    for stage, model in enumerate(order, start=1):
+        decision = decisions[model[batch.group], row]
+        combined = combined | decision if is_or else combined & decision
+        measured, rest = (batch.class_sums(weight * part) for part in (combined, ~combined))
+        rates = rates_alone[model, :, group].T
+        expected = independent_rates(expected, rates)[int(is_or)]
+        parts = {
+            "": class_rates(measured, measured + rest),
+            "_independent": expected,
+            "_alone": rates,
+        }
+        is_known = has_threshold[model, group]
+        stages.append(
+            {
+                **rate_columns(parts),
+                **count_columns(measured, rest),
+                "group": batch.groups,
+                "stage": stage,
+                MODEL: np.array(batch.models)[model],
+                THRESHOLD: threshold[model, group],
+                "n_pos": n_pos,
+                "n_neg": n_neg,
+                "known": is_known,
+                "note": class_notes(n_pos, n_neg, no_solution=~is_known, unmatched=batch.unmatched),
+            }
+        )
+    return stages
+
+
+Operator = Literal["or", "and"]
+Thresholds: TypeAlias = "float | Mapping[Any, float] | pl.DataFrame | None"
+OPERATORS = ("and", "or")  # in the order of rows
+RATE_NAMES = ("tpr", "fpr")  # the rate of the positives, and the rate of the negatives
+
+
+def parse_model_thresholds(threshold: object, between: object) -> Thresholds:
+    """Return the option `threshold` after a check, with numbers as floats."""
+    hint = 'Use, for example, threshold={"a": 0.5, "b": 0.3}, or a DataFrame of operating_point.'
+
+    def parse(value: object) -> float:
+        number = None if isinstance(value, bool) else to_float(value)
+        if number is None or isnan(number):
+            problem = "expected one number for each model"
+            raise OptionValueError.compose(THRESHOLD, value, problem, hint)
+        return number
+
+    if isinstance(threshold, pl.DataFrame):
+        for name in (between, THRESHOLD):
+            if name not in threshold.columns:
+                raise MissingColumnError.of_table(THRESHOLD, str(name), threshold.columns)
+        check_threshold_column(THRESHOLD, threshold.schema)
+        return threshold
+    if isinstance(threshold, Mapping):
+        return {model: parse(value) for model, value in threshold.items()}
+    return None if threshold is None else parse(threshold)
+
+
+def check_threshold_column(argument: str, schema: Mapping[str, pl.DataType]) -> None:
+    """Raise an error if the thresholds in a table are not numbers; `schema` has its dtypes."""
+    dtype = schema[THRESHOLD]
+    if not dtype.is_numeric() and dtype != pl.Null:
+        hint = "Thresholds must be numbers. Cast the column first."
+        raise ColumnTypeError.of_table(argument, THRESHOLD, dtype, hint)
+
+
+def model_thresholds(
+    threshold: Thresholds, instances: Instances, columns: PairingColumns
+) -> NDArray[np.float64]:
+    """Return the threshold of each model (rows) in each group (columns), or NaN.
+
+    Thresholds are rounded to the dtype of the scores of the model. A threshold is NaN if the table
+    `threshold` has none for this model and group. Without thresholds, the scores must be 0 or 1.
+    """
+    shape = len(instances.models), instances.keys.height
+    if threshold is None:
+        hint = "Pass threshold=, such as threshold=0.5."
+        for score, state, used in zip(
+            instances.score, instances.state, instances.used, strict=True
+        ):
+            check_decisions(score, used & (state == RowState.USED), hint)
+        return np.ones(shape)
+    values = np.full(shape, np.nan)
+    if isinstance(threshold, pl.DataFrame):
+        values = _table_thresholds(threshold, instances.models, instances.keys, columns)
+    elif isinstance(threshold, Mapping):
+        for i, model in enumerate(instances.models):
+            if model not in threshold:
+                problem = f"model {model!r} has no threshold"
+                hint = "Add a threshold, or remove the rows of this model with .filter()."
+                raise OptionValueError.compose(THRESHOLD, dict(threshold), problem, hint)
+            values[i] = threshold[model]
+    else:
+        values[:] = threshold
+    for row, score in zip(values, instances.score, strict=True):
+        row[:] = round_thresholds(row, score.dtype)
+    return values
+
+
+def _table_thresholds(
+    table: pl.DataFrame, models: pl.Series, keys: pl.DataFrame, columns: PairingColumns
+) -> NDArray[np.float64]:
+    """Return the thresholds in a table with a row per model, or per group and model."""
+    left = table.columns[: table.columns.index(THRESHOLD)]
+    names = {columns.options.between: MODEL}
+    names |= {name: str(i) for i, name in enumerate(columns.bound.by) if name in left}
+    dtypes = {**columns.bound.keys, columns.options.between: columns.model}
+    check_keys(THRESHOLD, table.schema, dtypes, names)
+    thresholds = table.select(
+        *(column(name).alias(key) for name, key in names.items()),
+        column(THRESHOLD).cast(pl.Float64),
+    )
+    on = list(names.values())
+    if thresholds.select(on).is_duplicated().any():
+        problem = "the table has several thresholds for a model"
+        hint = (
+            "Filter the table, or add its group columns to by=. The thresholds are matched by: "
+            f"{[*names]}."
+        )
+        raise OptionValueError.compose(THRESHOLD, table, problem, hint)
+    shape = keys.height, len(models)
+    group, model = (index.ravel() for index in np.indices(shape))
+    rows = take_rows(keys, group).with_columns(models[model].alias(MODEL))
+    position = find_keys(rows.select(on), thresholds.select(on))
+    values = thresholds.get_column(THRESHOLD).gather(position).fill_null(np.nan)
+    return values.to_numpy().reshape(shape).T.copy()
+
+
+def decide(batch: ModelBatch, thresholds: NDArray[np.float64]) -> Iterator[NDArray[np.bool_]]:
+    """Yield the decisions of each model of a batch; rows without a score are errors."""
+    instances, rows, group = batch.instances, batch.rows, batch.groups[batch.group]
+    for model in batch.models:
+        unscored = instances.state[model][rows] == RowState.UNSCORED
+        decision = instances.score[model][rows] >= thresholds[model, group]
+        yield np.where(unscored, instances.negative[rows], decision)
+
+
+def row_weights(batch: ModelBatch) -> NDArray[Any]:
+    """Return the count of each row of a batch, multiplied by its weight."""
+    weight = batch.instances.weight
+    return batch.count if weight is None else batch.count * weight[batch.rows]
+
+
+def class_rates(counts: NDArray[Any], totals: NDArray[Any]) -> NDArray[np.float64]:
+    """Return counts as shares of the totals of their class; NaN for empty classes."""
+    totals = np.broadcast_to(totals, counts.shape)
+    return exact_quotient(counts.ravel(), totals.ravel()).reshape(counts.shape)
+
+
+def possible_range(a: Any, b: Any, total: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return Fréchet's lowest and highest values for AND (row 0) and OR (row 1).
+
+    `a` and `b` are the counts of both models out of `total`, or their rates with a total of 1.
+    """
+    lowest = np.stack([np.maximum(0, a + b - total), np.maximum(a, b)])
+    return lowest, np.stack([np.minimum(a, b), np.minimum(total, a + b)])
+
+
+def independent_rates(a: Any, b: Any) -> NDArray[np.float64]:
+    """Return the rates of AND (row 0) and OR (row 1) if the two models decide independently."""
+    return np.stack([a * b, a + b - a * b])
+
+
+def rate_columns(parts: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Return the columns of rates by suffix, as `fpr_min`; the class is the second last axis."""
+    return {
+        f"{rate}{suffix}": values[..., i, :]
+        for i, rate in enumerate(RATE_NAMES)
+        for suffix, values in parts.items()
+    }
+
+
+def count_columns(measured: NDArray[Any], rest: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    """Return the counts of positive and negative decisions; the class is the second last axis."""
+    return {
+        name: counts[..., i, :]
+        for i, names in enumerate(TOTALS[:2])
+        for name, counts in zip(names, (measured, rest), strict=True)
+    }
+
+
+def null_unless_known(table: pl.DataFrame) -> pl.DataFrame:
+    """Set rates and counts to null where the column `known` is false, and drop this column."""
+    names = [
+        name for name in table.columns if name in CONFUSION or name.partition("_")[0] in RATE_NAMES
+    ]
+    return table.with_columns(pl.when("known").then(pl.col(names))).drop("known")

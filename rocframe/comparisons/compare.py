@@ -9,17 +9,22 @@ import numpy as np
 import polars as pl
 
 from rocframe.comparisons.comparison_tests import COMPARISON_TESTS, CompareOptions
-from rocframe.comparisons.hypothesis import PairedComparison, UnpairedEstimates, unpaired_tests
+from rocframe.comparisons.hypothesis import (
+    PairedComparison,
+    Quantity,
+    UnpairedEstimates,
+    unpaired_tests,
+)
 from rocframe.comparisons.pairing import (
     Instances,
     build_model_table,
     model_batches,
     plan_comparison,
 )
-from rocframe.inference import adjust_p_values
+from rocframe.inference import adjust_p_values, parse_level, parse_n_boot
 from rocframe.inputs.roles import Roles
-from rocframe.kernel.resample import RandomDraws, stream_keys
-from rocframe.options import NOT_GIVEN, public
+from rocframe.kernel.resample import RandomDraws, Seed, stream_keys
+from rocframe.options import NOT_GIVEN, parse_integer, public
 from rocframe.schemas.statistics import comparison_columns
 from rocframe.schemas.table_type import MODEL, integers
 
@@ -76,11 +81,10 @@ def compare(
 ) -> FrameT:
     """Compare the AUC, or another metric, of each pair of models in each group.
 
-    The default tests are paired: both models scored the same rows. A paired test has more power
-    than a comparison of the confidence intervals of the two models. For models that scored
-    different rows, pass an unpaired `method`. In a long table, which has a row for each instance
-    and model, `id` identifies the rows of the same instance. If each model has a score column, `id`
-    is not needed.
+    The default tests are paired: both models scored the same rows, in one score column each, or in
+    a long table with a row for each instance and model, where `id` identifies the instance. A
+    paired test has more power than a comparison of the two confidence intervals. For models that
+    scored different rows, pass an unpaired `method`.
 
     Parameters
     ----------
@@ -97,45 +101,40 @@ def compare(
     by : str or sequence of str, default None
         Group columns; null is a group.
     baseline : str, default None
-        Model with which all other models are compared. The baseline is `model_a`: `difference` is
-        the value of the baseline minus the value of the other model. None: all pairs of models are
+        Model with which all other models are compared. It is `model_a`. None: all pairs are
         compared.
     metric : {"auc", "average_precision", "brier", "log_loss"}, default "auc"
-        Metric of the models. `"auc"`: the AUC. If `fpr` or `tpr` is a range, the metric is the
-        partial area. If `fpr` is a number, the metric is the TPR at this FPR. If `tpr` is a number,
-        the metric is the FPR at this TPR. `"average_precision"`: the average precision. `"brier"`
-        and `"log_loss"`: the mean of a loss, for which scores must be probabilities.
+        `"auc"`: the AUC, or the partial area if `fpr` or `tpr` is a range, or the TPR at a number
+        `fpr`, or the FPR at a number `tpr`. `"brier"` and `"log_loss"` are means of a loss of
+        probabilities.
     method : str, optional
         Test of the difference. By default `"delong_t"` for areas, `"t_test"` for losses and
         `"bootstrap"` for average precision.
 
-        - `"delong_t"`, for areas of models that scored the same rows: a t test with DeLong's
-          variance of the difference. The degrees of freedom are Satterthwaite's, from the variances
-          within the positives and within the negatives.
+        - `"delong_t"`, for areas: a t test with DeLong's variance of the difference, and
+          Satterthwaite's degrees of freedom, from the variances within the positives and within the
+          negatives.
         - `"delong"`: a z test with the same variance. With fewer than about 50 rows of a class, it
           rejects a true null hypothesis too often.
-        - `"delong_t_unpaired"`, for areas of models that scored different rows: a t test with
-          DeLong's variances. The degrees of freedom are computed as for `"delong_t"`.
-        - `"delong_unpaired"`: the same test with Welch's degrees of freedom, computed from the
-          numbers of all rows.
+        - `"delong_t_unpaired"`: `"delong_t"` for models that scored different rows.
+        - `"delong_unpaired"`: the same with Welch's degrees of freedom, from the numbers of all
+          rows.
         - `"t_test"`, for losses: a paired t test of the losses of the rows.
-        - `"t_test_unpaired"`, for losses of models that scored different rows: Welch's t test.
-        - `"bootstrap"`, for all metrics: a z test with the variance over resamples. For average
-          precision, a t test whose degrees of freedom are the number of positives minus 1. Both
-          models have the same resamples. For areas and rates, each resample has as many rows of
-          each class as the data. With `cluster`, complete clusters are drawn.
-        - `"permutation"`, for areas: a permutation test. In each permutation, the two ranks of a
-          row are exchanged between the models with probability 1/2.
+        - `"t_test_unpaired"`: Welch's t test of losses, for models that scored different rows.
+        - `"bootstrap"`, for all metrics: a z test with the variance over resamples, which are the
+          same for both models. For average precision, a t test whose degrees of freedom are the
+          number of positives minus 1. For areas and rates, each resample has as many rows of each
+          class as the data. With `cluster`, complete clusters are drawn.
+        - `"permutation"`, for areas: in each permutation, the two ranks of a row are exchanged
+          between the models with probability 1/2.
         - `"venkatraman"`: a test of the complete curves with the same permutations. Curves can
           differ even if their areas are equal.
     fpr : float or (float, float), default None
-        Range of the false positive rate, such as `(0, 0.1)`, to compare partial areas. With a
-        single number, the true positive rates at this false positive rate are compared; this
-        requires `method="bootstrap"`.
+        Range of the false positive rate, such as `(0, 0.1)`, to compare partial areas, or a number,
+        to compare the true positive rates at this rate with `method="bootstrap"`.
     tpr : float or (float, float), default None
-        Range of the true positive rate, such as `(0.9, 1)`, to compare partial areas. With a single
-        number, the false positive rates at this true positive rate are compared; this requires
-        `method="bootstrap"`.
+        Range of the true positive rate, such as `(0.9, 1)`, to compare partial areas, or a number,
+        to compare the false positive rates at this rate with `method="bootstrap"`.
     specificity : float or (float, float), default None
         Specificity, 1 - FPR: `(0.9, 1)` is the same as `fpr=(0, 0.1)`, and 0.9 the same as
         `fpr=0.1`.
@@ -145,11 +144,10 @@ def compare(
         `"mcclish"` rescales a partial area so that a random model has 0.5 and a perfect model has
         1.
     margin : float, default None
-        Non-inferiority margin, at least 0 and below 1. Requires `baseline`, which is `model_a`. The
-        test is one-sided. Its alternative hypothesis is that `model_b` is worse than `model_a` by
-        less than the margin. The p-value is below 0.05 if `upper` of the interval with `level=0.9`
-        is below `margin`. For losses, the p-value is below 0.05 if `lower` of this interval is
-        larger than `-margin`.
+        Non-inferiority margin, at least 0 and below 1. Requires `baseline`. The test is one-sided,
+        with the alternative that `model_b` is worse than `model_a` by less than the margin: the
+        p-value is below 0.05 if `upper` with `level=0.9` is below `margin`, or for losses, if
+        `lower` is above `-margin`.
     alternative : {"two-sided", "greater", "less"}, default "two-sided"
         Alternative hypothesis: the two values differ (`"two-sided"`), or the value of `model_a` is
         larger (`"greater"`) or smaller (`"less"`).
@@ -167,9 +165,9 @@ def compare(
     n_boot : int, default 2000
         Number of bootstrap resamples.
     n_perm : int, default 2000
-        Number of random permutations. A group of n rows has 2^n permutations; with `cluster`, n is
-        the number of clusters. If 2^n is at most `n_perm`, all permutations are used and the
-        p-value is exact. Otherwise the smallest possible p-value is 1 / (1 + n_perm).
+        Number of random permutations. If a group of n rows or clusters has at most this many
+        permutations, 2^n, all are used and the p-value is exact. Otherwise it is at least 1 / (1 +
+        n_perm).
     seed : int, default None
         Seed of the draws, an integer >= 0; None uses a new seed in each call.
     cluster : str or Expr, default None
@@ -190,45 +188,35 @@ def compare(
         auc_a, auc_b, n_paired, n_pos, n_neg, ci_level, test, note`; one row per group and pair of
         models that both have rows in the group, sorted by group, `model_a` and `model_b`.
 
-        - `difference` is the value of `model_a` minus the value of `model_b`, such as `auc_a -
-          auc_b`. It is between -1 and 1 except for `"log_loss"`.
-        - `lower` and `upper` are the confidence limits of the difference.
-        - `p_adjusted` is adjusted for the number of tests; the limits are not adjusted.
-        - `se` is the standard error of the difference.
-        - `auc_a` and `auc_b` are the areas of the two models. With a range, the columns are named
-          `partial_auc_a` and `partial_auc_b`. With a fixed rate, the columns are `tpr_a` and
-          `tpr_b`, or `fpr_a` and `fpr_b`. With other metrics, the columns are `average_precision_a`
-          and `average_precision_b`, `brier_a` and `brier_b`, or `log_loss_a` and `log_loss_b`.
+        - `difference` (Float64) is the value of `model_a` minus the value of `model_b`, between -1
+          and 1 except for `"log_loss"`, with its limits and its standard error `se`.
+        - `p_adjusted` (Float64) is adjusted for the number of tests; the limits are not adjusted.
+        - `statistic` (Float64) is `difference` minus its value under the null hypothesis, divided
+          by `se`; for `"permutation"`, it is `difference`, and for `"venkatraman"` the sum over all
+          ranks of the absolute difference of the numbers of errors. `df` (Float64) is null except
+          for t tests.
+        - `auc_a` and `auc_b` (Float64) are the areas. With a range, the columns are named
+          `partial_auc_a` and `partial_auc_b`; with a fixed rate, `tpr_a` and `tpr_b`, or `fpr_a`
+          and `fpr_b`; with other metrics, `average_precision_a` and `average_precision_b`,
+          `brier_a` and `brier_b`, or `log_loss_a` and `log_loss_b`.
+        - `n_paired` (Int64) is the number of instances that both models scored, and null for
+          unpaired tests. `n_pos` and `n_neg` (Int64) are their positives and negatives, or the
+          smaller number of both models for unpaired tests.
+        - `ci_level` (Float64) is `level`, and null for tests without limits. `test` (String) is
+          `method`, with `_exact` appended if all permutations were used.
 
-        `statistic` is `difference` minus its value under the null hypothesis, divided by `se`. For
-        `"permutation"`, `statistic` is `difference`. For `"venkatraman"`, the absolute difference
-        of the numbers of errors of the two models is computed at each rank, and `statistic` is the
-        sum of these differences. `df` is the number of degrees of freedom of a t test, and null for
-        all other methods. The limits and `se` are null for `"permutation"` and `"venkatraman"`.
-
-        For the other methods, the limits, `se` and `p_value` are null if `difference` is null, or
-        if a class has fewer than two rows or clusters. For the t tests of losses, two rows or
-        clusters are enough, whatever their classes are. If the variance of the difference is 0, the
-        limits and `se` are null. In this case, `p_value` is null if the difference is not 0. If
-        both the variance and the difference are 0, `p_value` is 0 for a test with a positive
-        `margin`, 1/2 for other one-sided tests, and 1 for a two-sided test. The columns from
-        `difference` to `auc_b` are Float64.
-
-        - `n_paired` (Int64) is the number of instances that both models scored. It is null for
-          unpaired tests.
-        - `n_pos` and `n_neg` (Int64) are the numbers of positives and of negatives among these
-          instances. For unpaired tests, each is the number of the model that has fewer of them.
-        - `ci_level` (Float64) is `level`, and null for tests without limits.
-        - `test` (String) is `method`, with `_exact` appended if all permutations were used.
+        The limits and `se` are null for `"permutation"` and `"venkatraman"`. For the other methods,
+        they and `p_value` are null if `difference` is null, or if a class has fewer than two rows
+        or clusters (for t tests of losses, if both classes together have). If the variance of the
+        difference is 0, the limits and `se` are null. `p_value` is then null if the difference is
+        not 0; otherwise, it is 0 for a test with a positive `margin`, 1/2 for other one-sided
+        tests, and 1 for two-sided tests.
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
         no_negatives, one_positive, one_negative, zero_variance`, `few_rows:3`, `redrawn:3` or
-        `unmatched:3`. `few_rows:3` means that the smaller class has only 3 rows or clusters. With
-        fewer than 4, all tests of areas except `"permutation"` and `"venkatraman"` can reject a
-        true null hypothesis too often. `redrawn:3` means that 3 resamples were drawn again or left
-        out. A resample that lacks a class is drawn again. A resample in which a rate is undefined
-        is left out. `unmatched:3` means that 3 rows without a matching row of another model were
-        left out.
+        `unmatched:3`. With `few_rows`, below 4 rows or clusters of a class, all tests of areas
+        except `"permutation"` and `"venkatraman"` can reject a true null hypothesis too often.
+        `redrawn` counts resamples that lacked a class or had an undefined rate.
 
     Raises
     ------
@@ -247,39 +235,23 @@ def compare(
     Notes
     -----
     The tests assume that the rows or the clusters are independent, and that the models were fitted
-    on other data. The tests do not account for the variation between models that are fitted on
-    different training data.
-
-    For losses, and for the FPR at a fixed TPR, `model_a` is better if `difference` is negative. For
-    all other metrics, `model_a` is better if `difference` is positive. `missing="worst"` is not
-    supported for losses.
+    on other data. They do not account for the variation between models that are fitted on different
+    training data. For losses, and for the FPR at a fixed TPR, `model_a` is better if `difference`
+    is negative. `missing="worst"` is not supported for losses.
 
     References
     ----------
-    E. Brunner, U. Munzel (2000), "The nonparametric Behrens-Fisher problem: asymptotic theory and a
-    small-sample approximation", Biometrical Journal 42(1), 17-25.
-    doi:10.1002/(SICI)1521-4036(200001)42:1<17::AID-BIMJ17>3.0.CO;2-U
-
-    E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson (1988), "Comparing the areas under two or more
-    correlated receiver operating characteristic curves", Biometrics 44(3), 837-845.
-    doi:10.2307/2531595
-
-    B. L. Welch (1947), "The generalization of 'Student's' problem when several different population
-    variances are involved", Biometrika 34(1-2), 28-35. doi:10.1093/biomet/34.1-2.28
-
-    N. A. Obuchowski (1997), "Nonparametric analysis of clustered ROC curve data", Biometrics 53(2),
-    567-578. doi:10.2307/2533958
-
-    E. S. Venkatraman, C. B. Begg (1996), "A distribution-free procedure for comparing receiver
-    operating characteristic curves from a paired experiment", Biometrika 83(4), 835-848.
-    doi:10.1093/biomet/83.4.835
-
-    F. X. Diebold, R. S. Mariano (1995), "Comparing predictive accuracy", Journal of Business and
-    Economic Statistics 13(3), 253-263. doi:10.1080/07350015.1995.10524599
-
-    A. I. Bandos, H. E. Rockette, D. Gur (2005), "A permutation test sensitive to differences in
-    areas for comparing ROC curves from a paired design", Statistics in Medicine 24(18), 2873-2893.
-    doi:10.1002/sim.2149
+    - E. Brunner, U. Munzel (2000), Biometrical Journal 42(1), 17-25.
+      doi:10.1002/(SICI)1521-4036(200001)42:1<17::AID-BIMJ17>3.0.CO;2-U
+    - E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson (1988), Biometrics 44(3), 837-845.
+      doi:10.2307/2531595
+    - B. L. Welch (1947), Biometrika 34(1-2), 28-35. doi:10.1093/biomet/34.1-2.28
+    - N. A. Obuchowski (1997), Biometrics 53(2), 567-578. doi:10.2307/2533958
+    - E. S. Venkatraman, C. B. Begg (1996), Biometrika 83(4), 835-848. doi:10.1093/biomet/83.4.835
+    - F. X. Diebold, R. S. Mariano (1995), Journal of Business and Economic Statistics 13(3),
+      253-263. doi:10.1080/07350015.1995.10524599
+    - A. I. Bandos, H. E. Rockette, D. Gur (2005), Statistics in Medicine 24(18), 2873-2893.
+      doi:10.1002/sim.2149
 
     Examples
     --------
@@ -297,51 +269,29 @@ def compare(
     ╞═════════╪═════════╪══════════╪══════════╪══════════╪══════════╪══════════╡
     │ a       ┆ b       ┆ 0.494642 ┆ 0.343592 ┆ 0.916667 ┆ 0.583333 ┆ 5        │
     └─────────┴─────────┴──────────┴──────────┴──────────┴──────────┴──────────┘
-    >>> probabilities = {"a": "a", "b": pl.col("b") / 4}
-    >>> pairs = rf.compare(predictions, "label", probabilities, metric="brier")
-    >>> pairs.select("difference", "p_value", "se", "df", "brier_a", "brier_b", "test")
-    shape: (1, 7)
-    ┌────────────┬──────────┬──────────┬─────┬─────────┬─────────┬────────┐
-    │ difference ┆ p_value  ┆ se       ┆ df  ┆ brier_a ┆ brier_b ┆ test   │
-    │ ---        ┆ ---      ┆ ---      ┆ --- ┆ ---     ┆ ---     ┆ ---    │
-    │ f64        ┆ f64      ┆ f64      ┆ f64 ┆ f64     ┆ f64     ┆ str    │
-    ╞════════════╪══════════╪══════════╪═════╪═════════╪═════════╪════════╡
-    │ -0.1595    ┆ 0.337608 ┆ 0.146546 ┆ 4.0 ┆ 0.128   ┆ 0.2875  ┆ t_test │
-    └────────────┴──────────┴──────────┴─────┴─────────┴─────────┴────────┘
     """
-    roles = Roles(
-        label=label,
-        score=score,
-        by=by,
-        positive=positive,
-        weight=weight,
-        count=count,
-        missing=missing,
-        cluster=cluster,
-    )
-    options = CompareOptions.parse(
-        roles,
-        metric=metric,
+    roles = Roles(label, score, by, positive, weight, count, missing, cluster)
+    rates = {"fpr": fpr, "tpr": tpr, "specificity": specificity, "sensitivity": sensitivity}
+    options = CompareOptions(
+        roles=roles,
+        tests=COMPARISON_TESTS,
         method=method,
-        rates={"fpr": fpr, "tpr": tpr, "specificity": specificity, "sensitivity": sensitivity},
-        standardize=standardize,
+        level=parse_level(level),
+        quantity=Quantity.parse(metric, rates, standardize),
         margin=margin,
         alternative=alternative,
-        level=level,
         baseline=baseline,
         adjust=adjust,
         family=family,
-        n_boot=n_boot,
-        n_perm=n_perm,
-        seed=seed,
-        tests=COMPARISON_TESTS,
+        n_boot=parse_n_boot("n_boot", n_boot),
+        n_perm=parse_integer("n_perm", n_perm, high=10**9),
+        seed=Seed.parse(seed),
     )
     return plan_comparison(
         predictions,
-        roles,
-        options.pairing(roles, between=between, id=id, unmatched=unmatched),
+        options.pairing(between=between, id=id, unmatched=unmatched),
         lambda frame, columns: comparison_table(frame, columns, options),
-        schema=lambda model: comparison_columns(model, options.hypothesis.quantity.name),
+        schema=lambda model: comparison_columns(model, options.quantity.name),
         anchor="test",
         # The adjustment with `family="all"` and the check of the baseline require all groups.
         independent_groups=family == "group" and baseline is None,
@@ -380,10 +330,7 @@ POSITIONS = ("group", "position_a", "position_b")
 def compare_models(
     data: Instances | UnpairedModels, pairing: PairingOptions, options: CompareOptions
 ) -> pl.DataFrame:
-    """Return the comparisons without adjusted p-values, sorted by group, model a and model b.
-
-    The columns `POSITIONS` contain the positions of the group and of the two models.
-    """
+    """Return the sorted comparisons, with unadjusted p-values and the columns `POSITIONS`."""
     baseline = options.baseline_position(data.models)
     if isinstance(data, Instances):
         parts = _compare_paired(data, baseline, pairing, options)
@@ -391,18 +338,17 @@ def compare_models(
         parts = _compare_unpaired(data, baseline, options)
     columns = []
     for part in parts:
-        a, b = (np.full(len(part["group"]), model) for model in part.pop("models"))
-        test = {"test": np.full(len(a), options.test.name)}  # exact tests have their own names
+        a, b = part.pop("models")
         positions = {"model_a": a, "model_b": b, "position_a": a, "position_b": b}
-        columns.append(test | part | positions)
-    schema = comparison_columns(data.models.dtype, options.hypothesis.quantity.name)
+        columns.append({"test": options.test.name} | part | positions)  # exact tests have own names
+    schema = comparison_columns(data.models.dtype, options.quantity.name)
     return build_model_table(
         columns,
         schema | integers(*POSITIONS),
         keys=data.keys,
         models=data.models,
         order=["model_a", "model_b"],
-        constants={"ci_level": options.hypothesis.level if options.test.has_limits else None},
+        constants={"ci_level": options.level if options.test.has_limits else None},
     )
 
 
@@ -415,23 +361,22 @@ def _compare_paired(
     # The keys of random streams are slow to compute, so only tests with random draws have them.
     keys = [] if options.test.draws is None else stream_keys(instances.keys)
     draws = RandomDraws(n_draws=options.n_draws, seed=options.seed, keys=keys)
+    hypothesis = options.hypothesis
     for batch in model_batches(instances, pairing):
-        pairs = _model_pairs(batch.models, baseline)
-        if pairs:
-            comparison = PairedComparison(
-                batch=batch, pairs=pairs, hypothesis=options.hypothesis, draws=draws
+        if pairs := _model_pairs(batch.models, baseline):
+            yield from compare_pairs(
+                PairedComparison(batch=batch, pairs=pairs, hypothesis=hypothesis, draws=draws)
             )
-            yield from compare_pairs(comparison)
 
 
 def _compare_unpaired(
     unpaired: UnpairedModels, baseline: int | None, options: CompareOptions
 ) -> Iterator[dict[str, Any]]:
     """Yield the columns of each pair of models that scored different rows."""
-    estimator, quantity = options.test.estimator, options.hypothesis.quantity
+    estimator = options.test.estimator
     assert estimator is not None
     estimates = [
-        UnpairedEstimates.from_cases(cases, unpaired.keys, quantity, estimator)
+        UnpairedEstimates.from_cases(cases, unpaired.keys, options.quantity, estimator)
         for cases in unpaired.cases
     ]
     pairs = _model_pairs(range(len(estimates)), baseline)

@@ -1,25 +1,9 @@
 """Tests of pairs of models: of mean losses, by bootstrap, by permutation, and their records.
 
-The loss of a row is a number that depends on this row only, so t tests of means apply. The paired
-t test is for models that scored the same rows. If the losses are not autocorrelated, it is the test
-of Diebold and Mariano. For Welch's t test of models that scored different rows, this module
-estimates the mean loss of one model and its variance.
-
-References
-----------
-F. X. Diebold, R. S. Mariano (1995), "Comparing predictive accuracy", Journal of Business and
-Economic Statistics 13(3), 253-263. doi:10.1080/07350015.1995.10524599
-
-The ranks of both models are exchanged at random within rows.
-
-References
-----------
-A. I. Bandos, H. E. Rockette, D. Gur (2005), "A permutation test sensitive to differences in
-areas for comparing ROC curves from a paired design", Statistics in Medicine 24(18), 2873-2893.
-doi:10.1002/sim.2149
-E. S. Venkatraman, C. B. Begg (1996), "A distribution-free procedure for comparing receiver
-operating characteristic curves from a paired experiment", Biometrika 83(4), 835-848.
-doi:10.1093/biomet/83.4.835
+The loss of a row is a number that depends on this row only, so t tests of means apply: the paired
+test (that of Diebold and Mariano, if losses are not autocorrelated), and Welch's test for models
+that scored different rows. The permutation tests exchange the ranks of both models at random within
+rows. The sources are in the docstring of `compare`.
 """
 
 from __future__ import annotations
@@ -30,10 +14,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
-from rocframe.areas.pairs import ZERO_VARIANCE, count_pairs, doubled_ranks, group_sums
+from rocframe.areas.pairs import ZERO_VARIANCE, doubled_ranks, group_sums
 from rocframe.comparisons.decision_intervals import paired_samples
 from rocframe.comparisons.delong import delong_paired
 from rocframe.comparisons.hypothesis import (
+    METRICS,
     ComparedMetric,
     Hypothesis,
     Quantity,
@@ -50,21 +35,10 @@ from rocframe.comparisons.pairing import (
     segment_sums,
 )
 from rocframe.errors import OptionValueError
-from rocframe.inference import (
-    check_adjust,
-    is_as_extreme,
-    parse_level,
-    parse_n_boot,
-    permutation_p_value,
-)
-from rocframe.kernel.resample import Seed
+from rocframe.inference import check_adjust, is_as_extreme, permutation_p_value
 from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.kernel.threads import batch_sizes, run_parallel
-from rocframe.metrics.points import PointSearch
-from rocframe.metrics.statistics import average_precision
-from rocframe.options import NOT_GIVEN, check_choice, check_supported, parse_integer
-from rocframe.probabilities.losses import log_losses, probability_losses
-from rocframe.rates import NAMES
+from rocframe.options import NOT_GIVEN, NotGiven, check_choice, check_supported
 from rocframe.resampling import IntervalColumns
 from rocframe.text import join_names
 
@@ -76,37 +50,22 @@ if TYPE_CHECKING:
 
     from rocframe.areas.pairs import Clusters
     from rocframe.comparisons.hypothesis import Estimator, PairedComparison, UnpairedTest
-    from rocframe.comparisons.pairing import (
-        Instances,
-        ModelBatch,
-        PairingColumns,
-        Unmatched,
-        UnpairedModels,
-    )
+    from rocframe.comparisons.pairing import Instances, ModelBatch, PairingColumns, UnpairedModels
     from rocframe.inference import Adjust, Alternative
-    from rocframe.inputs.roles import Column, Roles
-    from rocframe.kernel.resample import RandomDraws, ReplicateCounts
-    from rocframe.kernel.scan import Block, Scan, Scannable
-    from rocframe.options import NotGiven
-
-
-def row_losses(metric: str, probability: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the loss of each probability if the row is positive, and if it is negative."""
-    p = probability.astype(np.float64)
-    if metric == "brier":
-        return (1 - p) ** 2, p**2
-    return log_losses(p)
+    from rocframe.inputs.roles import Roles
+    from rocframe.kernel.resample import RandomDraws, ReplicateCounts, Seed
+    from rocframe.kernel.scan import Block, Scan
 
 
 def t_test(comparison: PairedComparison) -> list[dict[str, Any]]:
     """Return the columns of the paired t test of each pair of models that scored the same rows."""
-    batch, metric = comparison.batch, comparison.hypothesis.quantity.metric
+    batch, quantity = comparison.batch, comparison.hypothesis.quantity
     if batch.instances.weight is None:
         batch = batch.in_rank_order()  # sums of floats depend on the order of rows
     rows, negative = PairedRows.from_batch(batch), batch.negative
     losses, means = {}, {}
     for model in batch.models:
-        of_positives, of_negatives = row_losses(metric, batch.instances.score[model][batch.rows])
+        of_positives, of_negatives = quantity.row_losses(batch.instances.score[model][batch.rows])
         losses[model] = np.where(negative, of_negatives, of_positives)
         means[model] = rows.mean(losses[model])
 
@@ -193,14 +152,11 @@ class PairedRows:
 
 
 def loss_estimates(scan: Scan, quantity: Quantity) -> tuple[NDArray[np.float64], ...]:
-    """Return the mean loss of a model in each group, its variance, and Welch's variance²/(n - 1).
-
-    The variance is NaN for groups with fewer than two rows.
-    """
-    mean = mean_loss(scan, quantity.metric)
+    """Return the mean loss of each group, its variance, and Welch's variance²/(n - 1)."""
+    mean = quantity.values(scan)
 
     def squared_deviations(block: Block) -> list[NDArray[np.float64]]:
-        of_positives, of_negatives = row_losses(quantity.metric, scan.codec.decode(block.codes))
+        of_positives, of_negatives = quantity.row_losses(scan.codec.decode(block.codes))
         pos = block.pos if block.pos_squares is None else block.pos_squares
         neg = block.neg if block.neg_squares is None else block.neg_squares
         center = block.of_steps(mean)
@@ -219,36 +175,26 @@ def loss_estimates(scan: Scan, quantity: Quantity) -> tuple[NDArray[np.float64],
         return mean, variance, variance**2 / (n - 1)
 
 
-def mean_loss(scan: Scannable, metric: str) -> NDArray[np.float64]:
-    """Return the mean loss of each group."""
-    values: NDArray[np.float64] = getattr(probability_losses(scan), metric)
-    return values
-
-
 def bootstrap_test(comparison: PairedComparison) -> list[dict[str, Any]]:
-    """Return the columns of the bootstrap test of each pair of models.
-
-    The variance of the difference is that over the resamples. Each pair has separate resamples, so
-    that the result of a pair does not depend on other models.
-    """
-    return [_compare_pair(comparison, pair) for pair in comparison.pairs]
+    """Return the columns of the bootstrap test of each pair, which has its own resamples."""
+    return [_resampled_pair(comparison, pair) for pair in comparison.pairs]
 
 
-def _compare_pair(comparison: PairedComparison, pair: tuple[int, int]) -> dict[str, Any]:
+def _resampled_pair(comparison: PairedComparison, pair: tuple[int, int]) -> dict[str, Any]:
     """Return the columns of the comparison of a pair of models, with an element per group."""
     hypothesis, draws = comparison.hypothesis, comparison.draws
     quantity = hypothesis.quantity
     depends_on_prevalence = quantity.depends_on_prevalence
     batch = replace(comparison.batch, models=tuple(sorted(pair))).merge_identical_rows()
     scans = list(batch.scans())
-    values = [_value(scan, quantity) for scan in scans]
+    values = [quantity.values(scan) for scan in scans]
 
     def sample_values(resamples: list[ReplicateCounts]) -> NDArray[np.float64]:
         # Corners of the ROC curve are enough for areas under it and for its rates.
         resample_scans = (
             resample.scan(corners=not depends_on_prevalence) for resample in resamples
         )
-        return np.stack([_value(scan, quantity) for scan in resample_scans], axis=1)
+        return np.stack([quantity.values(scan) for scan in resample_scans], axis=1)
 
     a, b = (batch.models.index(model) for model in pair)
     intervals = IntervalColumns(len(batch.groups))
@@ -274,8 +220,7 @@ def _compare_pair(comparison: PairedComparison, pair: tuple[int, int]) -> dict[s
             bounds=(-1.0, 1.0),
             n_redrawn=n_redrawn,
         )
-    # With few positives, the variance of an average precision is itself uncertain.
-    df = np.maximum(n_pos - 1.0, 1) if quantity.metric == "average_precision" else None
+    df = np.maximum(n_pos - 1.0, 1) if METRICS[quantity.metric].bootstrap_t else None
     return comparison.record(
         pair,
         difference_columns(hypothesis, (values[a], values[b]), intervals.variance, df),
@@ -286,35 +231,12 @@ def _compare_pair(comparison: PairedComparison, pair: tuple[int, int]) -> dict[s
     )
 
 
-def _value(scan: Scannable, quantity: Quantity) -> NDArray[np.float64]:
-    """Return the compared quantity, such as the AUC, of each group or resample of a scan."""
-    if quantity.is_loss:
-        return mean_loss(scan, quantity.metric)
-    if quantity.metric == "average_precision":
-        return average_precision(scan)
-    if quantity.rate_range is not None:
-        return quantity.rate_range.areas(scan)[0]
-    if quantity.fixed_rate is None:
-        return count_pairs(scan).areas[0]
-    axis, rate = quantity.fixed_rate
-    point = PointSearch(rate=NAMES[axis], values=[rate]).points(scan)
-    counts = (point.tp, point.fn) if axis == "fpr" else (point.fp, point.tn)
-    part, rest = (count[:, 0] for count in counts)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        values: NDArray[np.float64] = part / (part + rest)
-    return np.where(point.missing[:, 0], np.nan, values)
-
-
-DoubledRanks: TypeAlias = (
-    "NDArray[np.int64]"  # doubled ranks with the positives first; one row per permutation
-)
+# Doubled ranks with the positives first; one row per permutation.
+DoubledRanks: TypeAlias = "NDArray[np.int64]"
 
 
 def permutation_test(comparison: PairedComparison) -> Iterator[dict[str, Any]]:
-    """Yield the columns of a permutation test of the areas of each pair of models.
-
-    The test is that of Bandos, Rockette and Gur (2005).
-    """
+    """Yield the columns of Bandos, Rockette and Gur's (2005) test of each pair of models."""
     alternative = comparison.hypothesis.alternative
 
     def difference(a: DoubledRanks, b: DoubledRanks, n_pos: int) -> NDArray[np.int64]:
@@ -418,10 +340,7 @@ def _exchange_p_values(
     statistic: Callable[[DoubledRanks, DoubledRanks, int], NDArray[Any]],
     extreme: Callable[[NDArray[Any], Any], NDArray[np.bool_]],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
-    """Return the statistic and p-value of each group, and whether all exchanges were enumerated.
-
-    Statistic and p-value are NaN if a class is absent.
-    """
+    """Return each statistic and p-value (NaN if a class is absent), and whether it is exact."""
     defined = np.array([group.n_pairs > 0 for group in groups], bool)
     # n units have 2^n exchanges. The number is limited to 2^31, which is larger than the largest
     # number of draws.
@@ -467,10 +386,7 @@ def rank_counts(ranks: DoubledRanks, n_pos: int) -> tuple[NDArray[np.int64], NDA
 
 
 def doubled_wins_of_ranks(ranks: DoubledRanks, n_pos: int) -> NDArray[np.int64]:
-    """Return, for each permutation, twice the number of concordant pairs; a tied pair counts 1.
-
-    In a concordant pair, the rank of the positive is before that of the negative.
-    """
+    """Return twice the number of positives ranked before negatives; a tied pair counts 1."""
     pos, total = rank_counts(ranks, n_pos)
     cumulative = np.cumsum(pos, axis=1)
     wins: NDArray[np.int64] = ((total - pos) * (2 * cumulative - pos)).sum(axis=1)
@@ -481,10 +397,7 @@ STATISTIC_ROUNDING = 1e-9  # largest relative rounding error of the statistic
 
 
 def venkatraman_test(comparison: PairedComparison) -> Iterator[dict[str, Any]]:
-    """Yield the columns of Venkatraman and Begg's (1996) test of each pair of models.
-
-    The test compares the numbers of errors of both models at each rank.
-    """
+    """Yield the columns of Venkatraman and Begg's (1996) test of each pair of models."""
     return exchange_test(
         comparison,
         name="venkatraman",
@@ -494,11 +407,7 @@ def venkatraman_test(comparison: PairedComparison) -> Iterator[dict[str, Any]]:
 
 
 def error_difference(a: DoubledRanks, b: DoubledRanks, n_pos: int) -> NDArray[np.float64]:
-    """Return the statistic of Venkatraman and Begg for each permutation.
-
-    The statistic is the absolute difference of the numbers of errors of both models, summed over
-    all ranks.
-    """
+    """Return the absolute difference of the models' numbers of errors, summed over all ranks."""
     # At a rank, the errors are the positives with later ranks and the negatives up to this rank.
     # Therefore the numbers of errors of two models differ by twice the difference of their numbers
     # of true positives.
@@ -508,10 +417,7 @@ def error_difference(a: DoubledRanks, b: DoubledRanks, n_pos: int) -> NDArray[np
 
 
 def _true_positives(ranks: DoubledRanks, n_pos: int) -> NDArray[np.float64]:
-    """Return the number of positives among the first 1, 2, 3, ... rows of each permutation.
-
-    The positives of tied rows are distributed evenly over these rows.
-    """
+    """Return the positives among the first 1, 2, 3, ... rows; tied rows share them evenly."""
     pos, total = rank_counts(ranks, n_pos)
     occupied = total > 0
     share = np.repeat(pos[occupied] / total[occupied], total[occupied]).reshape(len(ranks), -1)
@@ -531,8 +437,9 @@ class ComparisonTest:
     `metrics` are the metrics that the test can compare. `compare_pairs` compares models that scored
     the same rows. For a test of different rows, it is None, `estimator` estimates the metric of one
     model, and `compare_estimates` compares the estimates of two models. `draws` is the option with
-    the number of random draws. `unsupported` maps the options that the test does not support to
-    hints for error messages.
+    the number of random draws. `needs_variance` is false for a test that has a p-value if the
+    estimated variance is 0. `unsupported` maps the options that the test does not support to hints
+    for error messages.
     """
 
     name: str
@@ -543,25 +450,8 @@ class ComparisonTest:
     draws: Literal["n_boot", "n_perm"] | None = None
     has_limits: bool = True
     compares_rates: bool = False
+    needs_variance: bool = True
     unsupported: Mapping[str, str] = field(default_factory=dict)
-
-    @classmethod
-    def parse(
-        cls,
-        method: str | NotGiven,
-        metric: ComparedMetric,
-        roles: Roles,
-        tests: Mapping[str, ComparisonTest],
-    ) -> ComparisonTest:
-        """Return the test with this name, or the default test of the metric.
-
-        The default is the first of `tests` that can compare the metric and supports the weights,
-        counts and clusters of `roles`. Raise an error for a name that is not a key of `tests`.
-        """
-        if method is NOT_GIVEN:
-            return next(test for test in tests.values() if test.supports(metric, roles))
-        check_choice("method", method, tests)
-        return tests[method]
 
     @property
     def argument(self) -> str:
@@ -578,18 +468,12 @@ class ComparisonTest:
         return read(frame, columns)
 
     def check_quantity(self, quantity: Quantity, tests: Mapping[str, ComparisonTest]) -> None:
-        """Raise an error if the test cannot compare the metric or the rate `quantity`.
-
-        The error names those of `tests` that can compare the metric.
-        """
+        """Raise an error if the test cannot compare the quantity; name the `tests` that can."""
         if quantity.metric not in self.metrics:
             methods = [test.argument for test in tests.values() if quantity.metric in test.metrics]
-            raise OptionValueError.compose(
-                "method",
-                self.name,
-                f"this method does not compare the metric {quantity.metric!r}",
-                f"Use {join_names(methods, 'or')}.",
-            )
+            problem = f"this method does not compare the metric {quantity.metric!r}"
+            hint = f"Use {join_names(methods, 'or')}."
+            raise OptionValueError.compose("method", self.name, problem, hint)
         if quantity.fixed_rate is None or self.compares_rates:
             return
         option, rate = quantity.fixed_rate
@@ -625,8 +509,7 @@ class ComparisonTest:
 
 # The permutation tests exchange the ranks of single rows, so they do not support these options.
 UNSUPPORTED_BY_PERMUTATIONS = dict.fromkeys(
-    ("fpr", "tpr", "weight", "count", "margin"),
-    'Use method="delong_t" or method="bootstrap".',
+    ("fpr", "tpr", "weight", "count", "margin"), 'Use method="delong_t" or method="bootstrap".'
 )
 COMPARISON_TESTS: dict[str, ComparisonTest] = {
     test.name: test
@@ -683,75 +566,58 @@ COMPARISON_TESTS: dict[str, ComparisonTest] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CompareOptions:
-    """Options of `compare`.
+    """Options of `compare`; `tests` are the tests that `method` can name."""
 
-    `tests` are the tests that `method` can name. `n_draws` is the number of resamples or
-    permutations.
-    """
-
+    roles: Roles
     tests: Mapping[str, ComparisonTest]
-    test: ComparisonTest
-    hypothesis: Hypothesis
+    method: str | NotGiven
+    quantity: Quantity
+    margin: float | None
+    alternative: Alternative = "two-sided"
+    level: float
     baseline: object
     adjust: Adjust | None
     family: Family
-    n_draws: int
+    n_boot: int
+    n_perm: int = 2000
     seed: Seed
 
-    @classmethod
-    def parse(
-        cls,
-        roles: Roles,
-        *,
-        metric: ComparedMetric,
-        method: str | NotGiven,
-        rates: Mapping[str, object] | None = None,
-        standardize: str | None = None,
-        margin: float | None,
-        alternative: Alternative = "two-sided",
-        level: float,
-        baseline: object,
-        adjust: Adjust | None,
-        family: Family,
-        n_boot: int,
-        n_perm: int = 2000,
-        seed: int | None,
-        tests: Mapping[str, ComparisonTest],
-    ) -> CompareOptions:
-        """Return the options; raise an error if one is invalid or not supported by the test."""
-        level = parse_level(level)
-        quantity = Quantity.parse(metric, rates or {}, standardize)
-        test = ComparisonTest.parse(method, quantity.metric, roles, tests)
-        n_draws = {
-            "n_boot": parse_n_boot("n_boot", n_boot),
-            "n_perm": parse_integer("n_perm", n_perm, high=10**9),
-        }
-        hypothesis = Hypothesis.parse(quantity, margin, alternative, level)
-        check_adjust(adjust)
-        check_choice("family", family, get_args(Family))
-        options = cls(
-            tests=tests,
-            test=test,
-            hypothesis=hypothesis,
-            baseline=baseline,
-            adjust=adjust,
-            family=family,
-            n_draws=0 if test.draws is None else n_draws[test.draws],
-            seed=Seed.parse(seed),
-        )
-        test.check_quantity(quantity, tests)
-        if quantity.is_loss and roles.missing == "worst":
+    def __post_init__(self) -> None:
+        test, quantity, hypothesis = self.test, self.quantity, self.hypothesis
+        check_adjust(self.adjust)
+        check_choice("family", self.family, get_args(Family))
+        test.check_quantity(quantity, self.tests)
+        if quantity.is_loss and self.roles.missing == "worst":
             problem = "the loss of a row without a score is undefined"
             raise OptionValueError.compose("missing", "worst", problem, 'Use missing="drop".')
-        test.check_options(roles, hypothesis)
-        if margin is not None and baseline is None:
-            raise OptionValueError.compose(
-                "margin",
-                abs(hypothesis.null),
-                "a test of non-inferiority requires a baseline model",
-                'Pass, for example, baseline="old".',
+        test.check_options(self.roles, hypothesis)
+        if self.margin is not None and self.baseline is None:
+            problem = "a test of non-inferiority requires a baseline model"
+            hint = 'Pass, for example, baseline="old".'
+            raise OptionValueError.compose("margin", abs(hypothesis.null), problem, hint)
+
+    @property
+    def test(self) -> ComparisonTest:
+        """The test that `method` names, or the first that supports the metric and the roles."""
+        if isinstance(self.method, NotGiven):
+            return next(
+                test
+                for test in self.tests.values()
+                if test.supports(self.quantity.metric, self.roles)
             )
-        return options
+        check_choice("method", self.method, self.tests)
+        return self.tests[self.method]
+
+    @property
+    def hypothesis(self) -> Hypothesis:
+        """The null hypothesis and the alternative."""
+        return Hypothesis.parse(self.quantity, self.margin, self.alternative, self.level)
+
+    @property
+    def n_draws(self) -> int:
+        """The number of resamples or permutations of the test."""
+        draws = {"n_boot": self.n_boot, "n_perm": self.n_perm, None: 0}
+        return draws[self.test.draws]
 
     def baseline_position(self, models: pl.Series) -> int | None:
         """Return the position of the baseline in `models`; None without a baseline or rows."""
@@ -759,27 +625,17 @@ class CompareOptions:
             return None
         return model_position("baseline", self.baseline, models.to_list())
 
-    def pairing(
-        self,
-        roles: Roles,
-        *,
-        between: object,
-        id: Column | Sequence[Column] | None,  # noqa: A002 - name of the public option
-        unmatched: Unmatched,
-    ) -> PairingOptions:
+    def pairing(self, **options: Any) -> PairingOptions:
         """Return the options of the pairing of rows; raise an error if one is invalid."""
-        quantity = self.hypothesis.quantity
         unpaired = (
             test.argument
             for test in self.tests.values()
-            if test.supports(quantity.metric, roles) and test.compare_pairs is None
+            if test.supports(self.quantity.metric, self.roles) and test.compare_pairs is None
         )
-        return PairingOptions.parse(
-            roles,
-            between=between,
-            id=id,
-            unmatched=unmatched,
+        return PairingOptions(
+            roles=self.roles,
+            **options,
             paired=self.test.compare_pairs is not None,
             unpaired=next(unpaired, None),
-            probabilities=quantity.is_loss,
+            probabilities=self.quantity.is_loss,
         )

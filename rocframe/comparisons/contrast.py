@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from math import fsum, isfinite
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -47,12 +47,10 @@ if TYPE_CHECKING:
 
 Coefficients: TypeAlias = Mapping[Any, float]
 
-COEFFICIENT_ROUNDING = (
-    1e-9  # largest rounding error of a sum of coefficients, divided by the largest coefficient
-)
-EIGENVALUE_ROUNDING = (
-    1e-10  # largest rounding error of an eigenvalue, divided by the terms of the covariances
-)
+# The largest rounding error of a sum of coefficients, divided by the largest coefficient, and of an
+# eigenvalue, divided by the terms of the covariances.
+COEFFICIENT_ROUNDING = 1e-9
+EIGENVALUE_ROUNDING = 1e-10
 
 
 @public
@@ -82,9 +80,9 @@ def contrast(
 ) -> FrameT:
     """Test in each group whether a contrast of the models' areas is 0.
 
-    The areas are the AUCs of the models, or partial areas. A contrast is a weighted sum of areas
-    with weights that add up to 0. The null hypothesis is that all given contrasts are 0. By
-    default, the null hypothesis is that all models of the group have the same area.
+    A contrast is a weighted sum of the models' AUCs, or partial areas, with weights that add up to
+    0. The null hypothesis is that all given contrasts are 0; by default, that all models of the
+    group have the same area.
 
     Parameters
     ----------
@@ -101,20 +99,17 @@ def contrast(
     by : str or sequence of str, default None
         Group columns; null is a group.
     coefficients : mapping of str to float, or sequence of mappings, default None
-        Weights of the models in a contrast, such as `{"new": 1, "old": -0.5, "older": -0.5}`. For
-        several contrasts, pass a list of such mappings. The weights of a contrast add up to 0;
-        models that are not named have weight 0. None: test whether all models have the same area.
+        Weights of the models in a contrast, which add up to 0, such as `{"new": 1, "old": -0.5,
+        "older": -0.5}`, or a list of such mappings. Models that are not named have weight 0. None:
+        test whether all models have the same area.
     method : {"delong_f", "delong"}, default "delong_f"
-        Test with DeLong's covariance matrix of the areas. `"delong_f"`: an F test with the degrees
-        of freedom of Krishnamoorthy and Yu, which depend on the numbers of positives and of
-        negatives. `"delong"`: DeLong's chi-squared test. With fewer than about 50 rows of a class,
-        it rejects a true null hypothesis too often.
+        Test with DeLong's covariance matrix. `"delong_f"`: an F test with Krishnamoorthy and Yu's
+        degrees of freedom. `"delong"`: DeLong's chi-squared test, which rejects a true null
+        hypothesis too often with fewer than about 50 rows of a class.
     fpr : (float, float), default None
-        Range of the false positive rate, such as `(0, 0.1)`. The partial area is the integral of
-        TPR over this range.
+        Range of the false positive rate, such as `(0, 0.1)`, over which TPR is integrated.
     tpr : (float, float), default None
-        Range of the true positive rate, such as `(0.9, 1)`. The partial area is the integral of 1 -
-        FPR over this range.
+        Range of the true positive rate, such as `(0.9, 1)`, over which 1 - FPR is integrated.
     specificity : (float, float), default None
         Range of the specificity, 1 - FPR: `(0.9, 1)` is the same as `fpr=(0, 0.1)`.
     sensitivity : (float, float), default None
@@ -123,9 +118,8 @@ def contrast(
         `"mcclish"` rescales a partial area so that a random model has 0.5 and a perfect model has
         1.
     adjust : {"holm", "bh"} or None, default "holm"
-        Adjustment of the p-values. All rows of the result are one family of tests. `"holm"`
-        controls the probability of at least one false rejection. `"bh"` (Benjamini and Hochberg)
-        controls the expected share of false rejections among all rejections. None: no adjustment.
+        Adjustment of the p-values of all rows of the result, as in `compare`: Holm's method,
+        Benjamini and Hochberg's, or none.
     unmatched : {"raise", "drop"}, default "raise"
         Instances that lack a model: an error, or left out and counted in `note`.
     cluster : str or Expr, default None
@@ -145,27 +139,26 @@ def contrast(
         `*by`, `p_value, p_adjusted, statistic, df, df_denominator, n_models, n_paired, n_pos,
         n_neg, test, note`; one row per group, sorted by group.
 
-        `statistic` has an F distribution with `df` and `df_denominator` degrees of freedom under
-        the null hypothesis. For `"delong"`, it has a chi-squared distribution with `df` degrees of
-        freedom, and `df_denominator` is null. `df` is the rank of the covariance matrix of the
-        contrasts. If all models rank the rows in the same order, or if all areas are 1, `df` is 0
-        and `p_value` is 1. The p-values, `statistic`, `df` and `df_denominator` are Float64. These
-        columns are null if a class has fewer than two rows or clusters, if a model of a contrast
-        has no rows, if a contrast is not 0 but its variance is 0, or if the rows or clusters are
-        too few for the number of contrasts. `statistic` and the p-values of `"delong_f"` are also
-        null if `df_denominator` is not above 0. Without `coefficients`, the columns are also null
-        if the group has only one model. In the case of one model, `note` does not state the reason.
-
-        - `n_models` (Int64) is the number of models of the group.
-        - `n_paired` (Int64) is the number of instances that every one of these models scored, and
-          `n_pos` and `n_neg` (Int64) are the numbers of positives and of negatives among them.
+        - Under the null hypothesis, `statistic` has an F distribution with `df` and
+          `df_denominator` degrees of freedom or, for `"delong"`, a chi-squared distribution with
+          `df`; `df_denominator` is then null. All these columns and the p-values are Float64.
+        - `df` is the rank of the covariance matrix of the contrasts. If all models rank the rows in
+          the same order, or if all areas are 1, `df` is 0 and `p_value` is 1.
+        - `n_models` (Int64) is the number of models of the group. `n_paired` (Int64) is the number
+          of instances that all of them scored, and `n_pos` and `n_neg` (Int64) are the positives
+          and negatives among these.
         - `test` (String) is `method`.
-        - `note` (String) is null, or the first of these values that applies: `no_rows,
-          no_positives, no_negatives, one_positive, one_negative, zero_variance`, `few_rows:5`, or
-          `unmatched:3` if 3 rows without a matching row of another model were left out.
-          `few_rows:5` means that the smaller class has only 5 rows or clusters, which is less than
-          `df` + 3. The test then rejects a true null hypothesis too often, or there are too few
-          rows or clusters for the number of contrasts, and the p-values are null.
+
+        The Float64 columns are null if a class has fewer than two rows or clusters, if a model of a
+        contrast has no rows, if a contrast is not 0 but its variance is 0, if the rows or clusters
+        are too few for the number of contrasts, or, without `coefficients` and without a note, if
+        the group has only one model. `statistic` and the p-values of `"delong_f"` are also null if
+        `df_denominator` is not above 0.
+
+        `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
+        no_negatives, one_positive, one_negative, zero_variance`, `few_rows:5` or `unmatched:3`.
+        With `few_rows`, below `df` + 3 rows or clusters of a class, the test rejects a true null
+        hypothesis too often, or the p-values are null.
 
     Raises
     ------
@@ -181,16 +174,11 @@ def contrast(
 
     References
     ----------
-    E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson (1988), "Comparing the areas under two or more
-    correlated receiver operating characteristic curves", Biometrics 44(3), 837-845.
-    doi:10.2307/2531595
-
-    K. Krishnamoorthy, J. Yu (2004), "Modified Nel and Van der Merwe test for the multivariate
-    Behrens-Fisher problem", Statistics and Probability Letters 66(2), 161-169.
-    doi:10.1016/j.spl.2003.10.012
-
-    N. A. Obuchowski (1997), "Nonparametric analysis of clustered ROC curve data", Biometrics 53(2),
-    567-578. doi:10.2307/2533958
+    - E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson (1988), Biometrics 44(3), 837-845.
+      doi:10.2307/2531595
+    - K. Krishnamoorthy, J. Yu (2004), Statistics and Probability Letters 66(2), 161-169.
+      doi:10.1016/j.spl.2003.10.012
+    - N. A. Obuchowski (1997), Biometrics 53(2), 567-578. doi:10.2307/2533958
 
     Examples
     --------
@@ -215,24 +203,14 @@ def contrast(
     └──────────┴───────────┴─────┴──────────┴──────────┘
     """
     check_adjust(adjust)
-    roles = Roles(
-        label=label,
-        score=score,
-        by=by,
-        positive=positive,
-        weight=weight,
-        count=count,
-        missing=missing,
-        cluster=cluster,
-    )
+    roles = Roles(label, score, by, positive, weight, count, missing, cluster)
     rates = {"fpr": fpr, "tpr": tpr, "specificity": specificity, "sensitivity": sensitivity}
     rate_range = RateRange.parse(rates, standardize)
-    pairing = PairingOptions.parse(roles, between=between, id=id, unmatched=unmatched)
+    pairing = PairingOptions(roles=roles, between=between, id=id, unmatched=unmatched)
     contrasts = parse_coefficients(coefficients)
-    check_choice("method", method, get_args(ContrastMethod))
+    check_choice("method", method, CONTRAST_TESTS)
     return plan_comparison(
         predictions,
-        roles,
         pairing,
         lambda frame, columns: contrast_table(
             frame, columns, rate_range, contrasts, method=method, adjust=adjust
@@ -258,27 +236,18 @@ def parse_coefficients(coefficients: Any) -> list[Coefficients] | None:
         numbers = [to_float(value) for value in values]
         finite = [number for number in numbers if number is not None and isfinite(number)]
         if len(finite) < len(numbers) or not any(finite):
-            raise OptionValueError.compose(
-                "coefficients",
-                contrast,
-                "expected a mapping from models to finite numbers that are not all 0",
-                'Use, for example, coefficients={"new": 1, "old": -1}.',
-            )
+            problem = "expected a mapping from models to finite numbers that are not all 0"
+            hint = 'Use, for example, coefficients={"new": 1, "old": -1}.'
+            raise OptionValueError.compose("coefficients", contrast, problem, hint)
         total = fsum(finite)
         if abs(total) > COEFFICIENT_ROUNDING * max(map(abs, finite)):
-            raise OptionValueError.compose(
-                "coefficients",
-                contrast,
-                f"the coefficients add up to {total:g}, but must add up to 0",
-                'Use, for example, coefficients={"new": 1, "old": -0.5, "older": -0.5}.',
-            )
+            problem = f"the coefficients add up to {total:g}, but must add up to 0"
+            hint = 'Use, for example, coefficients={"new": 1, "old": -0.5, "older": -0.5}.'
+            raise OptionValueError.compose("coefficients", contrast, problem, hint)
     if not contrasts:
-        raise OptionValueError.compose(
-            "coefficients",
-            coefficients,
-            "the list is empty",
-            "Omit coefficients= to compare all models.",
-        )
+        problem = "the list is empty"
+        hint = "Omit coefficients= to compare all models."
+        raise OptionValueError.compose("coefficients", coefficients, problem, hint)
     return contrasts
 
 
@@ -292,14 +261,12 @@ def contrast_table(
     adjust: Adjust | None,
 ) -> pl.DataFrame:
     """Return a row for each group: the test that all contrasts of the areas are 0."""
-    from scipy.special import chdtrc, fdtrc
-
     instances = read_instances(frame, columns)
     keys = instances.keys
     n_groups = keys.height
     n_models, n_pos, n_neg, unmatched = np.zeros((4, n_groups), np.int64)
     units, minimum = np.zeros((2, n_groups), np.int64), np.zeros(n_groups, np.int64)
-    statistic, df, nu = np.full((3, n_groups), np.nan)
+    results = np.full((3, n_groups), np.nan)
     zero_variance = np.zeros(n_groups, bool)
     matrix = None if contrasts is None else _contrast_matrix(contrasts, instances.models)
     for batch in model_batches(instances, columns.options, all_models=True):
@@ -311,9 +278,8 @@ def contrast_table(
             coefficients = np.diff(np.eye(len(batch.models)), axis=0)
         else:
             coefficients = matrix[:, list(batch.models)]
-            if np.delete(
-                matrix, batch.models, axis=1
-            ).any():  # a model of a contrast has no rows in this group
+            # A model of a contrast has no rows in this group.
+            if np.delete(matrix, batch.models, axis=1).any():
                 continue
         units[:, batch.groups] = areas.units
         if not len(coefficients):
@@ -322,28 +288,21 @@ def contrast_table(
         result = estimate_contrasts(
             coefficients, np.array(areas.area).T, variances, areas.units, areas.n_units
         )
-        undefined = np.isnan(result.statistic) & ~np.isnan(variances.total[:, 0, 1])
+        results[:, batch.groups] = result
+        undefined = np.isnan(result[0]) & ~np.isnan(variances.total[:, 0, 1])
         # With few rows or clusters, the estimated covariance matrix of several contrasts can be
         # singular or indefinite, although the difference of each two areas has a variance.
         full_rank = np.linalg.matrix_rank(coefficients / np.abs(coefficients).max(1, keepdims=True))
-        rank = np.where(undefined, full_rank, np.nan_to_num(result.df))
+        rank = np.where(undefined, full_rank, np.nan_to_num(result[1]))
         least = np.where(rank > 0, MIN_DIFFERENCE_UNITS - 1 + rank, 0).astype(np.int64)
         lacks_rows = np.minimum(*areas.units) < least
         is_constant = _has_constant_difference(coefficients, areas.area, variances.total)
-        zero_variance[batch.groups] = (result.df == 0) | (
+        zero_variance[batch.groups] = (result[1] == 0) | (
             undefined & (is_constant | (rank == 1) | ~lacks_rows)
         )
         minimum[batch.groups] = least
-        statistic[batch.groups], df[batch.groups], nu[batch.groups] = result
-    df_denominator = np.full(n_groups, np.nan)
-    if method == "delong_f":
-        df_denominator = np.where(df > 0, nu - df + 1, np.nan)
-        usable = np.where(df_denominator > 0, df_denominator, np.nan)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            statistic = np.where(df == 0, 0.0, usable / (nu * df) * statistic)
-        p_value = fdtrc(df, usable, statistic)
-    else:
-        p_value = chdtrc(df, statistic)
+    df = results[1]
+    statistic, df_denominator, p_value = CONTRAST_TESTS[method](*results)
     p_value = np.where(df == 0, 1.0, p_value)
     values = {
         "n_models": n_models,
@@ -366,15 +325,37 @@ def contrast_table(
     return build_table(keys, values, CONTRAST.columns())
 
 
+def f_test(
+    chi_squared: NDArray[np.float64], df: NDArray[np.float64], nu: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], ...]:
+    """Return the F statistic, its denominator degrees of freedom, and the p-value."""
+    from scipy.special import fdtrc
+
+    df_denominator = np.where(df > 0, nu - df + 1, np.nan)
+    usable = np.where(df_denominator > 0, df_denominator, np.nan)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        statistic = np.where(df == 0, 0.0, usable / (nu * df) * chi_squared)
+    return statistic, df_denominator, fdtrc(df, usable, statistic)
+
+
+def chi_squared_test(
+    chi_squared: NDArray[np.float64], df: NDArray[np.float64], _: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], ...]:
+    """Return the statistic, NaN, and the p-value."""
+    from scipy.special import chdtrc
+
+    return chi_squared, np.full_like(df, np.nan), chdtrc(df, chi_squared)
+
+
+CONTRAST_TESTS = {"delong_f": f_test, "delong": chi_squared_test}
+
+
 def _has_constant_difference(
     coefficients: NDArray[np.float64],
     areas: Sequence[NDArray[np.float64]],
     variances: NDArray[np.float64],
 ) -> NDArray[np.bool_]:
-    """Return whether two models of the contrasts differ in a group and the variance is 0.
-
-    `variances` are those of the differences of two areas in each group.
-    """
+    """Return whether two used models differ in a group although the variance of it is 0."""
     used = np.flatnonzero(coefficients.any(axis=0))
     area = np.array(areas)[used].T
     differs = np.abs(area[:, :, None] - area[:, None, :]) > EIGENVALUE_ROUNDING
@@ -394,22 +375,14 @@ def _contrast_matrix(contrasts: Sequence[Coefficients], models: pl.Series) -> ND
     return matrix
 
 
-class ContrastTest(NamedTuple):
-    """The chi-squared statistic of each group, its rank, and Krishnamoorthy and Yu's df."""
-
-    statistic: NDArray[np.float64]
-    df: NDArray[np.float64]
-    nu: NDArray[np.float64]
-
-
 def estimate_contrasts(
     contrasts: NDArray[np.float64],
     areas: NDArray[np.float64],
     variances: VarianceParts,
     sizes: ClassSizes,
     n: NDArray[np.int64],
-) -> ContrastTest:
-    """Return the test of each group that all contrasts are 0.
+) -> NDArray[np.float64]:
+    """Return the chi-squared statistic, its rank, and Krishnamoorthy and Yu's df of each group.
 
     `variances` are those of differences of areas, `sizes` are the numbers of rows or clusters of
     both classes, and `n` those of both classes together. The result is NaN if a contrast is not 0
@@ -443,7 +416,6 @@ def estimate_contrasts(
     rank = positive.sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         nu = limit_df((rank + rank**2) / spread, (sizes[0][defined], sizes[1][defined]), n[defined])
-    result = ContrastTest(*np.full((3, len(values)), np.nan))
-    for every, of_defined in zip(result, (terms.sum(axis=1), rank, nu), strict=True):
-        every[defined[has_test]] = of_defined[has_test]
+    result = np.full((3, len(values)), np.nan)
+    result[:, defined[has_test]] = np.stack([terms.sum(axis=1), rank, nu])[:, has_test]
     return result

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from math import isnan
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -43,6 +42,7 @@ from rocframe.options import (
     NotGiven,
     check_choice,
     check_supported,
+    is_text,
     parse_fraction,
     parse_numbers,
     public,
@@ -65,7 +65,6 @@ if TYPE_CHECKING:
 
 DecisionKind = Literal["decision", "cost"]
 DecisionInterval = Literal["mover", "bootstrap", "bootstrap_basic"]
-DEFAULT_COSTS = tuple(i / 100 for i in range(101))
 CI_HINT = 'Use ci="bootstrap".'
 
 
@@ -96,14 +95,12 @@ def decision_intervals(
 ) -> FrameT:
     """Compute decision curves or cost curves with confidence intervals, and their differences.
 
-    A row is one point of the curve of one model. With `baseline`, the row also has the difference
-    to the curve of another model at the same point. All models of a group are evaluated on the same
-    resamples, so that the intervals of differences account for the correlation of the models.
-
-    Several models are passed as several score columns, or as the rows of a long table with `id`. In
-    a long table, the column given by `between` contains the name of the model. If one score column
-    and no `id` are passed, all rows of a group are treated as rows of one model. If such a table
-    contains the column that `between` names, this column must also be one of the columns in `by`.
+    A row is one point of the curve of one model. With `baseline`, it also has the difference to the
+    curve of another model at this point. All models of a group are evaluated on the same resamples,
+    so that the intervals of differences account for the correlation of the models. Several models
+    are several score columns, or the rows of a long table with `id`. With one score column and no
+    `id`, all rows of a group are one model; a column named as in `between` must then be one of the
+    columns in `by`.
 
     Parameters
     ----------
@@ -114,20 +111,17 @@ def decision_intervals(
     score : str, Expr, selector, sequence or mapping
         The score, higher for positives.
     kind : {"decision", "cost"}, default "decision"
-        Kind of curve. `"decision"`: the net benefit at probability thresholds; the scores must be
-        in [0, 1]. `"cost"`: the lowest expected cost at each probability cost (see `cost_curve`),
-        for scores of any range.
+        `"decision"`: the net benefit at probability thresholds, for scores in [0, 1]. `"cost"`: the
+        lowest expected cost at each probability cost (see `cost_curve`), for scores of any range.
     grid : float or sequence of float, default None
-        Points of the curves. For decision curves, probability thresholds of at least 0 and below 1;
-        by default, 0, 0.01, …, 0.99. For cost curves, probability costs from 0 to 1; by default, 0,
-        0.01, …, 1.
+        Probability thresholds of at least 0 and below 1, by default 0, 0.01, …, 0.99; for cost
+        curves, probability costs from 0 to 1, by default 0, 0.01, …, 1.
     prevalence : float, default None
-        Prevalence, between 0 and 1, of the population for which the net benefit is computed. By
-        default, the prevalence of the data. Cost curves do not depend on the prevalence.
+        Prevalence, between 0 and 1, for the net benefit; by default, that of the data. Cost curves
+        do not depend on it.
     baseline : str, default None
         Model with which all other models are compared. `difference` is the value of the other model
-        minus the value of the baseline. In `compare`, `difference` has the opposite sign. None:
-        there are no differences.
+        minus the value of the baseline, the opposite of `compare`. None: no differences.
     between : str, default "model"
         Column with the name of the model, for a long table with one row per instance and model.
     id : str or sequence of str, default None
@@ -137,12 +131,10 @@ def decision_intervals(
     unmatched : {"raise", "drop"}, default "raise"
         Instances that lack a model: an error, or left out and counted in `note`.
     ci : {"mover", "bootstrap", "bootstrap_basic"} or None, optional
-        Method of the intervals. `"mover"`: Zou and Donner's combination of Wilson's limits of the
-        shares of true and of false positives, for net benefits without `cluster` and `weight`.
-        `"bootstrap"`: quantiles of the resamples. `"bootstrap_basic"`: quantiles of the resamples,
-        reflected at the estimate: 2·estimate - quantile. None: no intervals. By default, `"mover"`
-        where it is possible, `"bootstrap_basic"` for expected costs, and `"bootstrap"` for all
-        others.
+        `"mover"`: Zou and Donner's combination of Wilson's limits of the shares of true and of
+        false positives, for net benefits without `cluster` and `weight`, and their default.
+        `"bootstrap"`: quantiles of the resamples. `"bootstrap_basic"`, the default for expected
+        costs: 2·estimate - quantile. None: no intervals.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     n_boot : int, default 2000
@@ -170,35 +162,27 @@ def decision_intervals(
         `probability_threshold, net_benefit` and `treat_all`. There is a column `model` if there are
         several score columns, or if `id` is given.
 
-        `net_benefit`, `treat_all`, `expected_cost` and `trivial_cost` are defined in
-        `decision_curve` and `cost_curve`.
-
-        - `difference` is the value of the model minus the value of the baseline. The model is
-          better than the baseline if the difference of net benefits is positive, or the difference
-          of costs is negative. `difference` is null in the rows of the baseline, and in all rows if
-          `baseline` is None.
-        - `n_pos` and `n_neg` (Int64) are the numbers of positives and negatives on which all models
-          of the group are evaluated.
-        - `ci_method` (String) is the method of `lower` and `upper`.
-
-        All other numbers are Float64.
+        - The values of the curves are defined in `decision_curve` and `cost_curve`.
+        - `difference` is the value of the model minus the value of the baseline. A better
+          model has a positive difference of net benefits, or a negative difference of costs. It is
+          null in the rows of the baseline, and without `baseline`.
+        - `n_pos` and `n_neg` (Int64) are the positives and negatives that all models of the group
+          scored, and `ci_method` (String) is the method of `lower` and `upper`. All other numbers
+          are Float64.
 
         Limits and standard errors are null if `ci` is None, if a class has no rows, or, for
-        bootstrap intervals, if a class has fewer than two rows or clusters, or if all resamples
-        have the same value. A standard error of 0 is null. `note` (String) is null, or the first of
-        these values that applies: `no_rows, no_positives, no_negatives, one_positive, one_negative,
-        zero_variance`, `redrawn:12` or `unmatched:3`. `redrawn:12` means that 12 resamples had no
-        row of one class and were drawn again. `unmatched:3` means that 3 rows without a matching
-        row of another model were left out.
+        bootstrap intervals, fewer than two rows or clusters, or if all resamples have the same
+        value. `note` (String) is null, or the first of these values that applies: `no_rows,
+        no_positives, no_negatives, one_positive, one_negative, zero_variance`, `redrawn:12` or
+        `unmatched:3`.
 
     Raises
     ------
     PairingError
         If `id` does not pair the rows of the models.
     RocframeError
-        If a column, an option or a value is invalid. This error is also raised if a score is
-        outside [0, 1] for decision curves, if the labels do not determine the positive class, if
-        values are missing with `missing="raise"`, or if a weight is negative or not finite.
+        If a column, an option or a value is invalid, also if a score is outside [0, 1] for decision
+        curves.
 
     See Also
     --------
@@ -209,37 +193,25 @@ def decision_intervals(
     Notes
     -----
     The intervals are pointwise: each is valid at one point, not for the whole curve. Without
-    `prevalence`, the numbers of positives and negatives are random, because the net benefit depends
-    on the ratio of the classes: bootstrap resamples are drawn from both classes together. With
-    `prevalence`, and for cost curves, each class has a fixed number of rows. With `cluster`,
-    complete clusters are drawn.
+    `prevalence`, bootstrap resamples are drawn from both classes together, because the net benefit
+    depends on the ratio of the classes. With `prevalence`, and for cost curves, each class has a
+    fixed number of rows. With `cluster`, complete clusters are drawn.
 
-    In simulations, intervals by `"mover"` contained the net benefit of the population in 94 to 96 %
-    of the samples, and its difference between two models in 95 to 99 %, also if a single true
-    positive is expected above the threshold, where bootstrap intervals contained it in 65 to 90 %.
-
-    In each resample, a cost curve uses the best thresholds of this resample. On average, the lowest
-    cost of a resample is below that of the data, and the lowest cost of the data is below that of
-    the population. `"bootstrap_basic"` corrects a part of this bias. In simulations of normally
-    distributed scores, 95 % intervals of costs by `"bootstrap_basic"` contained the lowest cost of
-    the population in 69 to 89 % of the samples with 50 rows of each class, and in 83 to 92 % with
-    200 rows. Differences between models have a smaller bias.
+    The page Coverage has simulations: intervals by `"mover"` contain the net benefit of the
+    population in 94 to 96 % of the samples, also where bootstrap intervals contain it in 65 to 90
+    %. The lowest cost of a resample is on average below that of the data, which is below that of
+    the population; `"bootstrap_basic"` corrects a part of this bias, but its intervals contain the
+    lowest cost of the population in fewer than 95 % of the samples. Differences between models have
+    a smaller bias.
 
     References
     ----------
-    A. J. Vickers, A. M. Cronin, E. B. Elkin, M. Gonen (2008), "Extensions to decision curve
-    analysis, a novel method for evaluating diagnostic tests, prediction models and molecular
-    markers", BMC Medical Informatics and Decision Making 8, 53. doi:10.1186/1472-6947-8-53
-
-    G. Y. Zou, A. Donner (2008), "Construction of confidence limits about effect measures: a general
-    approach", Statistics in Medicine 27(10), 1693-1702. doi:10.1002/sim.3095
-
-    R. G. Newcombe (1998), "Improved confidence intervals for the difference between binomial
-    proportions based on paired data", Statistics in Medicine 17(22), 2635-2650.
-    doi:10.1002/(SICI)1097-0258(19981130)17:22<2635::AID-SIM954>3.0.CO;2-C
-
-    C. Drummond, R. C. Holte (2006), "Cost curves: an improved method for visualizing classifier
-    performance", Machine Learning 65(1), 95-130. doi:10.1007/s10994-006-8199-5
+    - A. J. Vickers, A. M. Cronin, E. B. Elkin, M. Gonen (2008), BMC Medical Informatics and
+      Decision Making 8, 53. doi:10.1186/1472-6947-8-53
+    - G. Y. Zou, A. Donner (2008), Statistics in Medicine 27(10), 1693-1702. doi:10.1002/sim.3095
+    - R. G. Newcombe (1998), Statistics in Medicine 17(22), 2635-2650.
+      doi:10.1002/(SICI)1097-0258(19981130)17:22<2635::AID-SIM954>3.0.CO;2-C
+    - C. Drummond, R. C. Holte (2006), Machine Learning 65(1), 95-130. doi:10.1007/s10994-006-8199-5
 
     Examples
     --------
@@ -269,37 +241,30 @@ def decision_intervals(
     │ random_forest       ┆ 0.238801    ┆ 0.00454    ┆ -0.014952        ┆ 0.024027         │
     └─────────────────────┴─────────────┴────────────┴──────────────────┴──────────────────┘
     """
-    check_choice("kind", kind, get_args(DecisionKind))
-    check_supported("prevalence", prevalence, 'kind="cost"', supported=kind == "decision")
-    has_mover = kind == "decision" and cluster is None and weight is None
+    check_choice("kind", kind, CURVES)
+    curve = CURVES[kind]
+    check_supported("prevalence", prevalence, 'kind="cost"', supported=curve.of_probabilities)
+    has_mover = curve.of_probabilities and cluster is None and weight is None
     default = "mover" if has_mover else "bootstrap"
-    method = ("bootstrap_basic" if kind == "cost" else default) if isinstance(ci, NotGiven) else ci
-    if isinstance(method, str) and method == "mover":
-        check_supported("ci", method, 'kind="cost"', supported=kind == "decision", hint=CI_HINT)
+    method = (curve.default_ci or default) if isinstance(ci, NotGiven) else ci
+    if is_text(method, "mover"):
+        supported = curve.of_probabilities
+        check_supported("ci", method, 'kind="cost"', supported=supported, hint=CI_HINT)
         check_supported("ci", method, "cluster= and weight=", supported=has_mover, hint=CI_HINT)
     confidence = Confidence.parse(method, level, n_boot, seed, get_args(DecisionInterval))
+    if prevalence is not None:
+        prevalence = parse_fraction("prevalence", prevalence, example=0.1)
     options = DecisionIntervalOptions(
-        kind=kind,
-        axis=np.array(_parse_curve_points(kind, grid)),
-        prevalence=None
-        if prevalence is None
-        else parse_fraction("prevalence", prevalence, example=0.1),
+        curve=curve,
+        axis=np.array(sorted(set(curve.grid if grid is None else curve.parse_grid(grid)))),
+        prevalence=prevalence,
         baseline=baseline,
         confidence=confidence,
         difference_method=default if isinstance(ci, NotGiven) else confidence.ci,
     )
-    roles = Roles(
-        label=label,
-        score=score,
-        by=by,
-        positive=positive,
-        weight=weight,
-        count=count,
-        missing=missing,
-        cluster=cluster,
-    )
-    pairing = PairingOptions.parse(
-        roles,
+    roles = Roles(label, score, by, positive, weight, count, missing, cluster)
+    pairing = PairingOptions(
+        roles=roles,
         between=between,
         id=id,
         unmatched=unmatched,
@@ -309,7 +274,6 @@ def decision_intervals(
     )
     return plan_comparison(
         predictions,
-        roles,
         pairing,
         lambda frame, columns: decision_table(frame, columns, options),
         schema=partial(decision_interval_columns, kind),
@@ -326,7 +290,7 @@ class DecisionIntervalOptions(NamedTuple):
     `difference_method` is the interval method of the differences.
     """
 
-    kind: DecisionKind
+    curve: DecisionCurve
     axis: NDArray[np.float64]
     prevalence: float | None
     baseline: object
@@ -335,46 +299,14 @@ class DecisionIntervalOptions(NamedTuple):
 
     @property
     def stratified(self) -> bool:
-        """Whether each resample has as many rows of each class as the data.
-
-        If true, the values of a curve depend on the rates only, not on the class sizes.
-        """
-        return self.kind == "cost" or self.prevalence is not None
+        """Whether resamples have the class sizes of the data: values depend on rates only."""
+        return not self.curve.of_probabilities or self.prevalence is not None
 
     def values(self, resamples: Sequence[ReplicateCounts]) -> NDArray[np.float64]:
-        """Return the values of the curves: the axes are the resample, the model and the point.
-
-        `resamples` has the resamples of each model.
-        """
-        if self.kind == "cost":
-            scans = (resample.scan(corners=True) for resample in resamples)
-            values = [expected_costs(scan, self.axis) for scan in scans]
-        else:
-            values = [net_benefits(resample.scan(corners=False), self) for resample in resamples]
-        return np.stack(values, axis=1)
-
-    def trivial_values(self, pos: float, neg: float) -> NDArray[np.float64]:
-        """Return the net benefit of treating all, or the lower cost of the trivial classifiers."""
-        axis = self.axis
-        if self.kind == "cost":
-            return np.minimum(axis, 1 - axis) if pos and neg else np.full(len(axis), np.nan)
-        share = class_totals(np.array(pos), np.array(neg), self.prevalence)[0]
-        values: NDArray[np.float64] = share - (1 - share) * axis / (1 - axis)
-        return values
-
-
-def _parse_curve_points(kind: DecisionKind, grid: object) -> list[float]:
-    """Return the points of the curves in rising order."""
-    if grid is None:
-        return [*(DEFAULT_THRESHOLDS if kind == "decision" else DEFAULT_COSTS)]
-    if kind == "decision":
-        return sorted(set(parse_probability_thresholds(grid, "grid")))
-    example = "[0.1, 0.5]"
-    values = parse_numbers("grid", grid, bounds=(0, 1), example=example)
-    if not values:
-        hint = f"Use, for example, grid={example}."
-        raise OptionValueError.compose("grid", grid, "the list is empty", hint)
-    return sorted({value + 0.0 for value in values})
+        """Return the values of the curves; the axes are the resample, the model and the point."""
+        corners = not self.curve.of_probabilities
+        scans = (resample.scan(corners=corners) for resample in resamples)
+        return np.stack([self.curve.values(scan, self) for scan in scans], axis=1)
 
 
 def decision_table(
@@ -384,54 +316,39 @@ def decision_table(
     instances = read_instances(frame, columns)
     baseline = None
     if options.baseline is not None and columns.model == pl.Null:
+        problem = "there is only one model in each group"
         hint = (
             "Pass several score columns. For a long table with a column of models, pass the column "
             'that identifies instances, such as id="id".'
         )
-        raise OptionValueError.compose(
-            "baseline", options.baseline, "there is only one model in each group", hint
-        )
+        raise OptionValueError.compose("baseline", options.baseline, problem, hint)
     if options.baseline is not None and len(instances.models):
         baseline = model_position("baseline", options.baseline, instances.models.to_list())
-    if options.kind == "decision":
+    if options.curve.of_probabilities:
         instances = _in_threshold_ranges(instances, options.axis, columns)
-    group_keys = instances.keys
-    confidence = options.confidence
-    keys = [] if confidence.ci is None else stream_keys(group_keys)
+    confidence, n_points = options.confidence, len(options.axis)
+    keys = [] if confidence.ci is None else stream_keys(instances.keys)
     draws = RandomDraws(n_draws=confidence.n_boot, seed=confidence.seed, keys=keys)
-    axis, *_ = DECISION_AXES[options.kind]
-    parts: list[dict[str, NDArray[Any]]] = []
+    axis, *_ = DECISION_AXES[options.curve.name]
+    parts: list[dict[str, Any]] = []
     for batch in model_batches(instances, columns.options, all_models=True):
         merged = batch.merge_identical_rows()
-        scans = list(merged.scans())
+        samples = paired_samples(merged, list(merged.scans()))
         position = batch.models.index(baseline) if baseline in batch.models else None
-        samples = paired_samples(merged, scans)
-        for i, (group, unmatched) in enumerate(zip(batch.groups, batch.unmatched, strict=True)):
-            decisions = partial(Decisions.at_thresholds, merged, i, len(options.axis))
-            part = _columns_of_group(
-                next(samples), decisions, options, position, (draws, int(group))
-            )
-            size = len(part["se"])
-            methods = [None if isnan(limit) else confidence.ci for limit in part["lower"]]
-            note = class_notes(
-                part["units_pos"],
-                part["units_neg"],
-                zero_variance=part["zero_variance"],
-                redrawn=part["redrawn"],
-                unmatched=np.full(size, unmatched),
-            )
+        for i, (group, sample) in enumerate(zip(batch.groups, samples, strict=True)):
+            decisions = partial(Decisions.at_thresholds, merged, i, n_points)
+            stream = draws, int(group), int(batch.unmatched[i])
+            part = _columns_of_group(sample, decisions, options, position, stream)
             part |= {
-                "group": np.full(size, group),
-                MODEL: np.repeat(batch.models, len(options.axis)),
+                "group": np.full(len(part["se"]), group),
+                MODEL: np.repeat(batch.models, n_points),
                 axis: np.tile(options.axis, len(batch.models)),
-                "ci_method": np.array(methods, object),
-                "note": note,
             }
             parts.append(part)
     return build_model_table(
         parts,
-        decision_interval_columns(options.kind, columns.model),
-        keys=group_keys,
+        decision_interval_columns(options.curve.name, columns.model),
+        keys=instances.keys,
         models=instances.models,
         order=[MODEL, axis],
         constants={"ci_level": None if confidence.ci is None else confidence.level},
@@ -441,10 +358,7 @@ def decision_table(
 def _in_threshold_ranges(
     instances: Instances, axis: NDArray[np.float64], columns: PairingColumns
 ) -> Instances:
-    """Replace each score by the number of thresholds up to the score.
-
-    Rows with equal numbers have the same predictions at all thresholds, and can be merged.
-    """
+    """Replace scores by numbers of thresholds up to them, so that more rows can be merged."""
     scores = []
     for model, score, state in zip(instances.models, instances.score, instances.state, strict=True):
         values = np.asarray(score, np.float64)
@@ -509,27 +423,27 @@ class Decisions(NamedTuple):
 
 def net_benefit_limits(
     decisions: Decisions, options: DecisionIntervalOptions, baseline: int | None
-) -> tuple[PointLimits, PointLimits]:
-    """Return limits of the net benefit of each model, and of its difference from the baseline.
+) -> NDArray[np.float64]:
+    """Return lower limits, upper limits and standard errors; NaN if undefined.
 
+    Item 0 is for the net benefit of each model, and item 1 for its difference from the baseline.
     The net benefit is the difference of two shares: that of true positives, and that of false
     positives times the odds of the threshold. The limits combine the limits of both.
     """
     level, prevalence = options.confidence.level, options.prevalence
-    shape = len(decisions.step), len(options.axis)
-    limits, differences = PointLimits.undefined(shape), PointLimits.undefined(shape)
+    limits = np.full((2, 3, len(decisions.step), len(options.axis)), np.nan)
     odds = options.axis / (1 - options.axis)
     rows = slice(decisions.n_pos), slice(decisions.n_pos, None)
     sizes = [float(decisions.n_rows[of_class].sum()) for of_class in rows]
     if not min(sizes):
-        return limits, differences
+        return limits
     # With a prevalence, the shares are those of the rows of each class. Otherwise, they are those
     # of all rows, and a row can only be one of a true positive and a false positive.
     totals, factors = [sum(sizes)] * 2, (1.0, odds)
     if prevalence is not None:
         totals, factors = sizes, (prevalence, (1 - prevalence) * odds)
 
-    def point_limits(shares: list[Estimate], variances: list[Any]) -> PointLimits:
+    def point_limits(shares: list[Estimate], variances: list[Any]) -> NDArray[np.float64]:
         (tp, fp), (of_tp, of_fp) = shares, variances
         covariance = -tp.value * fp.value / totals[0] if prevalence is None else 0.0
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -538,11 +452,7 @@ def net_benefit_limits(
         variance = of_tp * factors[0] ** 2 + of_fp * factors[1] ** 2
         variance = variance - 2 * covariance * factors[0] * factors[1]
         se = np.sqrt(np.where(variance > 0, variance, np.nan))
-        return PointLimits(value.lower, value.upper, se, np.isnan(se))
-
-    def assign(target: PointLimits, model: int, new: PointLimits) -> None:
-        for values, row in zip(target, new, strict=True):
-            values[model] = row
+        return np.stack([value.lower, value.upper, se])
 
     alerts = [[decisions.alerts(step, r) for r in rows] for step in decisions.step]
     for model, counts in enumerate(alerts):
@@ -550,7 +460,7 @@ def net_benefit_limits(
         variances = [
             part.value * (1 - part.value) / n for part, n in zip(shares, totals, strict=True)
         ]
-        assign(limits, model, point_limits(shares, variances))
+        limits[0, :, model] = point_limits(shares, variances)
         if baseline is None or model == baseline:
             continue
         common = np.minimum(decisions.step[model], decisions.step[baseline])
@@ -560,8 +470,8 @@ def net_benefit_limits(
             share = paired_difference(both, a - both, b - both, n, level)
             shares.append(share)
             variances.append(((a + b - 2 * both) / n - share.value**2) / n)
-        assign(differences, model, point_limits(shares, variances))
-    return limits, differences
+        limits[1, :, model] = point_limits(shares, variances)
+    return limits
 
 
 def _columns_of_group(
@@ -569,16 +479,17 @@ def _columns_of_group(
     decisions: Callable[[], Decisions],
     options: DecisionIntervalOptions,
     baseline: int | None,
-    stream: tuple[RandomDraws, int],
-) -> dict[str, NDArray[Any]]:
+    stream: tuple[RandomDraws, int, int],
+) -> dict[str, Any]:
     """Return the columns of all models and points of a group.
 
     `decisions` returns the decisions of all models. `baseline` is the position of the baseline
-    among the models of the group, or None. `stream` has the draws, and the number of the group.
+    among the models of the group, or None. `stream` has the draws, the number of the group, and the
+    number of its unmatched rows.
     """
-    draws, group = stream
-    confidence = options.confidence
-    _, y, trivial = DECISION_AXES[options.kind]
+    draws, group, unmatched = stream
+    confidence, curve = options.confidence, options.curve
+    _, y, trivial = DECISION_AXES[curve.name]
     observed = sample.observed
     estimates = options.values(observed)[0]
     totals = observed[0].scan(corners=False).totals
@@ -587,89 +498,90 @@ def _columns_of_group(
     if baseline is not None:
         others = [model for model in range(len(estimates)) if model != baseline]
         difference[others] = estimates[others] - estimates[baseline]
-    limits, difference_limits = (PointLimits.undefined(estimates.shape) for _ in range(2))
-    redrawn = 0
+    # Lower limits, upper limits and standard errors, of the values and of the differences.
+    limits, redrawn = np.full((2, 3, *estimates.shape), np.nan), 0
     if confidence.ci == "mover":
-        limits, difference_limits = net_benefit_limits(decisions(), options, baseline)
+        limits = net_benefit_limits(decisions(), options, baseline)
     elif confidence.ci is not None and min(sample.units) > 1:
         replicates, redrawn = sample.resample(
             options.values,
             draws,
             draws.keys[group],
             stratified=options.stratified,
-            arrays_only=options.kind == "decision",  # costs of weighted rows are rounded by a query
+            arrays_only=curve.of_probabilities,  # costs of weighted rows are rounded by a query
         )
-        limits = PointLimits.estimate(replicates, estimates, confidence.ci, confidence.level)
-        if options.kind == "cost":
-            limits = limits._replace(lower=np.maximum(limits.lower, 0.0))
+        level = confidence.level
+        limits[0] = _limits_of_replicates(replicates, estimates, confidence.ci, level)
+        limits[0, 0] = np.maximum(limits[0, 0], curve.lowest)
         if baseline is not None:
             compared = replicates[:, others] - replicates[:, [baseline]]
-            estimated = PointLimits.estimate(
-                compared, difference[others], options.difference_method, confidence.level
+            method = options.difference_method
+            limits[1][:, others] = _limits_of_replicates(
+                compared, difference[others], method, level
             )
-            for values, new in zip(difference_limits, estimated, strict=True):
-                values[others] = new
-    n_pos, n_neg = sample.n_rows
-    units_pos, units_neg = sample.units
-    columns = {
+    names = ["lower", "upper", "se", "difference_lower", "difference_upper", "difference_se"]
+    arrays = {
         y: estimates,
-        "lower": limits.lower,
-        "upper": limits.upper,
-        "se": limits.se,
         "difference": difference,
-        "difference_lower": difference_limits.lower,
-        "difference_upper": difference_limits.upper,
-        "difference_se": difference_limits.se,
-        trivial: options.trivial_values(float(totals.pos[0]), float(totals.neg[0])),
-        "n_pos": n_pos,
-        "n_neg": n_neg,
-        "zero_variance": limits.constant,
-        "redrawn": redrawn,
-        "units_pos": units_pos,
-        "units_neg": units_neg,
+        **dict(zip(names, limits.reshape(6, *estimates.shape), strict=True)),
+        trivial: curve.trivial_values(float(totals.pos[0]), float(totals.neg[0]), options),
     }
-    return {
-        name: np.broadcast_to(values, estimates.shape).ravel() for name, values in columns.items()
+    columns = {
+        name: np.broadcast_to(values, estimates.shape).ravel() for name, values in arrays.items()
     }
+    n_pos, n_neg = sample.n_rows
+    units = np.ones((2, estimates.size), np.int64) * np.array(sample.units)[:, None]
+    note = class_notes(
+        *units,
+        # Without limits for another reason, the group has another note.
+        zero_variance=np.isnan(columns["se"]) & (confidence.ci is not None),
+        redrawn=np.full(estimates.size, redrawn),
+        unmatched=np.full(estimates.size, unmatched),
+    )
+    ci = np.full(estimates.size, confidence.ci, object)
+    ci[np.isnan(columns["lower"])] = None
+    return {**columns, "n_pos": n_pos, "n_neg": n_neg, "ci_method": ci, "note": note}
 
 
-class PointLimits(NamedTuple):
-    """Limits and standard errors of values; NaN if all replicates are equal (`constant`)."""
+def _limits_of_replicates(
+    replicates: NDArray[np.float64], estimates: NDArray[np.float64], ci: str | None, level: float
+) -> NDArray[np.float64]:
+    """Return the limits and the standard errors of several values; NaN if replicates are equal.
 
-    lower: NDArray[np.float64]
-    upper: NDArray[np.float64]
-    se: NDArray[np.float64]
-    constant: NDArray[np.bool_]
+    `replicates` has a row for each resample.
+    """
+    limits = column_limits(replicates.reshape(len(replicates), -1), level)
+    lower, upper, constant = (
+        values.reshape(estimates.shape) for values in (limits.lower, limits.upper, limits.constant)
+    )
+    if ci == "bootstrap_basic":
+        lower, upper = 2 * estimates - upper, 2 * estimates - lower
+    se = np.where(constant, np.nan, replicates.std(axis=0, ddof=1))
+    return np.stack([lower, upper, se])
 
-    @classmethod
-    def undefined(cls, shape: tuple[int, ...]) -> PointLimits:
-        """Return limits that are all NaN."""
-        lower, upper, se = (np.full(shape, np.nan) for _ in range(3))
-        return cls(lower, upper, se, np.zeros(shape, bool))
 
-    @classmethod
-    def estimate(
-        cls,
-        replicates: NDArray[np.float64],
-        estimates: NDArray[np.float64],
-        ci: str | None,
-        level: float,
-    ) -> PointLimits:
-        """Return the limits of several values; `replicates` has a row for each resample."""
-        limits = column_limits(replicates.reshape(len(replicates), -1), level)
-        lower, upper = (limit.reshape(estimates.shape) for limit in (limits.lower, limits.upper))
-        if ci == "bootstrap_basic":
-            lower, upper = 2 * estimates - upper, 2 * estimates - lower
-        constant = limits.constant.reshape(estimates.shape)
-        se = np.where(constant, np.nan, replicates.std(axis=0, ddof=1))
-        return cls(lower, upper, se, constant)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DecisionCurve:
+    """A kind of curve: its points, and its values at the points.
+
+    `grid` are the points by default. `values` returns the value of each resample (rows) at each
+    point (columns), and `trivial_values` those of the trivial classifiers, from the class sizes.
+    `default_ci` is the interval method by default, or None. `lowest` is the lowest possible value.
+    Values `of_probabilities` depend on the prevalence, and have intervals by MOVER.
+    """
+
+    name: DecisionKind
+    grid: Sequence[float]
+    parse_grid: Callable[[object], list[float]]
+    values: Callable[[ReplicateScan, DecisionIntervalOptions], NDArray[np.float64]]
+    trivial_values: Callable[[float, float, DecisionIntervalOptions], NDArray[np.float64]]
+    default_ci: DecisionInterval | None = None
+    lowest: float = -np.inf
+    of_probabilities: bool = False
 
 
 def net_benefits(scan: ReplicateScan, options: DecisionIntervalOptions) -> NDArray[np.float64]:
-    """Return the net benefit of each resample (rows) at each threshold (columns).
-
-    The scores are those of `_in_threshold_ranges`, which are numbers of thresholds.
-    """
+    """Return the net benefit of each resample (rows) at each threshold (columns)."""
     tp, fp = scan.curve_counts()
     scores = scan.codec.decode(scan.population.codes)
     n_steps = np.searchsorted(-scores, -np.arange(1, len(options.axis) + 1), "right")
@@ -681,17 +593,63 @@ def net_benefits(scan: ReplicateScan, options: DecisionIntervalOptions) -> NDArr
     return values
 
 
-def expected_costs(scan: ReplicateScan, axis: NDArray[np.float64]) -> NDArray[np.float64]:
+def treat_all(pos: float, neg: float, options: DecisionIntervalOptions) -> NDArray[np.float64]:
+    """Return the net benefit of treating all rows at each threshold."""
+    share = class_totals(np.array(pos), np.array(neg), options.prevalence)[0]
+    values: NDArray[np.float64] = share - (1 - share) * options.axis / (1 - options.axis)
+    return values
+
+
+def expected_costs(scan: ReplicateScan, options: DecisionIntervalOptions) -> NDArray[np.float64]:
     """Return the lowest cost of each resample (rows) at each probability cost (columns)."""
     tp, fp = scan.curve_counts()
     size, width = tp.shape
     pos, neg = scan.totals.pos, scan.totals.neg
     starts = np.arange(size + 1) * width
-    rows = EnvelopeLines.find(tp.ravel(), fp.ravel(), starts, pos, neg).rows_on(axis)
+    rows = EnvelopeLines.find(tp.ravel(), fp.ravel(), starts, pos, neg).rows_on(options.axis)
     with np.errstate(divide="ignore", invalid="ignore"):
         fpr = fp.ravel()[rows] / neg[:, None]
         fnr = np.maximum(pos[:, None] - tp.ravel()[rows], 0) / pos[:, None]
-    return normalized_cost(fpr, fnr, axis)
+    return normalized_cost(fpr, fnr, options.axis)
+
+
+def trivial_costs(pos: float, neg: float, options: DecisionIntervalOptions) -> NDArray[np.float64]:
+    """Return the lower cost of the two trivial classifiers; NaN if a class has no rows."""
+    lower = np.minimum(options.axis, 1 - options.axis)
+    return np.where(pos * neg > 0, lower, np.nan)
+
+
+def _parse_probability_costs(grid: object) -> list[float]:
+    example = "[0.1, 0.5]"
+    values = parse_numbers("grid", grid, bounds=(0, 1), example=example)
+    if not values:
+        hint = f"Use, for example, grid={example}."
+        raise OptionValueError.compose("grid", grid, "the list is empty", hint)
+    return [value + 0.0 for value in values]
+
+
+CURVES: dict[DecisionKind, DecisionCurve] = {
+    curve.name: curve
+    for curve in (
+        DecisionCurve(
+            name="decision",
+            grid=DEFAULT_THRESHOLDS,
+            parse_grid=partial(parse_probability_thresholds, argument="grid"),
+            values=net_benefits,
+            trivial_values=treat_all,
+            of_probabilities=True,
+        ),
+        DecisionCurve(
+            name="cost",
+            grid=tuple(i / 100 for i in range(101)),
+            parse_grid=_parse_probability_costs,
+            values=expected_costs,
+            trivial_values=trivial_costs,
+            default_ci="bootstrap_basic",
+            lowest=0.0,
+        ),
+    )
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -732,10 +690,7 @@ class PairedSample:
         return self.replicates(self.count[None, :])
 
     def replicates(self, times: NDArray[np.int64]) -> list[ReplicateCounts]:
-        """Return the resamples of each model.
-
-        `times` has one row per resample: how often each row of the group is in the resample.
-        """
+        """Return the resamples of each model; `times` counts each row (columns) in each (rows)."""
         return [
             ReplicateCounts(
                 population=population,

@@ -1,25 +1,10 @@
 """DeLong's test, the function `auc_covariance`, and limits from one-sided intervals (MOVER).
 
-References
-----------
-E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson (1988), "Comparing the areas under two or more
-correlated receiver operating characteristic curves: a nonparametric approach", Biometrics
-44(3), 837-845. doi:10.2307/2531595
-N. A. Obuchowski (1997), "Nonparametric analysis of clustered ROC curve data", Biometrics 53(2),
-567-578. doi:10.2307/2533958
-
-The limits of the difference are those of MOVER, the "method of variance estimates recovery" of Zou
-and Donner (2008), with quantiles of the t distribution instead of the normal distribution. Near an
-area of 1, the limits of an area are asymmetric, and so are the limits of the difference. The test
-rejects a true null hypothesis less often than DeLong's test if there are few rows or the areas are
-near 1.
-
-References
-----------
-G. Y. Zou, A. Donner (2008), "Construction of confidence limits about effect measures: a general
-approach", Statistics in Medicine 27(10), 1693-1702. doi:10.1002/sim.3095
-R. G. Newcombe (2006), "Confidence intervals for an effect size measure based on the Mann-Whitney
-statistic. Part 2", Statistics in Medicine 25(4), 559-573. doi:10.1002/sim.2324
+The limits of a difference by MOVER (Zou and Donner 2008) combine the limits of both areas, here
+with quantiles of the t distribution. Near an area of 1, the limits of an area are asymmetric, and
+so are the limits of the difference. The test rejects a true null hypothesis less often than
+DeLong's test if there are few rows or the areas are near 1. The sources are in the docstrings of
+`auc_covariance` and `gate`.
 """
 
 from __future__ import annotations
@@ -76,9 +61,7 @@ if TYPE_CHECKING:
     from rocframe.kernel.scan import Scan
 
 MATRIX_VALUES = 4_000_000  # maximum number of placement values in one matrix product
-MIN_MATRIX_SIZE = (
-    16  # with at least this many models, matrix products are faster than products of pairs
-)
+MIN_MATRIX_SIZE = 16  # with this many models, matrix products are faster than products of pairs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -115,10 +98,7 @@ class PairedAreas:
         return variance.df(self.units, self.n_units)
 
     def variance(self, a: int, b: int | None = None) -> VarianceParts:
-        """Return the variance of the area of model `a`, or of its difference from model `b`.
-
-        The variance of a group is NaN if a class has fewer than two rows or clusters.
-        """
+        """Return the variance of the area of `a`, or of its difference from `b`; NaN if unknown."""
         values = self.placements[a] if b is None else self.placements[a] - self.placements[b]
         if self.clusters is not None:
             return obuchowski_variance(self.clusters, values, self.weight, self.scales)
@@ -169,10 +149,7 @@ class PairedAreas:
         return VarianceParts(*result)
 
     def covariances(self) -> NDArray[np.float64]:
-        """Return the covariance matrix of the areas of each group.
-
-        The matrix is NaN if a class has fewer than two rows or clusters.
-        """
+        """Return the covariance matrix of the areas of each group; NaN for few rows or clusters."""
         if self.clusters is not None:
             result = self._cluster_covariances(self.clusters)
         elif self.total is None:
@@ -336,11 +313,7 @@ def _area_from_placements(scan: Scan, total: NDArray[Any]) -> NDArray[np.float64
 def delong_paired(
     comparison: PairedComparison, *, reference: Literal["normal", "t"] = "normal"
 ) -> list[dict[str, Any]]:
-    """Return the columns of the test of each pair of models that scored the same rows.
-
-    The statistic is compared with the normal distribution, or with a t distribution that has
-    Satterthwaite's degrees of freedom.
-    """
+    """Return the columns of the z test, or t test, of each pair of models on the same rows."""
     batch, hypothesis = comparison.batch, comparison.hypothesis
     areas = paired_areas(batch, hypothesis.quantity.rate_range)
 
@@ -383,9 +356,8 @@ def auc_covariance(
     """Estimate the covariance matrix of the areas of all models in each group.
 
     DeLong's estimate is computed from the placement values of the rows that all models of the group
-    scored. The placement value of a row is the share of rows of the other class that the model
-    ranks correctly relative to this row. The matrix determines the variance of any sum or
-    difference of areas.
+    scored: the share of rows of the other class that the model ranks correctly relative to a row.
+    The matrix determines the variance of any sum or difference of areas.
 
     Parameters
     ----------
@@ -402,11 +374,9 @@ def auc_covariance(
     by : str or sequence of str, default None
         Group columns; null is a group.
     fpr : (float, float), default None
-        Range of the false positive rate, such as `(0, 0.1)`. The partial area is the integral of
-        TPR over this range.
+        Range of the false positive rate, such as `(0, 0.1)`, over which TPR is integrated.
     tpr : (float, float), default None
-        Range of the true positive rate, such as `(0.9, 1)`. The partial area is the integral of 1 -
-        FPR over this range.
+        Range of the true positive rate, such as `(0.9, 1)`, over which 1 - FPR is integrated.
     specificity : (float, float), default None
         Range of the specificity, 1 - FPR: `(0.9, 1)` is the same as `fpr=(0, 0.1)`.
     sensitivity : (float, float), default None
@@ -434,19 +404,14 @@ def auc_covariance(
         row per group and ordered pair of its models, including each model with itself, sorted by
         group, `model_a` and `model_b`.
 
-        - `covariance` is the covariance of the two estimated areas; for a model with itself,
-          `covariance` is the variance of the area.
-        - `correlation` is the correlation of the two estimated areas, in [-1, 1].
-        - `auc_a` and `auc_b` are the areas. If `fpr` or `tpr` is given, these two columns are named
+        - `covariance` and `correlation` (Float64) are those of the two estimated areas; for a model
+          with itself, `covariance` is the variance. Both are null if a class has fewer than two
+          rows or clusters; the correlation is also null if a variance is 0.
+        - `auc_a` and `auc_b` (Float64) are the areas. With `fpr` or `tpr`, the columns are named
           `partial_auc_a` and `partial_auc_b`.
-
-        These columns are Float64. `covariance` and `correlation` are null if a class has fewer than
-        two rows or clusters. The correlation is also null if the variance of an area is 0.
-
-        `n_pos` and `n_neg` (Int64) are the numbers of positives and negatives that every model
-        scored. `note` (String) is null, or the first of these values that applies: `no_rows,
-        no_positives, no_negatives, one_positive, one_negative, zero_variance`, or `unmatched:3` if
-        3 rows without a matching row of another model were left out.
+        - `n_pos` and `n_neg` (Int64) are the positives and negatives that every model scored.
+        - `note` (String) is null, or the first of these values that applies: `no_rows,
+          no_positives, no_negatives, one_positive, one_negative, zero_variance` or `unmatched:3`.
 
     Raises
     ------
@@ -462,12 +427,9 @@ def auc_covariance(
 
     References
     ----------
-    E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson (1988), "Comparing the areas under two or more
-    correlated receiver operating characteristic curves", Biometrics 44(3), 837-845.
-    doi:10.2307/2531595
-
-    N. A. Obuchowski (1997), "Nonparametric analysis of clustered ROC curve data", Biometrics 53(2),
-    567-578. doi:10.2307/2533958
+    - E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson (1988), Biometrics 44(3), 837-845.
+      doi:10.2307/2531595
+    - N. A. Obuchowski (1997), Biometrics 53(2), 567-578. doi:10.2307/2533958
 
     Examples
     --------
@@ -489,23 +451,12 @@ def auc_covariance(
     │ b       ┆ b       ┆ 0.15625    ┆ 0.625 ┆ 0.625 │
     └─────────┴─────────┴────────────┴───────┴───────┘
     """
-    roles = Roles(
-        label=label,
-        score=score,
-        by=by,
-        positive=positive,
-        weight=weight,
-        count=count,
-        missing=missing,
-        cluster=cluster,
-    )
+    roles = Roles(label, score, by, positive, weight, count, missing, cluster)
     rates = {"fpr": fpr, "tpr": tpr, "specificity": specificity, "sensitivity": sensitivity}
     quantity = Quantity(rate_range=RateRange.parse(rates, standardize))
-    pairing = PairingOptions.parse(roles, between=between, id=id, unmatched=unmatched, min_models=1)
     return plan_comparison(
         predictions,
-        roles,
-        pairing,
+        PairingOptions(roles=roles, between=between, id=id, unmatched=unmatched, min_models=1),
         lambda frame, columns: covariance_table(frame, columns, quantity),
         schema=lambda model: covariance_columns(model, quantity.name),
         anchor="n_pos",
@@ -524,9 +475,7 @@ def covariance_table(
         matrix = quantity.slope**2 * areas.covariances()
         variances = np.diagonal(matrix, axis1=1, axis2=2)
         note = class_notes(
-            *areas.units,
-            zero_variance=(variances == 0).any(axis=1),
-            unmatched=batch.unmatched,
+            *areas.units, zero_variance=(variances == 0).any(axis=1), unmatched=batch.unmatched
         )
         values = quantity.standardized(np.array(areas.area)).T
         size = len(batch.models)
@@ -669,10 +618,7 @@ class AreaDifference:
         return difference.lower, difference.upper
 
     def _statistic(self, null: float) -> NDArray[np.float64]:
-        """Return the smallest z for which a limit is `null`, negative if the difference is below.
-
-        If no limit is `null`, the largest of `STEPS` is returned.
-        """
+        """Return the smallest z for which a limit is `null` (or the last step), with its sign."""
         is_above = self.a - self.b > null
 
         def reaches(z: NDArray[np.float64]) -> NDArray[np.bool_]:

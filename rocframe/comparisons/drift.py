@@ -1,11 +1,4 @@
-"""The function `drift`: the AUC of each time window, compared with a reference window.
-
-References
-----------
-E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson (1988), "Comparing the areas under two or more
-correlated receiver operating characteristic curves: a nonparametric approach", Biometrics
-44(3), 837-845. doi:10.2307/2531595
-"""
+"""The function `drift`: the AUC of each time window, compared with a reference window."""
 
 from __future__ import annotations
 
@@ -109,8 +102,8 @@ def drift(
 
     The difference of two windows is tested by a t test with DeLong's variances, or Obuchowski's
     variances and covariances with `cluster`. `windows` assigns predictions to windows, such as
-    weeks, in a new column `window`. Any other column, such as the day, can be used instead: rows
-    with equal values are one window.
+    weeks, in a new column `window`. Rows with equal values of any other column, such as the day,
+    are also a window.
 
     Parameters
     ----------
@@ -121,21 +114,19 @@ def drift(
     score : str, Expr, selector, sequence or mapping
         The score, higher for positives. Several columns add the group column `model`.
     over : str, default "window"
-        Column of the windows. If `over` is `"window"` and the table has the column `window_end`,
-        the result also has the column `window_end`, and windows that overlap are not tested against
-        each other.
+        Column of the windows. If it is `"window"`, the column `window_end` is also read and
+        returned, if the table has it; windows that overlap are then not tested against each other.
     by : str or sequence of str, default None
         Group columns; null is a group.
     reference : object, default "first"
         Window with which the other windows of the group are compared.
 
         - `"first"`: the first window with positives and negatives.
-        - `"previous"`: for each window, the last earlier window that has positives and negatives,
-          and that does not overlap the window.
+        - `"previous"`: for each window, the last earlier one with positives and negatives that does
+          not overlap it.
         - A value of the column `over`: this window.
-        - A DataFrame, LazyFrame or Arrow table of other predictions, such as those of the first
-          month. The reference is the rows of this table that belong to the same group. The table
-          needs all columns that the arguments use, except `over`.
+        - A table of other predictions, such as those of the first month, with all columns that the
+          arguments use except `over`. The reference is its rows of the same group.
     alternative : {"two-sided", "greater", "less"}, default "two-sided"
         Alternative hypothesis: the two values differ (`"two-sided"`), or the AUC of the window is
         larger (`"greater"`) or smaller (`"less"`) than the AUC of the reference.
@@ -167,42 +158,28 @@ def drift(
         n_missing, ci_level, ci_method, test, difference, difference_lower, difference_upper, note`;
         one row per group and window, sorted by group and window.
 
-        `lower` and `upper` are the limits of `auc`, as in the result of the function `auc`.
-        `difference` is `auc` - `reference_auc`, between -1 and 1. `difference_lower` and
-        `difference_upper` are the limits of the difference, and `se` is the standard error of the
-        difference. `p_value` is the p-value of the test, and `p_adjusted` is this value adjusted
-        for the number of tests; the limits are not adjusted. `statistic` is `difference` divided by
-        `se`, and `df` is the number of degrees of freedom of its t distribution.
+        - `lower` and `upper` are the limits of `auc`, by `ci_method` (String), as in `auc`.
+        - `reference` is the reference window, with the dtype of `over`; null if it is a table.
+          `reference_auc` is its AUC, with limits.
+        - `difference` is `auc` - `reference_auc`, with limits and standard error `se`. `statistic`
+          is `difference` divided by `se`, with `df` degrees of freedom. `p_adjusted` is adjusted
+          for the number of tests; the limits are not. All these numbers are Float64.
+        - `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of positives, of negatives, and
+          of rows with a missing value in the window.
+        - `ci_level` (Float64) is `level`, and `test` (String) is `"delong_t_unpaired"`, as in
+          `compare`.
 
-        `reference` is the reference window, with the dtype of `over`, and null if the reference is
-        a table. `reference_auc`, `reference_lower` and `reference_upper` are the AUC of the
-        reference and its limits. These three columns and the numeric columns of the previous
-        paragraph are Float64.
+        `difference`, its limits, `se`, the p-values, `statistic` and `df` are null if the window is
+        the reference, if the group lacks the reference, or if an AUC is null. All except
+        `difference` are also null if a class of one of the windows has fewer than two rows or
+        clusters, if the windows overlap, or if the variance is 0. If the difference is then also 0,
+        `p_value` is 1 for a two-sided test and 1/2 for a one-sided test.
 
-        `difference`, its limits, `se`, the p-values, `statistic` and `df` are null in these cases:
-
-        - The window is the reference.
-        - The group does not have the reference window.
-        - The AUC of the window or of the reference is null.
-
-        All these columns except `difference` are also null in these cases:
-
-        - A class of the window or of the reference has fewer than two rows or clusters.
-        - The window overlaps the reference.
-        - The variance of the difference is 0. If the difference is then also 0, `p_value` is not
-          null: it is 1 for a two-sided test and 1/2 for a one-sided test.
-
-        `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of positives, of negatives, and of
-        rows with a missing value in the window. `ci_level` (Float64) is `level`. `ci_method`
-        (String) is the method of `lower` and `upper`, and `test` (String) is `"delong_t_unpaired"`,
-        the method of `compare`. `note` (String) is null, or the first of these values that applies:
-        `no_rows, no_positives, no_negatives, one_positive, one_negative, one_positive_cluster,
-        one_negative_cluster, zero_variance, shared_rows`, `few_rows:3`, `reference`. `shared_rows`
-        means that the window overlaps the reference. `few_rows:3` means that the smallest class of
-        the two windows has only 3 rows or clusters. With fewer than 4, the test can reject a true
-        null hypothesis too often. `reference:one_positive` means that the difference cannot be
-        tested because the reference has a single positive; the part after the colon is the note of
-        the reference, or `no_rows` if the group lacks it.
+        `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
+        no_negatives, one_positive, one_negative, one_positive_cluster, one_negative_cluster,
+        zero_variance, shared_rows` (the windows overlap), `few_rows:3` (the test can reject a true
+        null hypothesis too often), or `reference:` and the note of the reference because of which
+        there is no test.
 
     Raises
     ------
@@ -210,14 +187,9 @@ def drift(
         If a column, an option or a value is invalid.
     MissingColumnError
         If `over` is not a column, or if the table `reference` lacks a column.
-    OptionValueError
-        If `reference` is not a value of the column `over`.
-    ColumnTypeError
-        If a group column has another dtype in the table `reference`.
     ScoreError
-        If `compress` has rounded some of the compared scores of a group to one resolution and
-        others to another resolution. The scores of a table `reference` are compared with the scores
-        of all windows.
+        If `compress` has rounded scores of a group, or of the table `reference`, to different
+        resolutions.
 
     See Also
     --------
@@ -227,42 +199,31 @@ def drift(
 
     Notes
     -----
-    Without `cluster`, the test assumes that different rows are independent. With `cluster`, rows of
-    the same cluster can be dependent, in one window and in two windows. If the same users occur in
-    several windows, the covariance of the two areas is subtracted from the variance of their
-    difference. Rows that two windows share are not independent. Windows that overlap are therefore
-    not tested against each other. With `windows(closed="both")`, rows exactly at the end of a
-    window are also in the next window. Windows that share only such rows are not called
-    overlapping. They are tested, and the test treats the shared rows as independent. If two tested
-    windows share such rows, the true variance of their difference is smaller than the variance in
-    the test. The p-values are then too large, and the intervals too wide. Rows with a null in
-    `over` are one window, which is never the reference of `"first"` and `"previous"`.
+    Without `cluster`, rows are assumed to be independent. With `cluster`, rows of the same cluster
+    can be dependent, also in two windows: the covariance of the two areas is subtracted from the
+    variance of their difference. Windows that overlap share rows, and are not tested against each
+    other. With `windows(closed="both")`, windows that share only the rows exactly at the end are
+    tested, as if these rows were independent: the p-values are then too large, and the intervals
+    too wide. Rows with a null in `over` are one window, which is never the reference of `"first"`
+    and `"previous"`.
 
-    With `reference="first"` or a given window, all tests depend on the estimate of the same
-    reference. A reference with few rows has a wide interval, and tests against this reference have
-    low power. The reference can be longer than the windows. For example, if the windows are weeks,
-    the reference can be the first month: pass the rows of this month as a table. Leave these rows
-    out of `predictions`, because the test assumes that both tables have different rows.
+    All tests against the same reference depend on its estimate: with few rows, it has a wide
+    interval, and the tests have low power. To compare weeks with the first month, pass the rows of
+    this month as a table, and leave them out of `predictions`, because both tables must have
+    different rows.
 
-    If the AUC of a group does not change, the probability that at least one of its windows has
-    `p_adjusted` below 0.05 with `adjust="holm"` is at most about 0.05. If a growing table is
-    evaluated again each day, the number of tests grows, so that `p_adjusted` of a past window can
-    increase.
+    If the AUC of a group does not change, the probability that any of its windows has `p_adjusted`
+    below 0.05 with `adjust="holm"` is at most about 0.05. If a growing table is evaluated each day,
+    the number of tests grows, so that `p_adjusted` of a past window can increase.
 
     References
     ----------
-    E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson (1988), "Comparing the areas under two or more
-    correlated receiver operating characteristic curves", Biometrics 44(3), 837-845.
-    doi:10.2307/2531595
-
-    B. L. Welch (1947), "The generalization of 'Student's' problem when several different population
-    variances are involved", Biometrika 34(1-2), 28-35. doi:10.1093/biomet/34.1-2.28
-
-    N. A. Obuchowski (1997), "Nonparametric analysis of clustered ROC curve data", Biometrics 53(2),
-    567-578. doi:10.2307/2533958
-
-    S. Holm (1979), "A simple sequentially rejective multiple test procedure", Scandinavian Journal
-    of Statistics 6(2), 65-70.
+    - E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson (1988), Biometrics 44(3), 837-845.
+      doi:10.2307/2531595
+    - B. L. Welch (1947), Biometrika 34(1-2), 28-35. doi:10.1093/biomet/34.1-2.28
+    - N. A. Obuchowski (1997), Biometrics 53(2), 567-578. doi:10.2307/2533958
+    - S. Holm (1979), "A simple sequentially rejective multiple test procedure", Scandinavian
+      Journal of Statistics 6(2), 65-70.
 
     Examples
     --------
@@ -286,30 +247,28 @@ def drift(
     │ 2    ┆ 0.583333 ┆ -0.333333  ┆ 0.566209   ┆ 1         ┆ few_rows:2 │
     └──────┴──────────┴────────────┴────────────┴───────────┴────────────┘
     """
-    options = DriftOptions.parse(reference, alternative, level, adjust, family)
-    roles = Roles(
-        label=label,
-        score=score,
-        by=by,
-        positive=positive,
-        weight=weight,
-        count=count,
-        missing=missing,
-        cluster=cluster,
+    options = DriftOptions(
+        reference=parse_reference(reference),
+        hypothesis=Hypothesis.parse(Quantity(), None, alternative, parse_level(level)),
+        adjust=adjust,
     )
+    check_adjust(adjust)
+    check_choice("family", family, get_args(Family))
+    roles = Roles(label, score, by, positive, weight, count, missing, cluster)
+    table = options.reference if isinstance(options.reference, pl.LazyFrame) else None
+
+    def compute(cases: Cases) -> pl.DataFrame:
+        windows = TimeWindows.from_cases(cases, roles, level, has_reference=table is not None)
+        return drift_table(windows, options)
+
     return plan_windows(
         predictions,
         roles,
         over,
-        lambda cases: drift_table(
-            TimeWindows.from_cases(
-                cases, roles, level, has_reference=options.reference_table is not None
-            ),
-            options,
-        ),
+        compute,
         drift_columns,
-        reference=options.reference_table,
-        finish=(lambda table: adjust_table(table, adjust)) if family == "all" else None,
+        reference=table,
+        finish=(lambda tests: adjust_table(tests, adjust)) if family == "all" else None,
     )
 
 
@@ -318,41 +277,24 @@ REFERENCE_TYPES = (str, int, float, Decimal, date, time, timedelta)  # a datetim
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DriftOptions:
-    """Options of `drift`, checked; `reference_table` is `reference` if it is a table."""
+    """Options of `drift`; `reference` can be a table."""
 
     reference: object
-    reference_table: pl.LazyFrame | None
     hypothesis: Hypothesis
     adjust: Adjust | None
-    family: Family
 
-    @classmethod
-    def parse(
-        cls,
-        reference: object,
-        alternative: Alternative,
-        level: float,
-        adjust: Adjust | None,
-        family: Family,
-    ) -> DriftOptions:
-        """Return the options; raise an error if one is invalid."""
-        if is_arrow_table(reference):
-            reference = read_arrow_table("reference", reference)
-        table = reference.lazy() if isinstance(reference, pl.DataFrame | pl.LazyFrame) else None
-        if table is None and not isinstance(reference, REFERENCE_TYPES):
-            expected = '"first", "previous", a value of the column of windows, or a table'
-            hint = 'Use, for example, reference="first".'
-            raise OptionValueError.unexpected_type("reference", reference, expected, hint)
-        hypothesis = Hypothesis.parse(Quantity(), None, alternative, parse_level(level))
-        check_adjust(adjust)
-        check_choice("family", family, get_args(Family))
-        return cls(
-            reference=reference,
-            reference_table=table,
-            hypothesis=hypothesis,
-            adjust=adjust,
-            family=family,
-        )
+
+def parse_reference(reference: object) -> object:
+    """Return the option `reference`, a table as a LazyFrame; raise an error if it is invalid."""
+    if is_arrow_table(reference):
+        reference = read_arrow_table("reference", reference)
+    if isinstance(reference, pl.DataFrame | pl.LazyFrame):
+        return reference.lazy()
+    if not isinstance(reference, REFERENCE_TYPES):
+        expected = '"first", "previous", a value of the column of windows, or a table'
+        hint = 'Use, for example, reference="first".'
+        raise OptionValueError.unexpected_type("reference", reference, expected, hint)
+    return reference
 
 
 def drift_table(windows: TimeWindows, options: DriftOptions) -> pl.DataFrame:
@@ -427,11 +369,7 @@ TEST_COLUMNS = {
     "statistic": "statistic",
     "df": "df",
 }
-REFERENCE_AREA = {
-    "reference_auc": "auc",
-    "reference_lower": "lower",
-    "reference_upper": "upper",
-}
+REFERENCE_AREA = {"reference_auc": "auc", "reference_lower": "lower", "reference_upper": "upper"}
 AREA_COLUMNS = ("auc", "lower", "upper", *ROW_COUNTS, "ci_level", "ci_method")
 
 
@@ -500,11 +438,7 @@ def plan_windows(
 
 
 def _add_reference(
-    rows: pl.LazyFrame,
-    bound: BoundRoles,
-    reference: pl.LazyFrame,
-    schema: pl.Schema,
-    roles: Roles,
+    rows: pl.LazyFrame, bound: BoundRoles, reference: pl.LazyFrame, schema: pl.Schema, roles: Roles
 ) -> tuple[pl.LazyFrame, BoundRoles]:
     """Return the rows of the predictions and of a reference table, and the roles of their columns.
 
@@ -570,10 +504,7 @@ def _add_reference(
 
 
 def _check_types(parts: Mapping[bool, pl.LazyFrame], private: str, name: str) -> None:
-    """Raise an error if values of the predictions and of the reference can never be equal.
-
-    `parts` are the predictions (False) and the reference (True), with the column `private`.
-    """
+    """Raise an error if values of predictions (False) and reference (True) are never equal."""
     values = [parts[is_reference].select(private) for is_reference in (False, True)]
     of_predictions, of_reference = (each.collect_schema()[private] for each in values)
     # `concat` would convert numbers and times to text, and times to numbers.
@@ -623,10 +554,7 @@ class TimeWindows:
     def from_cases(
         cls, cases: Cases, roles: Roles, level: float, *, has_reference: bool = False
     ) -> TimeWindows:
-        """Compute the areas of all windows; the key columns are those of `plan_windows`.
-
-        `has_reference` is true if the cases contain the rows of a table of the reference.
-        """
+        """Compute the areas of all windows; the key columns are those of `plan_windows`."""
         names = cases.keys.columns
         flag = names.pop() if has_reference else None
         n_by = len(parse_names(roles.by))
@@ -708,20 +636,19 @@ class TimeWindows:
         """Return the position of the reference of each window; -1 if there is none."""
         has_time = self.window.is_not_null().to_numpy()
         usable = np.flatnonzero(has_time & ~np.isnan(self.value))
-        if isinstance(reference, pl.DataFrame | pl.LazyFrame):
+        if isinstance(reference, pl.LazyFrame):
             usable = np.flatnonzero(self.is_reference)
         elif reference == "previous":
             return self._previous(usable)
         elif reference != "first":
             values = self.window.unique(maintain_order=True)
             if len(values) and reference not in values.to_list():
-                raise OptionValueError.compose(
-                    "reference",
-                    reference,
-                    "this is not a value of the column of windows",
+                problem = "this is not a value of the column of windows"
+                hint = (
                     f"The windows are: {format_list(values.drop_nulls().to_list(), most=30)}."
-                    + suggest_value("reference", reference, ["first", "previous", *values]),
+                    + suggest_value("reference", reference, ["first", "previous", *values])
                 )
+                raise OptionValueError.compose("reference", reference, problem, hint)
             usable = np.flatnonzero([value == reference for value in self.window.to_list()])
         result = np.full(self.keys.height, -1)
         groups, first = np.unique(self.group[usable], return_index=True)
@@ -800,10 +727,7 @@ class WindowClusters:
     def correlations(
         self, windows: NDArray[np.int64], group: NDArray[np.int64]
     ) -> dict[int, NDArray[np.float64]]:
-        """Return the correlation matrix of the areas of each group whose windows share clusters.
-
-        `windows` are the windows of the matrices, and `group` is the group of each window.
-        """
+        """Return the correlations of the areas of each group whose `windows` share clusters."""
         pairs = self.shared.tocoo()
         is_used = np.isin(pairs.row, windows) & np.isin(pairs.col, windows)
         result = {}

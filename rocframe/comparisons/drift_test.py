@@ -1,14 +1,4 @@
-"""The function `drift_test`: tests of equal AUCs in all windows of time, and of a trend.
-
-References
-----------
-W. G. Cochran (1954), "The combination of estimates from different experiments", Biometrics 10(1),
-101-129. doi:10.2307/3001666
-R. DerSimonian, N. Laird (1986), "Meta-analysis in clinical trials", Controlled Clinical Trials
-7(3), 177-188. doi:10.1016/0197-2456(86)90046-2
-G. Knapp, J. Hartung (2003), "Improved tests for a random effects meta-regression with a single
-covariate", Statistics in Medicine 22(17), 2693-2710. doi:10.1002/sim.1482
-"""
+"""The function `drift_test`: tests of equal AUCs in all windows of time, and of a trend."""
 
 from __future__ import annotations
 
@@ -69,10 +59,9 @@ def drift_test(
 ) -> FrameT:
     """Test whether the AUC of each group changes over time: any change, and a linear trend.
 
-    Cochran's test of homogeneity has the null hypothesis that all windows have the same AUC. The
-    test of the trend has the null hypothesis that the AUC neither rises nor falls with time. Both
-    tests weight the areas by the inverse of DeLong's variances, which are pooled over the windows.
-    `drift` shows which windows differ.
+    Cochran's test of homogeneity has the null hypothesis that all windows have the same AUC, and
+    the test of the trend that the AUC neither rises nor falls with time. Both weight the areas by
+    the inverse of DeLong's variances, pooled over the windows. `drift` shows which windows differ.
 
     Parameters
     ----------
@@ -83,19 +72,16 @@ def drift_test(
     score : str, Expr, selector, sequence or mapping
         The score, higher for positives. Several columns add the group column `model`.
     over : str, default "window"
-        Column of the windows. The windows must not overlap. The trend needs the dtype Date,
-        Datetime or an integer dtype; for other dtypes, such as String, the columns of the trend are
-        null. If `over` is `"window"`, the column `window_end` is also read, to find windows that
-        overlap.
+        Column of the windows, which must not overlap. The trend needs the dtype Date, Datetime or
+        an integer dtype. If `over` is `"window"`, the column `window_end` is also read, to find
+        windows that overlap.
     by : str or sequence of str, default None
         Group columns; null is a group.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     adjust : {"holm", "bh"} or None, default "holm"
         Adjustment of the p-values over all rows of the result, separately for each of the two
-        tests: `"holm"` controls the probability of at least one false rejection. `"bh"` (Benjamini
-        and Hochberg) controls the expected share of false rejections among all rejections. None: no
-        adjustment.
+        tests: Holm's method, Benjamini and Hochberg's, or none.
     cluster : str or Expr, default None
         Clusters of dependent rows, such as users.
     positive : object, default None
@@ -114,38 +100,25 @@ def drift_test(
         between_sd, cochran_q, df, df_denominator, mean_auc, n_windows, n_pos, n_neg, n_missing,
         ci_level, slope, lower, upper, note`; one row per group, sorted by group.
 
-        - `homogeneity_p` (Float64) is the p-value of Cochran's test, and `cochran_q` (Float64) is
-          the statistic of this test. `cochran_q` / `df` is compared with an F distribution with
-          `df` (Float64) and `df_denominator` (Float64) degrees of freedom. `df` is `n_windows` - 1,
-          or smaller if clusters are in several windows.
-        - `trend_p` (Float64) is the p-value of the trend.
-        - `homogeneity_p_adjusted` and `trend_p_adjusted` (Float64) are the adjusted p-values.
-        - `slope` (Float64) is the change of the AUC per day for dates and times, and per unit for
-          integers.
-        - `lower` and `upper` (Float64) are the limits of `slope`, and `se` (Float64) is the
-          standard error of `slope`.
-        - `between_sd` (Float64) is the standard deviation of the AUC between windows, without the
-          sampling error. `between_sd` is 0 if the areas differ less than expected by chance.
-        - `mean_auc` (Float64) is the weighted mean of the areas, and null if `n_windows` is 0.
-        - `n_windows` (Int64) is the number of windows in the tests. Windows that lack a class or
-          have only one row or cluster of a class are left out.
-        - `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of positives, of negatives, and
-          of rows with a missing value, in all windows together.
-        - `ci_level` (Float64) is `level`.
+        - `homogeneity_p` and `trend_p` (Float64) are the p-values of both tests.
+        - `cochran_q` (Float64) is Cochran's statistic: `cochran_q` / `df` is compared with an F
+          distribution with `df` and `df_denominator` (Float64) degrees of freedom. `df` is
+          `n_windows`
+          - 1, or smaller if clusters are in several windows.
+        - `slope` (Float64) is the change of the AUC per day, or per unit for integers, with its
+          limits and its standard error `se`.
+        - `between_sd` (Float64) is the standard deviation of the AUC between windows without the
+          sampling error, and 0 if the areas differ less than expected by chance.
+        - `mean_auc` (Float64) is the weighted mean of the areas.
+        - `n_windows` (Int64) is the number of tested windows, without those that lack a class or
+          have only one row or cluster of a class. `n_pos`, `n_neg` and `n_missing` (Int64) are the
+          numbers of rows in all windows.
 
-        If `n_windows` is below 2, or if the pooled variance is 0, `homogeneity_p`,
-        `homogeneity_p_adjusted`, `cochran_q`, `df`, `df_denominator` and `between_sd` are null.
-        `trend_p`, `trend_p_adjusted`, `slope`, `lower`, `upper` and `se` are null in these cases:
-
-        - `n_windows` is below 3, or the pooled variance is 0.
-        - The dtype of `over` is not an integer, Date or Datetime.
-        - All areas are exactly on a line.
-
-        `note` (String) has up to two parts, and is null if neither applies. The first part is the
-        first of these values that applies to the group: `no_rows, no_positives, no_negatives,
-        zero_variance`. `zero_variance` means that the pooled variance is 0. The second part is the
-        number of windows that are left out, and their values of `over`, such as
-        `left_out:1 (2026-01-05)`.
+        The columns of the test of homogeneity are null if `n_windows` is below 2, or if the pooled
+        variance is 0; those of the trend also if `n_windows` is below 3, if the dtype of `over` is
+        not an integer, Date or Datetime, or if all areas are exactly on a line. `note` (String) is
+        null, or the first that applies of `no_rows, no_positives, no_negatives, zero_variance` (the
+        pooled variance is 0), and the windows that are left out, such as `left_out:1 (2026-01-05)`.
 
     Raises
     ------
@@ -166,43 +139,31 @@ def drift_test(
     Notes
     -----
     The trend is a random effects meta-regression of the AUC on the start of the window, with Knapp
-    and Hartung's t test. The regression accounts for variation between windows that is not sampling
-    error: if the AUC of a model varies from week to week, this alone is not a trend.
+    and Hartung's t test. It accounts for variation between windows that is not sampling error: if
+    the AUC varies from week to week, this alone is not a trend.
 
-    DeLong's variance of an area is the sum of two terms: the variance of the placement values of
-    the positives, divided by the number of positives, and the same for the negatives. The tests
-    pool the two variances of placement values over the windows. The variance of a window therefore
-    depends only on its numbers of rows, not on its area. If each window had its own variance, the
-    windows whose area is high by chance would have high weights, and the tests would reject too
-    often. If windows with fewer than about 10 positives are mixed with much larger windows, the
-    test of homogeneity still rejects too often; use longer windows.
+    DeLong's variance of an area is the sum of two terms: the variance of the placement values of a
+    class, divided by its number of rows. These variances are pooled over the windows, so that the
+    variance of a window depends on its numbers of rows only. With separate variances, windows whose
+    area is high by chance would have high weights, and the tests would reject too often. If windows
+    with fewer than about 10 positives are mixed with much larger windows, the test of homogeneity
+    still rejects too often; use longer windows. With many rows per window, it finds changes that
+    are too small to matter: see `between_sd` and the differences of `drift`.
 
-    With many rows per window, Cochran's test finds changes that are too small to matter. Read
-    `between_sd` and the differences in the table of `drift` to judge how large the changes are.
-
-    Without `cluster`, the tests assume that different rows are independent. With `cluster`, rows of
-    the same cluster can be dependent, in one window and in several windows. The tests then use
-    Obuchowski's variances and covariances, and Rao and Scott's correction of the statistic. If few
-    clusters are in many windows, the test of homogeneity rejects too rarely. Rows with a null in
-    `over` have no time, and are left out of the tests.
+    Without `cluster`, rows are assumed to be independent. With `cluster`, the tests use
+    Obuchowski's variances and covariances, and Rao and Scott's correction. If few clusters are in
+    many windows, the test of homogeneity rejects too rarely. Rows with a null in `over` are left
+    out of the tests.
 
     References
     ----------
-    W. G. Cochran (1954), "The combination of estimates from different experiments", Biometrics
-    10(1), 101-129. doi:10.2307/3001666
-
-    R. DerSimonian, N. Laird (1986), "Meta-analysis in clinical trials", Controlled Clinical Trials
-    7(3), 177-188. doi:10.1016/0197-2456(86)90046-2
-
-    G. Knapp, J. Hartung (2003), "Improved tests for a random effects meta-regression with a single
-    covariate", Statistics in Medicine 22(17), 2693-2710. doi:10.1002/sim.1482
-
-    N. A. Obuchowski (1997), "Nonparametric analysis of clustered ROC curve data", Biometrics 53(2),
-    567-578. doi:10.2307/2533958
-
-    J. N. K. Rao, A. J. Scott (1981), "The analysis of categorical data from complex sample surveys:
-    chi-squared tests for goodness of fit and independence in two-way tables", Journal of the
-    American Statistical Association 76(374), 221-230. doi:10.1080/01621459.1981.10477633
+    - W. G. Cochran (1954), Biometrics 10(1), 101-129. doi:10.2307/3001666
+    - R. DerSimonian, N. Laird (1986), Controlled Clinical Trials 7(3), 177-188.
+      doi:10.1016/0197-2456(86)90046-2
+    - G. Knapp, J. Hartung (2003), Statistics in Medicine 22(17), 2693-2710. doi:10.1002/sim.1482
+    - N. A. Obuchowski (1997), Biometrics 53(2), 567-578. doi:10.2307/2533958
+    - J. N. K. Rao, A. J. Scott (1981), Journal of the American Statistical Association 76(374),
+      221-230. doi:10.1080/01621459.1981.10477633
 
     Examples
     --------
@@ -227,16 +188,7 @@ def drift_test(
     """
     level = parse_level(level)
     check_adjust(adjust)
-    roles = Roles(
-        label=label,
-        score=score,
-        by=by,
-        positive=positive,
-        weight=weight,
-        count=count,
-        missing=missing,
-        cluster=cluster,
-    )
+    roles = Roles(label, score, by, positive, weight, count, missing, cluster)
 
     def adjust_tests(table: pl.DataFrame) -> pl.DataFrame:
         for name in ("homogeneity_p", "trend_p"):
@@ -359,11 +311,7 @@ def _check_no_overlap(windows: TimeWindows, has_time: NDArray[np.bool_], over: s
 
 
 def _times(window: pl.Series, group: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the times from the first window of each group, with a float for each window.
-
-    The unit is a day for dates and times. The result is NaN for types that are no times. `group`
-    has the group of each window.
-    """
+    """Return the days or units from the first window of each group; NaN for other types."""
     is_time = window.dtype.base_type() in {pl.Date, pl.Datetime}
     if not is_time and not window.dtype.is_integer():
         return np.full(len(window), np.nan)
@@ -437,10 +385,7 @@ class Estimates:
             return self.total(self.value / self.variance) / self.total(1 / self.variance)
 
     def homogeneity(self, df_denominator: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
-        """Return Cochran's test of equal values, and the standard deviation between the values.
-
-        `df_denominator` are the degrees of freedom of the variances of each group.
-        """
+        """Return Cochran's test of equal values, and the standard deviation between the values."""
         from scipy.special import fdtrc
 
         weight = 1 / self.variance
@@ -498,10 +443,7 @@ class Estimates:
     def _line(
         self, time: NDArray[np.float64], weight: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], ...]:
-        """Return the residuals, the slope and the weighted squares of time of a fitted line.
-
-        The last result is the time minus its weighted mean.
-        """
+        """Return residuals, slope, weighted squares of time, and centered time of a fitted line."""
         total = self.total(weight)
         centered = time - (self.total(weight * time) / total)[self.group]
         value = self.value - (self.total(weight * self.value) / total)[self.group]

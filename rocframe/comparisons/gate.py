@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -11,13 +10,14 @@ import polars as pl
 from rocframe.comparisons.compare import compare_models
 from rocframe.comparisons.comparison_tests import COMPARISON_TESTS, CompareOptions, ComparisonTest
 from rocframe.comparisons.delong import newcombe_paired, newcombe_unpaired
-from rocframe.comparisons.hypothesis import area_estimates
+from rocframe.comparisons.hypothesis import Quantity, area_estimates
 from rocframe.comparisons.pairing import Instances, plan_comparison
 from rocframe.errors import OptionValueError, PairingError
 from rocframe.frames import build_table, find_keys
-from rocframe.inference import adjust_p_values, first_notes, parse_level
+from rocframe.inference import adjust_p_values, first_notes, parse_level, parse_n_boot
 from rocframe.inputs.cases import RowState
 from rocframe.inputs.roles import Roles
+from rocframe.kernel.resample import Seed
 from rocframe.options import NOT_GIVEN, NotGiven, parse_integer, parse_number, public
 from rocframe.schemas.statistics import gate_columns
 from rocframe.schemas.table_type import MODEL
@@ -62,16 +62,16 @@ def gate(
 ) -> FrameT:
     """Test in each group whether a new model is non-inferior to an old model.
 
-    Non-inferior means that the new model is better, or that it is worse by less than `margin`.
-    The null hypothesis of a group is that the new model is worse by the margin or more. A group
-    passes if the test rejects this hypothesis after an adjustment for the number of groups. Groups
-    that are too small for `min_rows` do not count. The new model passes if all groups that count
-    pass: `gate(…)["passed"].all()` is the decision.
+    Non-inferior means better, or worse by less than `margin`. The null hypothesis of a group is
+    that the new model is worse by the margin or more. A group passes if the test rejects this
+    hypothesis after an adjustment for the number of groups. The new model passes if all groups pass
+    that are large enough for `min_rows`: `gate(…)["passed"].all()` is the decision, as in the
+    command `rocframe gate`.
 
     If the new model is worse by the margin or more in some groups, the probability that at least
-    one of these groups passes is at most about 1 - `level` for the default test of the AUC. This
-    probability can be higher for other metrics and methods, and for many groups with fewer than
-    about 10 rows of a class; see Notes. The command `rocframe gate` makes the same decision.
+    one of these groups passes is at most about 1 - `level` for the default test of the AUC. It can
+    be higher for other metrics and methods, and for many groups with fewer than about 10 rows of a
+    class; see Notes.
 
     Parameters
     ----------
@@ -82,8 +82,7 @@ def gate(
     score : str, Expr, selector, sequence or mapping
         The score, higher for positives.
     baseline : str
-        The old model. All other models are new models. Each new model is tested against the old
-        model.
+        The old model. Each other model is a new model, and is tested against it.
     margin : float
         Non-inferiority margin, from 0 to below 1: the largest acceptable deterioration of the
         metric.
@@ -96,23 +95,20 @@ def gate(
     metric : {"auc", "average_precision", "brier", "log_loss"}, default "auc"
         Metric of the models. The losses `"brier"` and `"log_loss"` need probabilities.
     method : str, optional
-        The default for the AUC is `"newcombe"`. This test combines Newcombe's limits of both areas,
-        and is for models that scored the same rows. `"newcombe_unpaired"`: for models that scored
-        different rows. The other methods are those of `compare`: `"delong_t"`, `"delong"`,
-        `"delong_t_unpaired"`, `"delong_unpaired"`, `"t_test"` (the default for losses),
-        `"t_test_unpaired"`, and `"bootstrap"` (the default for average precision). Newcombe's
-        limits do not support weights and clusters; the default for the AUC is then `"delong_t"`.
+        The default for the AUC is `"newcombe"`, which combines Newcombe's limits of both areas for
+        models that scored the same rows; `"newcombe_unpaired"` is for different rows. With weights
+        or clusters, the default is `"delong_t"`. The other methods are those of `compare`:
+        `"delong"`, `"delong_t_unpaired"`, `"delong_unpaired"`, `"t_test"` (the default for losses),
+        `"t_test_unpaired"`, and `"bootstrap"` (the default for average precision).
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     adjust : {"holm", "bh"} or None, default "holm"
         Adjustment of the p-values of all rows of the result: `"holm"` controls the probability of
-        at least one false pass. `"bh"` (Benjamini and Hochberg) controls the expected share of
-        false passes among all passes. None: no adjustment.
+        at least one false pass, `"bh"` (Benjamini and Hochberg) the expected share of false passes
+        among all passes. None: no adjustment.
     min_rows : int, default 0
-        Groups in which the old model has fewer positives or fewer negatives than this number are
-        not tested and do not count for the decision. If only the new model has rows in a group, its
-        positives and negatives are compared with this number instead. With 0, every group counts
-        for the decision.
+        Groups in which the old model, or the new one if only it has rows, has fewer positives or
+        fewer negatives are not tested and do not count. With 0, every group counts.
     unmatched : {"raise", "drop"}, default "raise"
         Instances that lack a model: an error, or left out and counted in `note`.
     n_boot : int, default 2000
@@ -135,56 +131,36 @@ def gate(
     DataFrame or LazyFrame
         `*by`, `passed, deterioration, limit, margin, p_adjusted, p_value, se, auc_old, auc_new,
         n_paired, n_pos, n_neg, ci_level, test, verdict, model_old, model_new, note`; one row per
-        group and new model, sorted by group and `model_new`. The result also contains groups in
-        which only one of the two models has rows.
+        group and new model, sorted by group and `model_new`. Groups in which only one of the two
+        models has rows are included.
 
-        `passed` (Boolean) is true if `p_adjusted <= 1 - level`, and null if the group does not
-        count because of `min_rows`. `verdict` (String) is one of these values:
+        - `passed` (Boolean) is true if `p_adjusted <= 1 - level`, and null if the group is too
+          small for `min_rows`.
+        - `verdict` (String) is `"non_inferior"` if the group passes; `"not_shown"` without enough
+          evidence that the deterioration is below the margin; `"inferior"` with evidence that it is
+          above, in a one-sided test of this group alone; `"undecided"` if there is no p-value, so
+          that the group does not pass; and `"ignored"` because of `min_rows`.
+        - `deterioration` (Float64) is `auc_old - auc_new`, or for losses, the loss of the new model
+          minus that of the old one; positive if the new model is worse. `se` (Float64) is its
+          standard error, and `limit` (Float64) its upper one-sided limit, not adjusted for the
+          number of groups. If `adjust` is None, a group passes if `limit` is below `margin`.
+        - `p_value` (Float64) is that of a deterioration of at least `margin`; `p_adjusted`
+          (Float64) is adjusted for the number of groups.
+        - `auc_old` and `auc_new` (Float64) are the metrics of the two models. For other metrics,
+          the columns are named `average_precision_old` and `average_precision_new`, and so on.
+        - `n_paired`, `n_pos` and `n_neg` (Int64) are those of `compare`. `ci_level` (Float64) is
+          `level`, and `test` (String) is `method`.
 
-        - `"non_inferior"`: the group passes.
-        - `"not_shown"`: there is not enough evidence that the deterioration is below the margin.
-        - `"inferior"`: there is evidence that the deterioration is above the margin, in a one-sided
-          test of this group alone.
-        - `"undecided"`: the test has no p-value. The group does not pass; `note` has the reason.
-        - `"ignored"`: the group does not count because of `min_rows`.
-
-        These columns are Float64:
-
-        - `deterioration` is `auc_old - auc_new`. For losses, it is the loss of the new model minus
-          the loss of the old model. If `deterioration` is positive, the new model is worse.
-        - `limit` is the upper one-sided confidence limit of `deterioration`, without an adjustment
-          for the number of groups. If `adjust` is None, a group passes if `limit` is below
-          `margin`.
-        - `p_value` is the p-value of the null hypothesis that the deterioration is at least
-          `margin`. `p_adjusted` is this p-value after the adjustment for the number of groups.
-        - `se` is the standard error of the deterioration.
-        - `auc_old` and `auc_new` are the metrics of the two models. For other metrics, the columns
-          are named `average_precision_old` and `average_precision_new`, and so on.
-
-        `n_paired` (Int64) is the number of instances that both models scored. It is null for
-        unpaired tests. `n_pos` and `n_neg` (Int64) are the numbers of positives and of negatives
-        among these instances. For unpaired tests, each is the number of the model that has fewer of
-        them. `ci_level` (Float64) is `level`, and `test` (String) is `method`.
-
-        `note` (String) is null, or the first of these values that applies:
-
-        - `not_in_old`: the old model has no rows in the group.
-        - `not_in_new`: the new model has no rows in the group.
-        - `below_min_rows`: there are fewer positives or fewer negatives than `min_rows`.
-        - `no_rows, no_positives, no_negatives, one_positive, one_negative`.
-        - `identical_scores`: both models have the same score in each row. The group then passes if
-          `margin` is above 0.
-        - `zero_variance`: the variance of the deterioration is 0.
-        - `few_rows:3`: the smaller class has only 3 rows or clusters. With fewer than 4, a model
-          that is worse by `margin` can pass too often.
-        - `redrawn:3`: 3 resamples lacked a class and were drawn again.
-        - `unmatched:3`: 3 rows without a matching row of the other model were left out.
+        `note` (String) is null, or the first of these values that applies: `not_in_old`,
+        `not_in_new`, `below_min_rows`, and the notes of `compare`. Before `zero_variance`, there is
+        `identical_scores`: both models have the same score in each row, and the group passes if
+        `margin` is above 0. With `few_rows:3`, a model that is worse by `margin` can pass too
+        often.
 
     Raises
     ------
     PairingError
-        If no group is taken into account in the decision. This error is also raised if `id` does
-        not pair the rows of the models.
+        If no group is large enough for `min_rows`, or if `id` does not pair the rows of the models.
     RocframeError
         If a column, an option or a value is invalid, or if a score is outside [0, 1] and the metric
         is a loss.
@@ -195,33 +171,26 @@ def gate(
 
     Notes
     -----
-    `level` must be above 0.5. With a lower level, a group could pass without evidence of
-    non-inferiority. The test assumes that the rows or the clusters are independent, and that the
-    models were fitted on other data. The limits of `"newcombe"` and `"newcombe_unpaired"` depend on
-    a quantile t of the t distribution. Its degrees of freedom are those of `"delong_t"` or
-    `"delong_t_unpaired"` in `compare` or, if DeLong's variance is 0, the size of the smaller class
-    minus 1. For the p-value, t is varied until a limit is equal to `margin`. If the deterioration
-    is at most `margin`, t is the smallest value for which the upper limit is equal to `margin`, and
-    the p-value is F(-t). Otherwise, t is the smallest value for which the lower limit is equal to
-    `margin`, and the p-value is F(t). F is the distribution function of the t distribution.
+    `level` must be above 0.5, because a group could otherwise pass without evidence. The rows or
+    clusters are assumed to be independent, and the models to be fitted on other data.
 
-    Consider the groups in which the new model is worse by `margin` or more. For losses and average
-    precision, the probability that at least one of these groups passes can be higher than 1 -
-    `level`. We simulated tables of 20 groups of 100 rows, in which the new model was worse by the
-    margin in all groups, and used `level=0.95`. At least one group passed in 2 to 16 % of the
-    samples for losses, and in 10 to 61 % for average precision. Large groups reduce these
-    percentages.
+    The limits of `"newcombe"` and `"newcombe_unpaired"` depend on a quantile t of the t
+    distribution with the degrees of freedom of `"delong_t"` or `"delong_t_unpaired"` in `compare`
+    or, if DeLong's variance is 0, the size of the smaller class minus 1. The p-value is F(-t) for
+    the smallest t at which the upper limit is equal to `margin` or, if the deterioration is above
+    `margin`, F(t) for the smallest t at which the lower limit is equal to `margin`; F is the
+    distribution function. If both models have an AUC of 1 in a group but different scores, all
+    other methods estimate a variance of 0, and the verdict is `"undecided"`.
 
-    If both models have an AUC of 1 in a group but different scores, all methods except `"newcombe"`
-    and `"newcombe_unpaired"` estimate a variance of 0, and the verdict is `"undecided"`.
+    For losses and average precision, the probability of a false pass can be higher than 1 -
+    `level`: in simulations of 20 groups of 100 rows, all with a new model that is worse by the
+    margin, and `level=0.95`, at least one group passed in 2 to 16 % of the samples for losses, and
+    in 10 to 61 % for average precision.
 
     References
     ----------
-    G. Y. Zou, A. Donner (2008), "Construction of confidence limits about effect measures: a general
-    approach", Statistics in Medicine 27(10), 1693-1702. doi:10.1002/sim.3095
-
-    R. G. Newcombe (2006), "Confidence intervals for an effect size measure based on the
-    Mann-Whitney statistic. Part 2", Statistics in Medicine 25(4), 559-573. doi:10.1002/sim.2324
+    - G. Y. Zou, A. Donner (2008), Statistics in Medicine 27(10), 1693-1702. doi:10.1002/sim.3095
+    - R. G. Newcombe (2006), Statistics in Medicine 25(4), 559-573. doi:10.1002/sim.2324
 
     Examples
     --------
@@ -248,35 +217,34 @@ def gate(
     >>> decision["passed"].all()
     True
     """
-    roles = Roles(
-        label=label,
-        score=score,
-        by=by,
-        positive=positive,
-        weight=weight,
-        count=count,
-        missing=missing,
-        cluster=cluster,
-    )
-    options = GateOptions.parse(
-        roles,
-        baseline=baseline,
-        margin=margin,
-        metric=metric,
+    roles = Roles(label, score, by, positive, weight, count, missing, cluster)
+    level = parse_level(level)
+    if level <= 0.5:
+        problem = "a group would pass without evidence of non-inferiority"
+        hint = "Pass a level above 0.5, such as level=0.95."
+        raise OptionValueError.compose("level", level, problem, hint)
+    # The intervals have two limits with the level 2 * level - 1, so that one limit has the
+    # one-sided level `level`.
+    options = CompareOptions(
+        roles=roles,
+        tests=GATE_TESTS,
+        # Without a margin, the options would be those of a test for any difference.
+        margin=parse_number("margin", margin, low=0, high=1, closed="left", example=0.01),
         method=method,
-        level=level,
+        quantity=Quantity.parse(metric, {}, None),
+        level=2 * level - 1,
+        baseline=baseline,
         adjust=adjust,
-        min_rows=min_rows,
-        n_boot=n_boot,
-        seed=seed,
+        family="all",
+        n_boot=parse_n_boot("n_boot", n_boot),
+        seed=Seed.parse(seed),
     )
-    quantity = options.comparison.hypothesis.quantity
+    min_rows = parse_integer("min_rows", min_rows, low=0, example=50)
     return plan_comparison(
         predictions,
-        roles,
-        options.comparison.pairing(roles, between=between, id=id, unmatched=unmatched),
-        lambda frame, columns: gate_table(frame, columns, options),
-        schema=lambda model: gate_columns(model, quantity.name),
+        options.pairing(between=between, id=id, unmatched=unmatched),
+        lambda frame, columns: gate_table(frame, columns, options, level, min_rows),
+        schema=lambda model: gate_columns(model, options.quantity.name),
         anchor="verdict",
         independent_groups=False,
     )
@@ -298,12 +266,14 @@ GATE_TESTS: dict[str, ComparisonTest] = {
     "newcombe": ComparisonTest(
         name="newcombe",
         compare_pairs=newcombe_paired,
+        needs_variance=False,
         unsupported=dict.fromkeys(("weight", "cluster"), NEWCOMBE_HINT),
     ),
     "newcombe_unpaired": ComparisonTest(
         name="newcombe_unpaired",
         estimator=area_estimates,
         compare_estimates=newcombe_unpaired,
+        needs_variance=False,
         unsupported={
             "weight": 'Use method="delong_t_unpaired".',
             "cluster": 'Use method="delong_t" with id=; this method supports clusters.',
@@ -313,73 +283,18 @@ GATE_TESTS: dict[str, ComparisonTest] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class GateOptions:
-    """Options of `gate`.
-
-    `comparison` are the options of the comparison, whose intervals have two limits with the level
-    2 * `level` - 1, so that one limit has the one-sided level `level`.
-    """
-
-    comparison: CompareOptions
-    level: float
-    adjust: Adjust | None
-    min_rows: int
-
-    @classmethod
-    def parse(
-        cls,
-        roles: Roles,
-        *,
-        baseline: object,
-        margin: float,
-        metric: ComparedMetric,
-        method: str | NotGiven,
-        level: float,
-        adjust: Adjust | None,
-        min_rows: int,
-        n_boot: int,
-        seed: int | None,
-    ) -> GateOptions:
-        """Return the options; raise an error if one is invalid or not supported by the test."""
-        level = parse_level(level)
-        if level <= 0.5:
-            problem = "a group would pass without evidence of non-inferiority"
-            hint = "Pass a level above 0.5, such as level=0.95."
-            raise OptionValueError.compose("level", level, problem, hint)
-        # Without a margin, `CompareOptions` would be those of a test for any difference.
-        size = parse_number("margin", margin, low=0, high=1, closed="left", example=0.01)
-        comparison = CompareOptions.parse(
-            roles,
-            metric=metric,
-            method=method,
-            margin=size,
-            level=2 * level - 1,
-            baseline=baseline,
-            adjust=adjust,
-            family="all",
-            n_boot=n_boot,
-            seed=seed,
-            tests=GATE_TESTS,
-        )
-        return cls(
-            comparison=replace(comparison, adjust=None),  # p-values are adjusted by `gate_table`
-            level=level,
-            adjust=adjust,
-            min_rows=parse_integer("min_rows", min_rows, low=0, example=50),
-        )
-
-
-def gate_table(frame: pl.DataFrame, columns: PairingColumns, options: GateOptions) -> pl.DataFrame:
-    """Return the decision of a collected frame: one row per group and new model.
-
-    Rows are sorted by group and new model. Keys are named "0", "1" and so on.
-    """
-    comparison, level = options.comparison, options.level
-    quantity = comparison.hypothesis.quantity
-    data = comparison.test.read(frame, columns)
-    table = compare_models(data, columns.options, comparison)
-    old = comparison.baseline_position(data.models)
+def gate_table(
+    frame: pl.DataFrame,
+    columns: PairingColumns,
+    options: CompareOptions,
+    level: float,
+    min_rows: int,
+) -> pl.DataFrame:
+    """Return the decision of a collected frame: one row per group and new model, sorted."""
+    test, quantity = options.test, options.quantity
+    data = test.read(frame, columns)
+    table = compare_models(data, columns.options, options)
+    old = options.baseline_position(data.models)
     if old is not None:
         has_rows, smaller_class = _group_sizes(data)
         one_model = _groups_of_one_model(table, has_rows, old, data.models, data.keys)
@@ -387,38 +302,38 @@ def gate_table(frame: pl.DataFrame, columns: PairingColumns, options: GateOption
     if old is None or not table.height:
         problem = "there are no rows to test"
         hint = "Check the predictions: the decision needs rows of the old and of a new model."
-        raise PairingError.compose("baseline", comparison.baseline, problem, hint)
+        raise PairingError.compose("baseline", options.baseline, problem, hint)
     table = table.sort("group", "position_b")
     group, new = (table.get_column(name).to_numpy() for name in ("group", "position_b"))
 
     note = table.get_column("note")
     counted = np.where((note == "not_in_old").fill_null(False), new, old)
-    has_few_rows = smaller_class[counted, group] < options.min_rows
+    has_few_rows = smaller_class[counted, group] < min_rows
     if has_few_rows.all():
         problem = "all groups of the old model have fewer positives or negatives than this number"
         hint = "Such groups do not count, so no group is left. Pass a smaller number."
-        raise PairingError.compose("min_rows", options.min_rows, problem, hint)
+        raise PairingError.compose("min_rows", min_rows, problem, hint)
     has_zero_variance = (note == "zero_variance").fill_null(False).to_numpy()
     is_identical = np.zeros(table.height, bool)
     if isinstance(data, Instances) and has_zero_variance.any():
         is_identical = has_zero_variance & ~_has_different_scores(data, old)[new, group]
 
     sign = -1.0 if quantity.lower_is_better else 1.0
-    margin = sign * comparison.hypothesis.null
+    margin = sign * options.hypothesis.null
     p_value = table.get_column("p_value").fill_null(np.nan).to_numpy().copy()
-    if comparison.test.name not in NEWCOMBE_METHODS:
+    if test.needs_variance:
         p_value[has_zero_variance] = np.nan
     # A margin of 0 is the boundary of the null hypothesis: the statistic of other tests is then 0.
     p_value[is_identical] = 0.0 if margin > 0 else 0.5
     p_value[has_few_rows] = np.nan
-    one_family = np.zeros(table.height, np.int64)
-    p_adjusted = adjust_p_values(p_value, one_family, options.adjust)
+    p_adjusted = adjust_p_values(p_value, np.zeros_like(group), options.adjust)
     passed = p_adjusted <= 1 - level + LEVEL_ROUNDING
-    verdict = np.full(table.height, "not_shown", object)
-    verdict[p_value >= level] = "inferior"
-    verdict[passed] = "non_inferior"
-    verdict[np.isnan(p_value)] = "undecided"
-    verdict[has_few_rows] = "ignored"
+    verdicts = {
+        "ignored": has_few_rows,
+        "undecided": np.isnan(p_value),
+        "non_inferior": passed,
+        "inferior": p_value >= level,
+    }
     limit = sign * table.get_column("upper" if sign > 0 else "lower").fill_null(np.nan).to_numpy()
     limit[is_identical] = 0.0
     is_of_one_model = note.is_in(NOTES_OF_ONE_MODEL).fill_null(False).to_numpy()
@@ -429,36 +344,27 @@ def gate_table(frame: pl.DataFrame, columns: PairingColumns, options: GateOption
         }
     )
     decision_note = pl.Series(notes.tolist(), dtype=pl.String)
-    return build_table(
-        data.keys,
-        {
-            "model_old": table.get_column("model_a"),
-            "model_new": table.get_column("model_b"),
-            "passed": [
-                None if ignored else bool(value)
-                for ignored, value in zip(has_few_rows, passed, strict=True)
-            ],
-            "verdict": verdict.tolist(),
-            # The sum with 0 is 0 instead of -0.
-            "deterioration": sign * table.get_column("difference").to_numpy() + 0.0,
-            "limit": limit,
-            "margin": margin,
-            "p_adjusted": p_adjusted,
-            "p_value": p_value,
-            "se": table.get_column("se"),
-            f"{quantity.name}_old": table.get_column(f"{quantity.name}_a"),
-            f"{quantity.name}_new": table.get_column(f"{quantity.name}_b"),
-            **{name: table.get_column(name) for name in ("n_paired", "n_pos", "n_neg")},
-            "ci_level": level,
-            "test": comparison.test.name,
-            "note": decision_note.zip_with(decision_note.is_not_null(), note),
-        },
-        gate_columns(table.schema["model_a"], quantity.name),
-        rows=group,
-    )
+    name = quantity.name
+    sources = {"model_old": "model_a", "model_new": "model_b"}
+    sources |= {f"{name}_old": f"{name}_a", f"{name}_new": f"{name}_b"}
+    sources |= {same: same for same in ("se", "n_paired", "n_pos", "n_neg")}
+    result: dict[str, Any] = {
+        **{column: table.get_column(source) for column, source in sources.items()},
+        "passed": pl.Series(passed).set(pl.Series(has_few_rows), None),
+        "verdict": np.select([*verdicts.values()], [*verdicts], "not_shown").tolist(),
+        # The sum with 0 is 0 instead of -0.
+        "deterioration": sign * table.get_column("difference").to_numpy() + 0.0,
+        "limit": limit,
+        "margin": margin,
+        "p_adjusted": p_adjusted,
+        "p_value": p_value,
+        "ci_level": level,
+        "test": test.name,
+        "note": decision_note.zip_with(decision_note.is_not_null(), note),
+    }
+    return build_table(data.keys, result, gate_columns(table.schema["model_a"], name), rows=group)
 
 
-NEWCOMBE_METHODS = ("newcombe", "newcombe_unpaired")
 LEVEL_ROUNDING = 1e-12  # rounding error of 1 - level
 NOTES_OF_ONE_MODEL: tuple[Note, ...] = ("not_in_old", "not_in_new")
 
@@ -470,11 +376,7 @@ def _groups_of_one_model(
     models: pl.Series,
     keys: pl.DataFrame,
 ) -> pl.DataFrame:
-    """Return a row for each group and new model if only this or only the old model has rows.
-
-    The rows have the columns of `table`, with values only in the columns of keys, positions, models
-    and note. `has_rows` is the first result of `_group_sizes`.
-    """
+    """Return a row of `table` for each group and new model if only it or the old one has rows."""
     new, group = np.nonzero(has_rows != has_rows[old])
     a, has_old = np.full(len(new), old), has_rows[old, group]
     columns = {
@@ -489,14 +391,8 @@ def _groups_of_one_model(
     return build_table(keys, columns, schema, rows=group)
 
 
-def _group_sizes(
-    data: UnpairedModels | Instances,
-) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-    """Return whether each model (axis 0) has rows in each group (axis 1), and its smaller class.
-
-    The smaller class is the number of rows of the class with fewer rows. Rows with missing values
-    are not counted.
-    """
+def _group_sizes(data: UnpairedModels | Instances) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """Return whether each model (axis 0) has rows in each group, and its smaller class size."""
     rows: list[tuple[NDArray[Any], ...]] = []  # the group, class and count of the rows of a model
     if isinstance(data, Instances):
         group = data.group
@@ -520,10 +416,7 @@ def _group_sizes(
 
 
 def _has_different_scores(instances: Instances, old: int) -> NDArray[np.bool_]:
-    """Return whether each model (axis 0) differs from the old model in each group (axis 1).
-
-    The scores of the rows that both models scored are compared.
-    """
+    """Return whether each model (axis 0) differs from the old one on their rows of each group."""
     group, score, state, used = (instances.group, instances.score, instances.state, instances.used)
     result = np.zeros((len(score), instances.keys.height), bool)
     for new in range(len(score)):

@@ -9,7 +9,9 @@ import polars as pl
 
 from rocframe.comparisons.decision_intervals import paired_samples
 from rocframe.comparisons.pairing import (
+    Instances,
     PairingOptions,
+    UnpairedModels,
     build_model_table,
     model_batches,
     plan_comparison,
@@ -72,9 +74,8 @@ def hull_shares(
     """Compute the share of bootstrap resamples in which each model is on the common convex hull.
 
     A model is on the hull if one of its thresholds is a vertex of the convex hull of the ROC curves
-    of all models. The two ends of the curves do not count, because all models have them. A
-    threshold that is a vertex is optimal for some costs. A model with a share near 0 is probably
-    not the best model for any costs.
+    of all models, apart from the two ends, which all models have. Such a threshold is optimal for
+    some costs. A model with a share near 0 is probably not the best model for any costs.
 
     Parameters
     ----------
@@ -117,17 +118,14 @@ def hull_shares(
         model, sorted by group and model.
 
         - `share_on_hull` (Float64) is the share of the resamples in which the model has a vertex of
-          the common hull. If a class has fewer than two rows or clusters, the share is null.
+          the common hull; null if a class has fewer than two rows or clusters.
         - `n_vertices` (Int64) is the number of vertices of the model on the common hull of the
-          data, without resampling; null if a class has no rows. A vertex is not counted if its
-          threshold predicts all scored rows as negative, or all as positive. A vertex of several
-          models is counted for each of these models.
-        - `n_pos`, `n_neg` and `n_boot` (Int64) are the numbers of positives, of negatives, and of
+          data, except those that predict all scored rows as negative, or all as positive; null if a
+          class has no rows. A vertex of several models is counted for each.
+        - `n_pos`, `n_neg` and `n_boot` (Int64) are the numbers of positives, negatives and
           resamples.
         - `note` (String) is null, or the first of these values that applies: `no_rows,
-          no_positives, no_negatives, one_positive, one_negative, redrawn, unmatched`. `redrawn:12`
-          means that 12 resamples of clusters had no row of one class and were drawn again.
-          `unmatched:3` means that 3 rows without a matching row of another model were left out.
+          no_positives, no_negatives, one_positive, one_negative`, `redrawn:12` or `unmatched:3`.
 
     Raises
     ------
@@ -145,20 +143,15 @@ def hull_shares(
     -----
     Without `cluster`, each resample has as many rows of each class as the data. With `cluster`,
     complete clusters are drawn. The random error of a share p has the standard deviation √(p(1 -
-    p)/n_boot).
-
-    Models with equal curves have equal shares. The share is not the probability that the model is
-    best. Several models can be on the hull of the same resample, and one vertex is enough, even if
-    it is optimal only for a small range of costs.
-
+    p)/n_boot). Models with equal curves have equal shares. The share is not the probability that
+    the model is best: several models can be on the hull of a resample, and one vertex is enough,
+    even if it is optimal only for a small range of costs.
 
     References
     ----------
-    F. Provost, T. Fawcett (2001), "Robust classification for imprecise environments", Machine
-    Learning 42(3), 203-231. doi:10.1023/A:1007601015854
-
-    A. C. Davison, D. V. Hinkley (1997), Bootstrap Methods and their Application, Cambridge
-    University Press, chapter 2. doi:10.1017/CBO9780511802843
+    - F. Provost, T. Fawcett (2001), Machine Learning 42(3), 203-231. doi:10.1023/A:1007601015854
+    - A. C. Davison, D. V. Hinkley (1997), Bootstrap Methods and their Application, Cambridge
+      University Press, chapter 2. doi:10.1017/CBO9780511802843
 
     Examples
     --------
@@ -182,18 +175,9 @@ def hull_shares(
     """
     check_flag("paired", paired)
     check_supported("id", id, "paired=False", supported=paired)
-    roles = Roles(
-        label=label,
-        score=score,
-        by=by,
-        positive=positive,
-        weight=weight,
-        count=count,
-        missing=missing,
-        cluster=cluster,
-    )
-    pairing = PairingOptions.parse(
-        roles,
+    roles = Roles(label, score, by, positive, weight, count, missing, cluster)
+    pairing = PairingOptions(
+        roles=roles,
         between=between,
         id=id,
         unmatched=unmatched,
@@ -202,27 +186,43 @@ def hull_shares(
         unpaired="paired=False",
     )
     n_draws, parsed_seed = parse_n_boot("n_boot", n_boot), Seed.parse(seed)
-    shares = _paired_shares if paired else _independent_shares
     return plan_comparison(
         predictions,
-        roles,
         pairing,
-        lambda frame, columns: shares(frame, columns, n_draws, parsed_seed),
+        lambda frame, columns: hull_share_table(frame, columns, n_draws, parsed_seed),
         schema=hull_share_columns,
         anchor="n_pos",
         independent_groups=True,
     )
 
 
-def _paired_shares(
+def hull_share_table(
     frame: pl.DataFrame, columns: PairingColumns, n_boot: int, seed: Seed
 ) -> pl.DataFrame:
-    """Return a row for each group and model that scored the same instances."""
-    instances = read_instances(frame, columns)
-    keys = instances.keys
-    draws = RandomDraws(n_draws=n_boot, seed=seed, keys=stream_keys(keys))
+    """Return a row for each group and model."""
+    options = columns.options
+    data = read_instances(frame, columns) if options.paired else read_models(frame, columns)
+    draws = RandomDraws(n_draws=n_boot, seed=seed, keys=stream_keys(data.keys))
+    if isinstance(data, UnpairedModels):
+        parts = [_independent_shares(data, columns, draws)]
+    else:
+        parts = _paired_shares(data, options, draws)
+    return build_model_table(
+        parts,
+        hull_share_columns(columns.model),
+        keys=data.keys,
+        models=data.models,
+        order=[MODEL],
+        constants={"n_boot": n_boot},
+    )
+
+
+def _paired_shares(
+    instances: Instances, options: PairingOptions, draws: RandomDraws
+) -> list[dict[str, Any]]:
+    """Return the columns of each group of models that scored the same instances."""
     parts = []
-    for batch in model_batches(instances, columns.options, all_models=True):
+    for batch in model_batches(instances, options, all_models=True):
         merged = batch.merge_identical_rows()
         samples = paired_samples(merged, list(merged.scans()))
         for group, unmatched, sample in zip(batch.groups, batch.unmatched, samples, strict=True):
@@ -234,45 +234,31 @@ def _paired_shares(
             if min(sample.units) > 1:
                 values, redrawn = sample.resample(vertex_counts, draws, draws.keys[group])
                 share = (values > 0).mean(axis=0)
-            one = np.ones(shape, np.int64)
-            note = class_notes(
-                *(units * one for units in sample.units),
-                redrawn=redrawn * one,
-                unmatched=unmatched * one,
-            )
+            counts = np.array([[*sample.units], [redrawn, unmatched]])[..., None]
             parts.append(
                 {
-                    "group": group * one,
+                    "group": np.full(shape, group),
                     MODEL: np.array(batch.models),
                     "share_on_hull": share,
                     "n_vertices": n_vertices,
-                    "n_pos": n_pos * one,
-                    "n_neg": n_neg * one,
-                    "n_boot": n_boot * one,
-                    "note": note,
+                    "n_pos": n_pos,
+                    "n_neg": n_neg,
+                    "note": class_notes(*counts[0], redrawn=counts[1, 0], unmatched=counts[1, 1]),
                 }
             )
-    return build_model_table(
-        parts,
-        hull_share_columns(columns.model),
-        keys=keys,
-        models=instances.models,
-        order=[MODEL],
-    )
+    return parts
 
 
 def _independent_shares(
-    frame: pl.DataFrame, columns: PairingColumns, n_boot: int, seed: Seed
-) -> pl.DataFrame:
-    """Return a row for each group and model, for models that scored different instances."""
-    unpaired = read_models(frame, columns)
+    unpaired: UnpairedModels, columns: PairingColumns, draws: RandomDraws
+) -> dict[str, Any]:
+    """Return the columns of all groups and models that scored different instances."""
     keys = unpaired.keys
     scans = [Scan.from_cases(scale_weights(cases)) for cases in unpaired.cases]
     heights = [len(scan.totals.pos_rows) for scan in scans]
     curves = [(model, row) for model, height in enumerate(heights) for row in range(height)]
     keys_of_curves = pl.concat([keys[:0], *(scan.rows.keys for scan in scans)])
     group_of = find_keys(keys_of_curves, keys).to_numpy()
-    draws = RandomDraws(n_draws=n_boot, seed=seed, keys=stream_keys(keys))
     n_pos, n_neg = (
         np.array([getattr(scans[model].totals, name)[row] for model, row in curves], np.int64)
         for name in ("pos_rows", "neg_rows")
@@ -300,23 +286,15 @@ def _independent_shares(
         values, redrawn[members] = _resample_models(populations, draws, key)
         share[members] = (values > 0).mean(axis=0)
     share[(units < 2).any(axis=0)] = np.nan
-    result = {
+    return {
         "group": group_of,
         MODEL: np.repeat(np.arange(len(scans)), heights),
         "share_on_hull": share,
         "n_vertices": n_vertices,
         "n_pos": n_pos,
         "n_neg": n_neg,
-        "n_boot": np.full(len(curves), n_boot),
         "note": class_notes(*units, redrawn=redrawn),
     }
-    return build_model_table(
-        [result],
-        hull_share_columns(columns.model),
-        keys=keys,
-        models=unpaired.models,
-        order=[MODEL],
-    )
 
 
 def _resample_models(
@@ -339,10 +317,7 @@ def _resample_models(
 
 
 def vertex_counts(resamples: Sequence[ReplicateCounts]) -> NDArray[np.int64]:
-    """Return the number of vertices of each model (columns) on the hull of each resample (rows).
-
-    `resamples` has the counts of the same resamples for each model.
-    """
+    """Return the number of vertices of each model (columns) on the hull of each resample (rows)."""
     scans = [resample.scan(corners=True) for resample in resamples]
     pos, neg = (
         _common_denominators([getattr(scan.totals, name) for scan in scans])

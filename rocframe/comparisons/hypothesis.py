@@ -1,16 +1,10 @@
-"""What a comparison tests: the compared quantity, the null hypothesis, and non-inferiority.
-
-References
-----------
-B. L. Welch (1947), "The generalization of 'Student's' problem when several different population
-variances are involved", Biometrika 34(1-2), 28-35. doi:10.1093/biomet/34.1-2.28
-"""
+"""What a comparison tests: the compared quantity, the null hypothesis, and non-inferiority."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from math import log
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -29,9 +23,11 @@ from rocframe.inference import (
 )
 from rocframe.kernel.groups import scale_weights
 from rocframe.kernel.scan import Scan
+from rocframe.metrics.points import PointSearch
+from rocframe.metrics.statistics import average_precision
 from rocframe.options import check_choice, check_supported, parse_number, to_float
-from rocframe.probabilities.losses import EPSILON
-from rocframe.rates import as_fpr_or_tpr
+from rocframe.probabilities.losses import EPSILON, log_losses, probability_losses
+from rocframe.rates import NAMES, as_fpr_or_tpr
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -44,6 +40,7 @@ if TYPE_CHECKING:
     from rocframe.inference import Alternative, Note
     from rocframe.inputs.cases import Cases
     from rocframe.kernel.resample import RandomDraws
+    from rocframe.kernel.scan import Scannable
 
     Estimator = Callable[[Scan, "Quantity"], tuple[NDArray[np.float64], ...]]
     UnpairedTest = Callable[
@@ -51,6 +48,38 @@ if TYPE_CHECKING:
     ]
 
 ComparedMetric = Literal["auc", "average_precision", "brier", "log_loss"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Metric:
+    """A metric by which models are compared.
+
+    `values` returns the metric of each group of a scan. If the metric is the mean of a loss,
+    `row_losses` returns the losses of probabilities whose rows are positive, and negative. With
+    `bootstrap_t`, the bootstrap test is a t test.
+    """
+
+    values: Callable[[Scannable], NDArray[np.float64]]
+    row_losses: Callable[[NDArray[np.float64]], tuple[NDArray[Any], NDArray[Any]]] | None = None
+    depends_on_prevalence: bool = True
+    max_difference: float = 1.0
+    bootstrap_t: bool = False
+
+
+METRICS: dict[ComparedMetric, Metric] = {
+    "auc": Metric(values=lambda scan: count_pairs(scan).areas[0], depends_on_prevalence=False),
+    # With few positives, the variance of an average precision is itself uncertain.
+    "average_precision": Metric(values=average_precision, bootstrap_t=True),
+    "brier": Metric(
+        values=lambda scan: probability_losses(scan).brier,
+        row_losses=lambda p: ((1 - p) ** 2, p**2),
+    ),
+    "log_loss": Metric(
+        values=lambda scan: probability_losses(scan).log_loss,
+        row_losses=log_losses,
+        max_difference=-log(EPSILON),
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,17 +97,14 @@ class Quantity:
 
     @classmethod
     def parse(
-        cls,
-        metric: ComparedMetric,
-        rates: Mapping[str, object],
-        standardize: str | None,
+        cls, metric: ComparedMetric, rates: Mapping[str, object], standardize: str | None
     ) -> Quantity:
         """Return the compared quantity.
 
         `rates` are the arguments `fpr`, `tpr`, `specificity` and `sensitivity`. A number is a fixed
         rate, and a pair of numbers is the range of a partial area.
         """
-        check_choice("metric", metric, get_args(ComparedMetric))
+        check_choice("metric", metric, METRICS)
         if metric != "auc":
             for name, value in {**rates, "standardize": standardize}.items():
                 check_supported(name, value, f"metric={metric!r}")
@@ -88,13 +114,12 @@ class Quantity:
         rate = to_float(rates.get(name))
         if rate is not None:
             if not 0 <= rate <= 1:
-                raise OptionValueError.compose(
-                    name,
-                    rate,
-                    "expected a rate between 0 and 1",
+                problem = "expected a rate between 0 and 1"
+                hint = (
                     f"Pass a rate, such as {name}=0.1, or the range of a partial area, "
-                    f"such as {name}=(0, 0.1).",
+                    f"such as {name}=(0, 0.1)."
                 )
+                raise OptionValueError.compose(name, rate, problem, hint)
             name, (rate,) = as_fpr_or_tpr(name, [rate])
             return cls(fixed_rate=(name, rate))  # type: ignore[arg-type]
         return cls(rate_range=RateRange.parse(rates, standardize))
@@ -109,7 +134,27 @@ class Quantity:
     @property
     def is_loss(self) -> bool:
         """Whether the quantity is the mean of a loss of the rows, computed from probabilities."""
-        return self.metric in {"brier", "log_loss"}
+        return METRICS[self.metric].row_losses is not None
+
+    def row_losses(self, probability: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the loss of each probability if the row is positive, and if it is negative."""
+        losses = METRICS[self.metric].row_losses
+        assert losses is not None
+        return losses(probability.astype(np.float64))
+
+    def values(self, scan: Scannable) -> NDArray[np.float64]:
+        """Return the quantity of each group or resample of a scan."""
+        if self.rate_range is not None:
+            return self.rate_range.areas(scan)[0]
+        if self.fixed_rate is None:
+            return METRICS[self.metric].values(scan)
+        axis, rate = self.fixed_rate
+        point = PointSearch(rate=NAMES[axis], values=[rate]).points(scan)
+        counts = (point.tp, point.fn) if axis == "fpr" else (point.fp, point.tn)
+        part, rest = (count[:, 0] for count in counts)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            values: NDArray[np.float64] = part / (part + rest)
+        return np.where(point.missing[:, 0], np.nan, values)
 
     @property
     def lower_is_better(self) -> bool:
@@ -119,7 +164,7 @@ class Quantity:
     @property
     def depends_on_prevalence(self) -> bool:
         """Whether the quantity depends on the share of positives."""
-        return self.metric != "auc"
+        return METRICS[self.metric].depends_on_prevalence
 
     @property
     def slope(self) -> float:
@@ -130,7 +175,7 @@ class Quantity:
     def max_difference(self) -> float:
         """Largest possible difference of two standardized values."""
         if self.rate_range is None:
-            return -log(EPSILON) if self.metric == "log_loss" else 1.0
+            return METRICS[self.metric].max_difference
         return self.rate_range.slope * (self.rate_range.high - self.rate_range.low)
 
     def standardized(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -162,13 +207,12 @@ class Hypothesis:
             return cls(quantity=quantity, null=0.0, alternative=alternative, level=level)
         size = parse_number("margin", margin, low=0, high=1, closed="left", example=0.02)
         if alternative != "two-sided":
-            raise OptionValueError.compose(
-                "alternative",
-                alternative,
+            problem = (
                 "margin= already defines a one-sided alternative: model_b is not inferior to "
-                "model_a",
-                "Pass either margin= or alternative=.",
+                "model_a"
             )
+            hint = "Pass either margin= or alternative=."
+            raise OptionValueError.compose("alternative", alternative, problem, hint)
         lower_is_better = quantity.lower_is_better
         return cls(
             quantity=quantity,
@@ -369,10 +413,7 @@ class UnpairedEstimates:
 
 
 def area_estimates(scan: Scan, quantity: Quantity) -> tuple[NDArray[np.float64], ...]:
-    """Return the total or partial area of a model in each group, DeLong's variance, and its spread.
-
-    The parts of the variance are those of positives and negatives.
-    """
+    """Return the total or partial area of a model in each group, its variance, and its spread."""
     if quantity.rate_range is None:
         pairs = count_pairs(scan)
         area, variance = pairs.areas[0], delong_variance_parts(scan, pairs)

@@ -37,7 +37,7 @@ from rocframe.inputs.roles import bind_roles, resolve_column
 from rocframe.kernel.arrays import exact_sums, scale_by_groups
 from rocframe.kernel.groups import RowGroups, sort_grouped_rows
 from rocframe.kernel.scan import Scan
-from rocframe.options import NOT_GIVEN, check_choice, check_group_columns
+from rocframe.options import check_choice, check_group_columns
 from rocframe.schemas.table_type import MODEL, cast_scores, with_scores
 from rocframe.text import format_count, format_list
 
@@ -54,7 +54,7 @@ Unmatched = Literal["raise", "drop"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PairingOptions:
-    """Options of the pairing of rows.
+    """The columns of the predictions, and the options of the pairing of their rows.
 
     `min_models` is the minimum number of score columns. If `single_model` is true, a single score
     column without `id` can be one model. `unpaired` is a text for errors: the option to use for
@@ -62,67 +62,41 @@ class PairingOptions:
     true, scores outside [0, 1] raise an error.
     """
 
+    roles: Roles
     between: str
     id: Column | Sequence[Column] | None
     unmatched: Unmatched
-    paired: bool
-    min_models: int
-    single_model: bool
-    unpaired: str | None
-    probabilities: bool
+    paired: bool = True
+    min_models: int = 2
+    single_model: bool = False
+    unpaired: str | None = 'rf.compare(…, method="delong_t_unpaired")'
+    probabilities: bool = False
 
-    @classmethod
-    def parse(
-        cls,
-        roles: Roles,
-        *,
-        between: object,
-        id: Column | Sequence[Column] | None,  # noqa: A002 - name of the public option
-        unmatched: Unmatched,
-        paired: bool = True,
-        min_models: int = 2,
-        single_model: bool = False,
-        unpaired: str | None = 'rf.compare(…, method="delong_t_unpaired")',
-        probabilities: bool = False,
-    ) -> PairingOptions:
-        """Return the options; raise an error if one of them is invalid."""
-        check_choice("unmatched", unmatched, get_args(Unmatched))
-        if not isinstance(between, str):
-            raise OptionValueError.compose(
-                "between",
-                between,
-                "expected a column name",
+    def __post_init__(self) -> None:
+        check_choice("unmatched", self.unmatched, get_args(Unmatched))
+        if type(self.between) is not str:
+            problem = "expected a column name"
+            hint = (
                 'Pass the column of models by name, such as between="model". Add computed columns '
-                "with .with_columns() first.",
+                "with .with_columns() first."
             )
-        if id is not None and roles.count is not None and roles.count is not NOT_GIVEN:
+            raise OptionValueError.compose("between", self.between, problem, hint)
+        if self.id is not None and "count" in self.roles.optional_columns:
             raise OptionValueError.compose(
                 "count",
-                roles.count,
+                self.roles.count,
                 "id= requires one row per prediction, but a row with a count represents "
                 "several predictions",
                 "Pass several score columns without id=, or pass count=None if each row is one "
                 "prediction.",
             )
-        if id is not None and not isinstance(id, str | pl.Expr) and hasattr(id, "__iter__"):
-            id = list(id)  # noqa: A001
-        return cls(
-            between=between,
-            id=id,
-            unmatched=unmatched,
-            paired=paired,
-            min_models=min_models,
-            single_model=single_model,
-            unpaired=unpaired,
-            probabilities=probabilities,
-        )
 
     @property
     def id_columns(self) -> list[Column]:
         """The columns in `id` as a list, which can be empty."""
-        if self.id is None:
-            return []
-        return self.id if isinstance(self.id, list) else [self.id]  # type: ignore[list-item]
+        is_single = isinstance(self.id, str | pl.Expr) or not hasattr(self.id, "__iter__")
+        columns: Any = [self.id] if is_single else self.id
+        return [] if self.id is None else list(columns)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -143,7 +117,6 @@ class PairingColumns:
 
 def plan_comparison(
     predictions: FrameT,
-    roles: Roles,
     options: PairingOptions,
     build: Callable[[pl.DataFrame, PairingColumns], pl.DataFrame],
     *,
@@ -159,7 +132,7 @@ def plan_comparison(
     """
 
     def resolve(plan: pl.LazyFrame, columns: pl.Schema) -> pl.LazyFrame:
-        pairing = bind_pairing(plan, columns, roles, options, tuple(schema(pl.String())))
+        pairing = bind_pairing(plan, columns, options, tuple(schema(pl.String())))
         by = pairing.bound.by
         names = dict(zip(map(str, range(len(by))), by, strict=True))
         result = pairing.bound.keys | with_scores(schema(pairing.model), pairing.bound.scores)
@@ -177,19 +150,12 @@ def plan_comparison(
 
 
 def bind_pairing(
-    plan: pl.LazyFrame,
-    schema: pl.Schema,
-    roles: Roles,
-    options: PairingOptions,
-    table: Sequence[str],
+    plan: pl.LazyFrame, schema: pl.Schema, options: PairingOptions, table: Sequence[str]
 ) -> PairingColumns:
-    """Return the resolved columns of a comparison after a check.
-
-    `table` are the names of the columns of the result.
-    """
+    """Return the resolved columns of a comparison; `table` are the names of those of the result."""
     single_model = options.single_model
     names = tuple(name for name in table if name != MODEL) if single_model else table
-    bound = bind_roles(plan, schema, roles, names, keyed=single_model)
+    bound = bind_roles(plan, schema, options.roles, names, keyed=single_model)
     between = options.between
     if bound.models is not None:
         _check_side_by_side(options, bound.models)
@@ -220,15 +186,14 @@ def bind_pairing(
     id_columns = options.id_columns
     if options.paired and not id_columns:
         other = f" If the models scored different rows, use {options.unpaired}."
-        raise PairingError.compose(
-            "id",
-            options.id,
-            "this method pairs the rows of the models, and no column identifies the instances",
+        problem = "this method pairs the rows of the models, and no column identifies the instances"
+        hint = (
             'Pass the column that identifies instances, such as id="id". If the rows of all models '
             "are in the same order, number them first: "
             f".with_columns(id=pl.int_range(pl.len()).over({between!r})). "
-            f"Or pass one score column for each model.{other if options.unpaired else ''}",
+            f"Or pass one score column for each model.{other if options.unpaired else ''}"
         )
+        raise PairingError.compose("id", options.id, problem, hint)
     private = private_names(["between", *(f"id {i}" for i in range(len(id_columns)))], bound.by)
     sources = [("between", between, column(between), schema[between])]
     sources += [("id", *resolve_column(plan, schema, "id", id_column)) for id_column in id_columns]
@@ -263,7 +228,7 @@ def _check_side_by_side(options: PairingOptions, models: Sequence[str]) -> None:
 
 
 def build_model_table(
-    parts: Sequence[Mapping[str, NDArray[Any]]],
+    parts: Sequence[Mapping[str, Any]],
     schema: Mapping[str, pl.DataType],
     *,
     keys: pl.DataFrame,
@@ -273,13 +238,15 @@ def build_model_table(
 ) -> pl.DataFrame:
     """Concatenate the columns of all parts to a table, sorted by group and the columns in `order`.
 
-    The column `group` of a part contains row numbers of `keys`. Columns named `model`, `model_a` or
-    `model_b` contain positions in `models`. `constants` are columns with one value for all rows.
+    The column `group` of a part contains row numbers of `keys`. Other columns can be one value for
+    all rows of the part. Columns named `model`, `model_a` or `model_b` contain positions in
+    `models`. `constants` are columns with one value for all rows of the table.
     """
     if not parts:
         return build_table(keys[:0], {}, schema)
     columns: dict[str, Any] = {
-        name: np.concatenate([part[name] for part in parts]) for name in parts[0]
+        name: np.concatenate([np.broadcast_to(part[name], part["group"].shape) for part in parts])
+        for name in parts[0]
     }
     rows = np.lexsort([columns[name] for name in ("group", *order)][::-1])
     for name, values in columns.items():
@@ -360,10 +327,7 @@ def read_instances(frame: pl.DataFrame, pairing: PairingColumns) -> Instances:
 def _read_checked_cases(
     frame: pl.DataFrame, pairing: PairingColumns
 ) -> tuple[pl.Series, list[Cases]]:
-    """Return the names of the score columns in sorted order, and the rows of each column.
-
-    Raise an error for scores that are no probabilities, if probabilities are needed.
-    """
+    """Return the sorted names of the score columns, and the checked rows of each column."""
     row_model = None if pairing.between is None else frame.get_column(pairing.between)
     columns = list(read_cases(frame, pairing.bound, row_model=row_model))
     if pairing.options.probabilities:
@@ -375,10 +339,7 @@ def _read_checked_cases(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class UnpairedModels:
-    """The rows of several models without pairing.
-
-    `models` are sorted, and `cases` are their rows. `keys` are the sorted keys of all groups.
-    """
+    """The rows (`cases`) of sorted models without pairing, and the sorted keys of all groups."""
 
     models: pl.Series
     cases: list[Cases]
@@ -488,25 +449,18 @@ def _rows_of_models(model: pl.Series) -> tuple[pl.Series, list[NDArray[np.int64]
 def _check_ids(ids: Sequence[pl.Series], options: PairingOptions) -> None:
     for values, source in zip(ids, options.id_columns, strict=True):
         if values.null_count():
-            raise PairingError.compose(
-                "id",
-                source,
+            problem = (
                 f"the id is null in {format_count(values.null_count(), 'row')}, which cannot be "
-                "paired",
-                "Remove these rows with .filter() first.",
+                "paired"
             )
+            hint = "Remove these rows with .filter() first."
+            raise PairingError.compose("id", source, problem, hint)
 
 
 def _match_instances(
-    named: pl.DataFrame,
-    models: pl.Series,
-    rows: list[NDArray[np.int64]],
-    options: PairingOptions,
+    named: pl.DataFrame, models: pl.Series, rows: list[NDArray[np.int64]], options: PairingOptions
 ) -> tuple[pl.DataFrame, NDArray[np.int64]]:
-    """Return the instances, and the row of each model for each instance; -1 if there is none.
-
-    `named` has the group and the id of each row, and `rows` the rows of each model.
-    """
+    """Return the instances, and the row of each model for each instance; -1 if there is none."""
     n_ids = len(options.id_columns)
     parts = [named[model_rows] for model_rows in rows]
     # If all models have the same instances in the same order, no join is needed.
@@ -621,10 +575,7 @@ class ModelBatch:
         return replace(self, rows=self.rows[order.cast(pl.Int64).to_numpy()])
 
     def merge_identical_rows(self) -> ModelBatch:
-        """Merge identical rows into one row with a count, and sort the rows by rank.
-
-        Rows with clusters are not merged.
-        """
+        """Merge identical rows without clusters into counted rows, and sort the rows by rank."""
         batch = self.in_rank_order()
         if self.instances.cluster is not None or not len(self.rows):
             return batch

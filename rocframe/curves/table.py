@@ -2,34 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
 from operator import or_
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import polars as pl
 
 from rocframe.errors import BrokenCurveError, ColumnTypeError
-from rocframe.frames import column, key_starts, private_names, select_keys, take_rows
+from rocframe.frames import (
+    as_input_frame,
+    column,
+    key_starts,
+    lazy_plan,
+    private_names,
+    select_keys,
+    take_rows,
+    through_node,
+)
 from rocframe.inputs.cases import outside_unit_problem
 from rocframe.kernel.codec import round_thresholds
 from rocframe.kernel.groups import groups_of_rows
 from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.kernel.threads import run_parallel
 from rocframe.kinds import PREVALENCE, has_prevalence
-from rocframe.options import check_group_columns, group_dtypes, parse_fraction, parse_names
+from rocframe.options import (
+    check_group_column,
+    check_group_columns,
+    group_dtypes,
+    parse_fraction,
+    parse_names,
+)
 from rocframe.rates import CONFUSION
 from rocframe.schemas.curves import GIVEN_THRESHOLDS
-from rocframe.schemas.table_type import CURVE_COLUMNS, THRESHOLD, score_floats
+from rocframe.schemas.table_type import CURVE_COLUMNS, THRESHOLD, score_floats, with_scores
 from rocframe.text import format_key, format_list
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+    from rocframe.frames import FrameT
     from rocframe.inputs.roles import By
+    from rocframe.schemas.table_type import Schema
 
 
 MAKE_CURVES = "Compute a curve table with .roc.curve(label, score, by=…)."
@@ -120,6 +137,51 @@ def curve_layout(
             )
     row = {name: schema[name] for name in names[first:]}
     return CurveLayout(by=keys, keys=group_dtypes(keys, schema), row=row)
+
+
+def plan_curves(
+    curves: FrameT,
+    by: By,
+    columns: Schema | Callable[[pl.Schema], Schema],
+    build: Callable[[Curves, Schema], pl.DataFrame],
+    *,
+    anchor: str,
+    compared: tuple[str, str] | None = None,
+    position: Literal["first", "last"] | None = "first",
+    check: Callable[[CurveLayout], None] = lambda _: None,
+) -> FrameT:
+    """Return the table that `build` computes from the curves, as the same kind of frame.
+
+    `columns` are the columns of the result right of the group columns, or a function that returns
+    them for the schema of the curve table. `build` also gets them, with the dtype of the scores.
+    `anchor` is a column that is never null. `compared` are an argument and its value: the group
+    column whose curves are compared or pooled. Its `position` in the result is among the group
+    columns, at the end, or None. `check` raises an error if options do not fit the curve table.
+    """
+
+    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
+        new_columns = columns(schema) if callable(columns) else columns
+        table = curve_layout(schema, by, tuple(new_columns))
+        new_columns = with_scores(new_columns, table.scores)
+        if compared is not None:
+            check_group_column(*compared, table.by, schema)
+        check(table)
+        across = None if compared is None else compared[1]
+        keys = {name: dtype for name, dtype in table.keys.items() if name != across}
+        last = {name: table.keys[name] for name in table.keys if name not in keys}
+        result = table.keys | new_columns
+        if position != "first":
+            result = keys | new_columns | (last if position == "last" else {})
+        return through_node(
+            plan.select(table.count_columns),
+            lambda frame: build(read_curves(frame, table), new_columns),
+            schema=result,
+            by=tuple(keys),
+            anchor=anchor,
+            compared=across if across in result else None,
+        )
+
+    return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))
 
 
 def check_new_columns(table: CurveLayout, new_columns: Iterable[str], function: str) -> None:
@@ -228,6 +290,10 @@ class Curves:
             pl.col(self.layout.private(name)).gather(position).alias(name)
             for name in (self.layout.row if names is None else names)
         )
+
+    def keys_without(self, name: str | None) -> tuple[str, ...]:
+        """Return the group columns except for `name`, such as the column of the models or folds."""
+        return tuple(key for key in self.layout.by if key != name)
 
     def name_group(self, group: int) -> str:
         """Return the text for a group in errors: `group fold=1`, or `the curve` without groups."""

@@ -8,14 +8,10 @@ import numpy as np
 import polars as pl
 
 from rocframe.curves.convex_hull import hull_vertices
-from rocframe.curves.table import COMPLETE_CURVES, check_ends, curve_layout, name_key, read_curves
+from rocframe.curves.table import COMPLETE_CURVES, check_ends, name_key, plan_curves
 from rocframe.decisions.costs import CurveRows, curve_ranges
 from rocframe.decisions.transfer import plan_transfer, pooled_other_curves
-from rocframe.errors import (
-    OptionValueError,
-    RepeatedNameError,
-    ScoreError,
-)
+from rocframe.errors import OptionValueError, RepeatedNameError, ScoreError
 from rocframe.frames import (
     as_input_frame,
     build_table,
@@ -27,7 +23,6 @@ from rocframe.frames import (
     number_keys,
     private_names,
     select_keys,
-    through_node,
 )
 from rocframe.inference import class_notes
 from rocframe.inputs.roles import check_column_type, resolve_column
@@ -36,7 +31,7 @@ from rocframe.kernel.codec import falling_ranks, round_thresholds, sort_order
 from rocframe.kernel.groups import cumulative_sums, is_run_start, run_starts
 from rocframe.options import check_choice, check_supported, parse_integer, public
 from rocframe.schemas.curves import CONCAVITIES, REPAIRED_AUC, concavity_columns
-from rocframe.schemas.table_type import score_floats, with_scores
+from rocframe.schemas.table_type import THRESHOLD, score_floats
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -55,16 +50,16 @@ MIN_AREA = 1e-12  # of a concavity with weighted rows; smaller areas are roundin
 def concavities(curves: FrameT, /, *, min_rows: int = 1, by: By = None) -> FrameT:
     """Find the parts of ROC curves that are below their convex hull.
 
-    A concavity is a part of the curve that is below the convex hull, between two neighboring
-    vertices of the hull. In a concavity, the scores rank the rows worse than at random.
+    A concavity is a part of the curve between two neighboring vertices of its convex hull, below
+    the hull. There, the scores rank the rows worse than at random.
 
     Parameters
     ----------
     curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`, with all rows of each curve.
     min_rows : int, default 1
-        Return only concavities with at least this number of rows, or this sum of weights. With the
-        default 1, all concavities are returned, even if a sum of weights is below 1.
+        Return only concavities with at least this number of rows, or this sum of weights; 1 returns
+        all.
     by : str or sequence of str, default None
         Group columns; by default, all columns left of `threshold`.
 
@@ -75,23 +70,22 @@ def concavities(curves: FrameT, /, *, min_rows: int = 1, by: By = None) -> Frame
         tpr_below, n_pos, n_neg, auc`; one row per concavity, sorted by group and falling threshold.
         Curves without concavities have no row.
 
-        - `area` (Float64) is the area between the hull and the curve.
-        - `threshold_above` and `threshold_below` (floats) are the thresholds of the two vertices.
-          The concavity consists of the rows with `threshold_below <= score < threshold_above`.
-        - `score_max` (a float) is the highest score of these rows; `threshold_below` is the lowest
-          score.
-        - `fpr_above`, `tpr_above`, `fpr_below` and `tpr_below` (Float64) are the rates of the two
+        - `area` (Float64) is the area between the hull and the curve, and `auc` (Float64) the area
+          under the complete curve.
+        - The concavity consists of the rows with `threshold_below <= score < threshold_above`, the
+          thresholds of the two vertices. `score_max` is the highest score of these rows, and
+          `threshold_below` the lowest.
+        - `fpr_above`, `tpr_above`, `fpr_below` and `tpr_below` (Float64) are the rates of the
           vertices.
         - `n_pos` and `n_neg` are the numbers of rows in the concavity (Int64), or the sums of
           weights (Float64).
-        - `auc` (Float64) is the area under the complete curve.
 
-        No value is null, except in group columns that have nulls in the curve table.
+        No value is null, except in group columns.
 
     Raises
     ------
     RocframeError
-        If the table is not a curve table or a curve lacks some of its rows, or if an option is
+        If the table is not a curve table, if a curve lacks some of its rows, or if an option is
         invalid.
 
     See Also
@@ -102,17 +96,15 @@ def concavities(curves: FrameT, /, *, min_rows: int = 1, by: By = None) -> Frame
 
     Notes
     -----
-    Most empirical curves have concavities, because the numbers of rows are small. A concavity is
-    therefore no evidence that scores are wrong. `repaired_auc` reverses the order of the scores
-    within concavities, and computes the AUC on data that were not used to find the concavities.
+    Most empirical curves have concavities, because the numbers of rows are small: they are no
+    evidence that scores are wrong. `repaired_auc` measures the effect of a repair on other data.
 
     References
     ----------
-    P. A. Flach, S. Wu (2005), "Repairing concavities in ROC curves", Proceedings of the 19th
-    International Joint Conference on Artificial Intelligence, 702-707.
-
-    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
-    861-874. doi:10.1016/j.patrec.2005.10.010
+    - P. A. Flach, S. Wu (2005), "Repairing concavities in ROC curves", Proceedings of the 19th
+      International Joint Conference on Artificial Intelligence, 702-707.
+    - T. Fawcett (2006), Pattern Recognition Letters 27(8), 861-874.
+      doi:10.1016/j.patrec.2005.10.010
 
     Examples
     --------
@@ -131,37 +123,24 @@ def concavities(curves: FrameT, /, *, min_rows: int = 1, by: By = None) -> Frame
     """
     min_rows = parse_integer("min_rows", min_rows, example=10)
 
-    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-        columns = concavity_columns(schema.get("tp", pl.Int64()))
-        table = curve_layout(schema, by, tuple(columns))
-        columns = with_scores(columns, table.scores) | {"score_max": table.scores}
+    def find(curves: Curves, columns: Schema) -> pl.DataFrame:
+        check_ends(curves, "its convex hull is unknown", COMPLETE_CURVES)
+        rows = CurveRows.from_curves(curves)
+        parts = find_concavities(rows, min_rows)
+        pairs = doubled_pairs(rows, len(curves.firsts))
+        auc = exact_quotient(doubled_wins(rows, rows.threshold, len(pairs)), pairs)
+        result = _vertex_columns(rows, parts) | {"area": parts.area, "auc": auc[parts.curve]}
+        return build_table(curves.keys, result, columns, rows=parts.curve)
 
-        def find(frame: pl.DataFrame) -> pl.DataFrame:
-            curves = read_curves(frame, table)
-            check_ends(curves, "its convex hull is unknown", COMPLETE_CURVES)
-            rows = CurveRows.from_curves(curves)
-            parts = find_concavities(rows, min_rows)
-            pairs = doubled_pairs(rows, len(curves.firsts))
-            auc = exact_quotient(doubled_wins(rows, rows.threshold, len(pairs)), pairs)
-            result = _vertex_columns(rows, parts) | {"area": parts.area, "auc": auc[parts.curve]}
-            return build_table(curves.keys, result, columns, rows=parts.curve)
+    def columns(schema: pl.Schema) -> Schema:
+        scores = score_floats([schema.get(THRESHOLD, pl.Float64())])
+        return concavity_columns(schema.get("tp", pl.Int64())) | {"score_max": scores}
 
-        return through_node(
-            plan.select(table.count_columns),
-            find,
-            schema={**table.keys, **columns},
-            by=table.by,
-            anchor="area",
-        )
-
-    return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))
+    return plan_curves(curves, by, columns, find, anchor="area")
 
 
 class Concavities(NamedTuple):
-    """The curve of each concavity, the rows of its two vertices, and its area.
-
-    `above` is the row of the vertex with the higher threshold, `below` that of the other vertex.
-    """
+    """The curve and the area of each concavity, and the rows of its upper and lower vertex."""
 
     curve: NDArray[np.int64]
     above: NDArray[np.int64]
@@ -214,20 +193,13 @@ def _vertex_columns(rows: CurveRows, parts: Concavities) -> dict[str, Any]:
 
 @public
 def repair_scores(
-    predictions: FrameT,
-    /,
-    score: Column,
-    concavities: pl.DataFrame,
-    *,
-    which: Which = "largest",
+    predictions: FrameT, /, score: Column, concavities: pl.DataFrame, *, which: Which = "largest"
 ) -> FrameT:
     """Add a column with scores whose order is reversed in concavities of the ROC curve.
 
-    A concavity is a part of the curve that is below the convex hull. In a concavity, the scores
-    rank the rows worse than at random. On the data in which a concavity was found, the reversal
-    always increases the AUC. On other data, the reversal decreases the AUC if the concavity is due
-    to chance. Before you use the repaired scores, measure the change on other data with
-    `repaired_auc`.
+    On the data in which a concavity was found, the reversal always increases the AUC. On other
+    data, it decreases the AUC if the concavity is due to chance: measure it with `repaired_auc`
+    first.
 
     Parameters
     ----------
@@ -236,24 +208,18 @@ def repair_scores(
     score : str or Expr
         The score, higher for positives.
     concavities : DataFrame
-        A table of `concavities`. The columns left of `area` are group columns, and must also be
-        columns of the predictions.
+        A table of `concavities`, whose columns left of `area` are also columns of the predictions.
     which : {"largest", "all"}, default "largest"
-        The concavities of each group that are repaired: the one with the largest area, or all. If
-        several concavities have the largest area, the concavity with the highest scores is
-        repaired.
+        Repaired concavities of each group: the one with the largest area (of equal ones, the one
+        with the highest scores), or all.
 
     Returns
     -------
     DataFrame or LazyFrame
-        The predictions with a last column `repaired_score` (Float64). The repaired score is
-        computed from three columns of `concavities`: `threshold_below`, `threshold_above` and
-        `score_max`. For the scores in a concavity, `threshold_below <= score < threshold_above`. In
-        the data in which the concavity was found, the highest of these scores is `score_max`. The
-        repaired score is `threshold_below + score_max - score`. Other data can have scores between
-        `score_max` and `threshold_above`. Their repaired score is `threshold_below`. All other
-        scores, and scores of groups without a concavity, do not change. If a score is null or NaN,
-        the repaired score is also null or NaN.
+        The predictions with a last column `repaired_score` (Float64): `threshold_below + score_max
+        - score`, at least `threshold_below`, for scores with `threshold_below <= score <
+        threshold_above` of a concavity, and the score itself otherwise. A null or NaN score remains
+        so.
 
     Raises
     ------
@@ -268,21 +234,18 @@ def repair_scores(
 
     Notes
     -----
-    The order of the scores of a concavity is reversed: the highest score becomes the lowest one. On
-    the data in which the concavity was found, the repaired part of the curve is the original part,
-    rotated by 180°. The center of the rotation is the middle of the straight line between both ends
-    of the concavity. The AUC increases by twice the area of the concavity.
+    The repaired part of the curve is the original part, rotated by 180° around the middle of the
+    line between its ends. The AUC increases by twice the area of the concavity.
 
     Repaired scores are rounded to Float64. If the scores of a concavity differ by many orders of
     magnitude, such as 0.7 and 1e-17, small scores can have the same repaired score, and the AUC
-    increases less. To prevent this, compute the curves from the logarithms of such scores.
-
-    Repaired scores are not probabilities, even if the scores are probabilities.
+    increases less. To prevent this, compute the curves from the logarithms of such scores. Repaired
+    scores are not probabilities.
 
     References
     ----------
-    P. A. Flach, S. Wu (2005), "Repairing concavities in ROC curves", Proceedings of the 19th
-    International Joint Conference on Artificial Intelligence, 702-707.
+    - P. A. Flach, S. Wu (2005), "Repairing concavities in ROC curves", Proceedings of the 19th
+      International Joint Conference on Artificial Intelligence, 702-707.
 
     Examples
     --------
@@ -304,17 +267,6 @@ def repair_scores(
     │ 1     ┆ 2     ┆ 5.0            │
     │ 0     ┆ 1     ┆ 1.0            │
     └───────┴───────┴────────────────┘
-    >>> repaired.select(
-    ...     auc=pl.col("score").roc.auc("label"), after=pl.col("repaired_score").roc.auc("label")
-    ... )
-    shape: (1, 2)
-    ┌──────────┬───────┐
-    │ auc      ┆ after │
-    │ ---      ┆ ---   │
-    │ f64      ┆ f64   │
-    ╞══════════╪═══════╡
-    │ 0.555556 ┆ 1.0   │
-    └──────────┴───────┘
     """
     check_choice("which", which, get_args(Which))
     by = parse_concavities("concavities", concavities)
@@ -340,10 +292,9 @@ def repair_scores(
 
         def repair(values: pl.Series) -> pl.Series:
             scores, groups = values.struct.unnest().get_columns()
-            reversed_scores = intervals.reverse(
-                scores.fill_null(np.nan).to_numpy(), groups.to_numpy()
-            )
-            return pl.Series(values.name, reversed_scores).set(scores.is_null(), None)
+            filled = scores.fill_null(np.nan).to_numpy()
+            result = pl.Series(values.name, intervals.reverse(filled, groups.to_numpy()))
+            return result.set(scores.is_null(), None)
 
         repaired = pl.struct(column(names["score"]), number).map_batches(
             repair, return_dtype=pl.Float64, is_elementwise=True
@@ -409,10 +360,7 @@ class Intervals(NamedTuple):
     def from_other_folds(
         cls, rows: CurveRows, parts: Concavities, keys: pl.DataFrame, which: Which
     ) -> Intervals:
-        """Return the intervals of the concavities `parts` of pooled curves with these rows.
-
-        Pooled curve i consists of the other folds of the curve with the key `keys[i]`.
-        """
+        """Return the intervals of concavities of pooled curves; curve i has the key `keys[i]`."""
         lower, upper, highest = (
             rows.threshold[index] for index in (parts.below, parts.above, parts.above + 1)
         )
@@ -422,10 +370,7 @@ class Intervals(NamedTuple):
         return intervals
 
     def _select(self, which: Which) -> Intervals:
-        """Return the sorted intervals; with `"largest"`, one interval of each group.
-
-        This interval has the largest area and, of equal areas, the highest scores.
-        """
+        """Return the sorted intervals, or the largest (then the highest) one of each group."""
         order = np.lexsort((self.lower, self.group))
         if which == "largest":
             by_area = np.lexsort((-self.lower, -self.area, self.group))
@@ -434,10 +379,7 @@ class Intervals(NamedTuple):
         return Intervals(group[order], lower[order], upper[order], highest[order], area[order])
 
     def _check_finite(self, argument: str, keys: pl.DataFrame, part: str = "") -> None:
-        """Raise an error if an interval has infinite scores; `part` precedes the name of its group.
-
-        `keys` are the keys of the groups.
-        """
+        """Raise an error if an interval has infinite scores; `part` precedes its group's name."""
         infinite = self.group[np.isinf(self.lower) | np.isinf(self.highest)]
         if len(infinite):
             where = part + name_key(keys, int(infinite[0]), otherwise="the curve")
@@ -447,10 +389,7 @@ class Intervals(NamedTuple):
             )
 
     def reverse(self, scores: NDArray[np.float64], group: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the scores, with reversed order within the intervals of their group.
-
-        `group` is the group number of each score. NaN remains NaN.
-        """
+        """Return the scores, in reversed order within the intervals of their group; NaN stays."""
         if not len(self.group):
             return scores
         first = np.searchsorted(self.group, group)
@@ -476,10 +415,7 @@ def _upper_limits(threshold: NDArray[np.float64], tp: NDArray[Any]) -> NDArray[n
 
 
 def doubled_pairs(rows: CurveRows, n_curves: int) -> NDArray[Any]:
-    """Return twice the number of pairs of a positive and a negative of each curve.
-
-    With weights, this result and that of `doubled_wins` are scaled by the same factor.
-    """
+    """Return twice the number of pairs of a positive and a negative of each curve, scaled."""
     pos, neg = np.zeros((2, n_curves), rows.pos.dtype)
     *_, pos[rows.curve], neg[rows.curve] = rows.unit_counts
     return exact_product(pos, neg, np.full(n_curves, 2))
@@ -524,28 +460,25 @@ def repaired_auc(
 ) -> FrameT:
     """Measure the change of the AUC if concavities that were found on other data are repaired.
 
-    For each fold, concavities are found on the pooled rows of all other folds. The order of the
-    scores of this fold is then reversed within these concavities. With `chosen=`, the concavities
-    of a given table are repaired instead, such as concavities that were found on validation data.
+    For each fold, concavities are found on the pooled rows of all other folds, and the order of the
+    scores of this fold is reversed within them. With `chosen=`, the concavities of a given table
+    are repaired instead, such as those of validation data.
 
     Parameters
     ----------
     curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`, with all rows of each curve.
     over : str, default "fold"
-        Group column with the parts of the data. For each curve, concavities are found on the pooled
-        rows of the other curves that differ from it only in `over`, such as the other folds of the
-        same model. Not used with `chosen`.
+        Group column with the parts of the data: the other curves that differ from a curve only in
+        this column are pooled. Not used with `chosen`.
     chosen : DataFrame, default None
         A table of `concavities`, whose group columns must be group columns of `curves`.
     which : {"largest", "all"}, default "largest"
-        The concavities of each group that are repaired: the one with the largest area, or all. If
-        several concavities have the largest area, the concavity with the highest scores is
-        repaired.
+        Repaired concavities of each group: the one with the largest area (of equal ones, the one
+        with the highest scores), or all.
     min_rows : int, default 1
-        Repair only concavities with at least this number of rows, or this sum of weights. With the
-        default 1, no concavity is left out because of its size, even if its sum of weights is below
-        1. Not used with `chosen`.
+        Repair only concavities with at least this number of rows, or this sum of weights; 1 repairs
+        all. Not used with `chosen`.
     by : str or sequence of str, default None
         Group columns; by default, all columns left of `threshold`.
 
@@ -555,27 +488,21 @@ def repaired_auc(
         `*by, gain_realised, gain_chosen, optimism, auc_repaired, auc, n_concavities, note`; one row
         per curve.
 
-        - `auc` is the AUC of the curve, and `auc_repaired` its AUC after the repair.
-        - `gain_realised` is `auc_repaired - auc`.
-        - `gain_chosen` is twice the area of the repaired concavities: the increase of the AUC on
-          the data in which they were found.
-        - `optimism` is `gain_chosen - gain_realised`.
-        - `n_concavities` (Int64) is the number of repaired concavities. If `n_concavities` is 0,
-          each gain is 0, unless it is null for one of the reasons below.
+        - `gain_realised` (Float64) is `auc_repaired - auc`, after and before the repair.
+        - `gain_chosen` (Float64) is twice the area of the repaired concavities: the gain on the
+          data in which they were found. `optimism` (Float64) is `gain_chosen - gain_realised`.
+        - `n_concavities` (Int64) is the number of repaired concavities.
 
-        All other numbers are Float64.
-
-        - `auc`, `auc_repaired`, `gain_realised` and `optimism` are null if the curve lacks a class.
-        - `gain_chosen` and `optimism` are null if the pooled data of the other folds lack a class.
-        - `note` (String) describes the rows of the curve or, if it has no note and the pooled data
-          of the other folds lack a class, the pooled data. It is null or `no_rows`,
-          `no_positives`, `no_negatives`, `one_positive` or `one_negative`.
+        `auc`, `auc_repaired`, `gain_realised` and `optimism` are null if the curve lacks a class,
+        and `gain_chosen` and `optimism` if the pooled data of the other folds do. `note` (String)
+        describes the curve, or else the pooled data if they lack a class: null, `no_rows`,
+        `no_positives`, `no_negatives`, `one_positive` or `one_negative`.
 
     Raises
     ------
     RocframeError
-        If the table is not a curve table, if a curve lacks some of its rows, if `over` is not a
-        group column, if a concavity has infinite scores, or if an option is invalid or unused.
+        If the table is not a curve table, if a curve lacks some of its rows, if a concavity has
+        infinite scores, or if an option is invalid or unused.
 
     See Also
     --------
@@ -584,17 +511,14 @@ def repaired_auc(
 
     Notes
     -----
-    The scores of all folds are compared with the same thresholds. Therefore, all scores must be on
-    the same scale, such as probabilities.
-
-    If a concavity is due to chance, the scores are in the correct order in other data. The repair
-    reverses this order, and `gain_realised` is negative. Repair scores only if the gain is positive
-    in most folds.
+    The scores of all folds are compared with the same thresholds, so they must be on one scale,
+    such as probabilities. If a concavity is due to chance, `gain_realised` is negative. Repair
+    scores only if the gain is positive in most folds.
 
     References
     ----------
-    P. A. Flach, S. Wu (2005), "Repairing concavities in ROC curves", Proceedings of the 19th
-    International Joint Conference on Artificial Intelligence, 702-707.
+    - P. A. Flach, S. Wu (2005), "Repairing concavities in ROC curves", Proceedings of the 19th
+      International Joint Conference on Artificial Intelligence, 702-707.
 
     Examples
     --------
@@ -637,7 +561,7 @@ def repaired_auc(
     return plan_transfer(
         curves,
         compute,
-        over=over if chosen is None else None,
+        over=over,
         keys=None if chosen is None else keys,
         columns=lambda _: REPAIRED_AUC.columns(),
         by=by,
@@ -646,10 +570,7 @@ def repaired_auc(
 
 
 def _repair_over_folds(curves: Curves, over: str, which: Which, min_rows: int) -> dict[str, Any]:
-    """Return the columns of the result of `repaired_auc` without `chosen=`.
-
-    Each curve is repaired in the concavities of the pooled other curves of its group.
-    """
+    """Return the columns of `repaired_auc` if the other curves of a group have the concavities."""
     others, n_curves = pooled_other_curves(curves, over), len(curves.firsts)
     parts = find_concavities(others, min_rows)
     intervals = Intervals.from_other_folds(others, parts, curves.keys, which)
@@ -670,10 +591,7 @@ def _repair_over_folds(curves: Curves, over: str, which: Which, min_rows: int) -
 def _repair_chosen(
     curves: Curves, chosen: pl.DataFrame, keys: tuple[str, ...], which: Which
 ) -> dict[str, Any]:
-    """Return the columns of the result of `repaired_auc` with `chosen=`.
-
-    Each curve is repaired in the concavities of `chosen` with the same key.
-    """
+    """Return the columns of `repaired_auc` if `chosen` has the concavities."""
     check_ends(curves, "its area cannot be computed", COMPLETE_CURVES)
     distinct, group = number_keys(chosen, keys)
     intervals = Intervals.from_table("chosen", chosen, distinct, group, which, scores=curves.scores)
@@ -684,10 +602,7 @@ def _repair_chosen(
 def _gain_columns(
     curves: Curves, intervals: Intervals, group: NDArray[np.int64], n_groups: int
 ) -> dict[str, Any]:
-    """Return the gains, the optimism and the areas of each curve as columns.
-
-    Each curve is repaired in the intervals of `group`, -1 for no group.
-    """
+    """Return the columns of each curve, repaired in the intervals of `group` (-1: of no group)."""
     rows = CurveRows.from_curves(curves)
     auc, auc_repaired, gain = _repaired_areas(rows, intervals, group[rows.curve], len(group))
     # The last element, with the index -1, is for curves without a group.
@@ -708,10 +623,7 @@ def _gain_columns(
 def _repaired_areas(
     rows: CurveRows, intervals: Intervals, group: NDArray[np.int64], n_curves: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return the areas of curves before and after the repair, and their differences.
-
-    `group` has the group number in `intervals` of each row.
-    """
+    """Return the areas before and after the repair, and their differences; rows have a `group`."""
     pairs = doubled_pairs(rows, n_curves)
     before = doubled_wins(rows, rows.threshold, n_curves)
     after = doubled_wins(rows, intervals.reverse(rows.threshold, group), n_curves)

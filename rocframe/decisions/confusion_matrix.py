@@ -56,10 +56,8 @@ def confusion_matrix(
     label : str or Expr
         The true class: Boolean or 0/1, or any values with `positive`.
     score : str, Expr, selector, sequence or mapping
-        Column or expression with the decision: Boolean, or 1 for a positive and 0 for a negative
-        prediction. Other values raise an error. For several models, pass a list of columns, a
-        polars selector, or a mapping from model names to columns. The result then has the group
-        column `model` (String) after `by`.
+        The decision: Boolean, or 1 for a positive and 0 for a negative prediction. Several columns,
+        a selector or a mapping from models to columns add the group column `model` (String).
     by : str or sequence of str, default None
         Group columns; null is a group.
     positive : object, default None
@@ -77,21 +75,15 @@ def confusion_matrix(
         One row per group, sorted by group: `*by`, (`model`,) `fpr, tpr, auc, below_chance, tp, fp,
         fn, tn, negated_fpr, negated_tpr, n_pos, n_neg, n_missing, note`.
 
-        - `fpr` and `tpr` (Float64) are the rates.
-        - `auc` (Float64) is the area under the lines from (0, 0) to the point and from the point to
-          (1, 1). It is (1 + tpr - fpr) / 2 if no score is missing. With `missing="worst"`, it is
-          the AUC that the function `auc` returns: a pair of a positive and a negative counts 0 if
-          at least one of its two scores is missing.
-        - `below_chance` (Boolean) is true if `tpr` is less than `fpr`. If `below_chance` is true
-          and no score is missing, the negated classifier, which reverses all decisions, is better
-          than chance.
-        - `negated_fpr` and `negated_tpr` (Float64) are the rates of the negated classifier. They
-          are 1 - `fpr` and 1 - `tpr` if no score is missing. With `missing="worst"`, rows without a
-          score are errors of both classifiers.
-        - `tp, fp, fn, tn` are Int64, or Float64 if rows are weighted.
-        - `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of positives, of negatives, and
-          of rows with a missing value. A row counts `count` times; `weight` has no effect on these
-          numbers.
+        - `auc` (Float64) is the area under the lines from (0, 0) over the point to (1, 1): (1 + tpr
+          - fpr) / 2, or with `missing="worst"`, the AUC of the function `auc`.
+        - `below_chance` (Boolean) is true if `tpr` is less than `fpr`. The negated classifier,
+          which reverses all decisions, is then better than chance, unless scores are missing.
+        - `negated_fpr` and `negated_tpr` (Float64) are its rates, 1 - `fpr` and 1 - `tpr`; with
+          `missing="worst"`, rows without a score are errors of both classifiers.
+        - `tp, fp, fn, tn` are Int64, or Float64 if rows are weighted. `n_pos`, `n_neg` and
+          `n_missing` (Int64) are the numbers of positives, of negatives, and of rows with a missing
+          value, without weights.
 
         A rate is null if its class has no rows; `auc` and `below_chance` are then null too. `note`
         (String) is null or `no_rows`, `no_positives`, `no_negatives`, `one_positive` or
@@ -110,8 +102,8 @@ def confusion_matrix(
 
     References
     ----------
-    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
-    861-874, section 3. doi:10.1016/j.patrec.2005.10.010
+    - T. Fawcett (2006), Pattern Recognition Letters 27(8), 861-874, section 3.
+      doi:10.1016/j.patrec.2005.10.010
 
     Examples
     --------
@@ -130,15 +122,7 @@ def confusion_matrix(
     │ 0.666667 ┆ 0.333333 ┆ 0.333333 ┆ true         ┆ 0.333333    ┆ 0.666667    │
     └──────────┴──────────┴──────────┴──────────────┴─────────────┴─────────────┘
     """
-    roles = Roles(
-        label=label,
-        score=score,
-        by=by,
-        positive=positive,
-        weight=weight,
-        count=count,
-        missing=missing,
-    )
+    roles = Roles(label, score, by, positive, weight, count, missing)
     schema = confusion_matrix_columns(roles.count_dtype)
 
     def compute(cases: Cases) -> pl.DataFrame:
@@ -170,15 +154,9 @@ def _confusion_columns(curves: CurveArrays) -> tuple[pl.DataFrame, dict[str, Any
         [RATES[name].evaluate(matrix) for name in ("fpr", "tpr")] for matrix in (counts, negated)
     )
     curve = groups_of_rows(curves.starts, np.arange(len(curves.threshold)))
-    all_rows = CurveRows(
-        curve=curve,
-        threshold=curves.threshold,
-        tp=curves.counts["tp"],
-        fp=curves.counts["fp"],
-        pos=totals.pos[curve],
-        neg=totals.neg[curve],
-        scores=curves.scan.codec.scores,
-    )
+    tp, fp, scores = curves.counts["tp"], curves.counts["fp"], curves.scan.codec.scores
+    sizes: dict[str, Any] = {"pos": totals.pos[curve], "neg": totals.neg[curve], "scores": scores}
+    all_rows = CurveRows(curve=curve, threshold=curves.threshold, tp=tp, fp=fp, **sizes)
     wins = doubled_wins(all_rows, all_rows.threshold, len(row))
     return rows.keys, {
         **counts,
@@ -223,9 +201,8 @@ EXPANDED = {"label": pl.Boolean(), "decision": pl.Boolean(), "count": pl.Int64()
 def expand_counts(table: FrameT, /, *, by: By = None) -> FrameT:
     """Convert confusion matrices to predictions that have these confusion matrices.
 
-    Pass the result, with `count="count"`, to any function of predictions that has this argument. A
-    curve of the result has three points: the point where all predictions are negative, the point of
-    the confusion matrix, and the point where all predictions are positive.
+    Pass the result, with `count="count"`, to any function of predictions that has this argument.
+    Its curves have three points: all predictions negative, the confusion matrix, and all positive.
 
     Parameters
     ----------
@@ -245,8 +222,8 @@ def expand_counts(table: FrameT, /, *, by: By = None) -> FrameT:
     ------
     RocframeError
         If a column is missing or not an integer column, if a count is negative or above the maximum
-        of Int64, or if a group column is named `label`, `decision` or `count`. For a LazyFrame,
-        errors that depend on the counts are raised by `collect`.
+        of Int64 (raised by `collect` for a LazyFrame), or if a group column is named `label`,
+        `decision` or `count`.
 
     See Also
     --------

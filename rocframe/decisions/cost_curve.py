@@ -9,22 +9,15 @@ import polars as pl
 
 from rocframe.curves.convex_hull import hull_vertices
 from rocframe.curves.locate import round_values
-from rocframe.curves.table import COMPLETE_CURVES, check_ends, curve_layout, read_curves
-from rocframe.frames import (
-    as_input_frame,
-    build_table,
-    lazy_plan,
-    number_keys,
-    take_rows,
-    through_node,
-)
+from rocframe.curves.table import COMPLETE_CURVES, check_ends, plan_curves
+from rocframe.frames import build_table, number_keys, take_rows
 from rocframe.inference import class_notes
 from rocframe.kernel.arrays import exact_product, exact_quotient, grouped_bisect, scale_by_totals
 from rocframe.kernel.codec import concatenated_ranges
 from rocframe.kernel.groups import group_starts, groups_of_rows, is_run_start
-from rocframe.options import check_group_column, check_supported, grid_values, parse_grid, public
+from rocframe.options import check_supported, grid_values, parse_grid, public
 from rocframe.schemas.curves import COST_CURVE, COST_CURVE_ACROSS
-from rocframe.schemas.table_type import THRESHOLD, with_scores
+from rocframe.schemas.table_type import THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,10 +41,9 @@ def cost_curve(
 ) -> FrameT:
     """Return the cost curve of each group: the lowest expected cost for each ratio of costs.
 
-    Each row of a curve table is a classifier, which predicts `score >= threshold` as positive. The
-    expected cost of a classifier is a linear function of `probability_cost`, a column of the
-    result. The result is the lower envelope of these lines: the expected cost if the best threshold
-    is used for each ratio of costs.
+    Each row of a curve table is a classifier, which predicts `score >= threshold` as positive. Its
+    expected cost is a linear function of `probability_cost`. The result is the lower envelope of
+    these lines: the expected cost with the best threshold for each ratio of costs.
 
     Parameters
     ----------
@@ -59,12 +51,11 @@ def cost_curve(
         A curve table as returned by `curve`, with all rows of each curve.
     grid : int, sequence of float or "vertices", default 101
         Number of evenly spaced values of `probability_cost` from 0 to 1, or a list of values.
-        `"vertices"`: 0, 1, and the values at which the best threshold changes. Between these
-        values, the envelope is a straight line. `"vertices"` is not available with `across`.
+        `"vertices"`: 0, 1, and the values at which the best threshold changes; the envelope is a
+        straight line between them. `"vertices"` is not available with `across`.
     across : str, default None
-        Group column whose curves are compared, such as `"model"`. The result is the envelope of all
-        these curves. The last column contains the name of the best curve in each row, or null if no
-        curve has a lower cost than both trivial classifiers.
+        Group column whose curves are compared, such as `"model"`: the result is the envelope of all
+        these curves, with the best curve of each row in the last column.
     by : str or sequence of str, default None
         Group columns; by default, all columns left of `threshold`.
 
@@ -74,35 +65,32 @@ def cost_curve(
         One row per group and value of the grid, in rising order: `*by, probability_cost,
         expected_cost, threshold, fpr, fnr, trivial_cost, min_dcf, note`. With `across`, the result
         also has the columns `second_cost` and `cost_difference` directly before `note`, and the
-        group column of `across` directly after `note`.
+        group column of `across` directly after `note`. All numbers are Float64.
 
-        - `probability_cost` (Float64) is π·c_fn / (π·c_fn + (1 - π)·c_fp), where π is the
-          prevalence, and c_fn and c_fp are the costs of a false negative and of a false positive.
-        - `expected_cost` (Float64) is the lowest expected cost, divided by π·c_fn + (1 - π)·c_fp.
-          This divisor is the expected cost if all predictions are wrong.
-        - `threshold`, `fpr` and `fnr` (Float64) are the values of the row of the curve that has the
-          lowest cost at this probability cost. If several rows have the lowest cost, the row with
-          the highest threshold is used.
-        - `trivial_cost` (Float64) is the cost of the better one of two trivial classifiers: one
-          predicts all rows positive, and one predicts all rows negative.
-        - `min_dcf` (Float64) is the normalized minimum detection cost: `expected_cost` divided by
-          `trivial_cost`. `min_dcf` is null at the probability costs 0 and 1.
-        - `second_cost` (Float64) is the lowest expected cost of all curves except the best one, and
-          `cost_difference` (Float64) is `second_cost` minus `expected_cost`. Both are null if there
-          is no other curve.
+        - `probability_cost` is π·c_fn / (π·c_fn + (1 - π)·c_fp), where π is the prevalence, and
+          c_fn and c_fp are the costs of a false negative and of a false positive.
+        - `expected_cost` is the lowest expected cost, divided by that of wrong predictions only,
+          π·c_fn + (1 - π)·c_fp.
+        - `threshold`, `fpr` and `fnr` are those of the row with the lowest cost; of several, the
+          one with the highest threshold.
+        - `trivial_cost` is the cost of the better one of two trivial classifiers, which predict all
+          rows positive or all negative. `min_dcf`, the normalized minimum detection cost, is
+          `expected_cost` divided by `trivial_cost`; null at the probability costs 0 and 1.
+        - `second_cost` is the lowest expected cost of all curves except the best one, and
+          `cost_difference` is `second_cost` minus `expected_cost`; null if there is no other curve.
 
         Costs, rates and the threshold are null if a curve lacks a class. `note` (String) is null or
         `no_rows`, `no_positives`, `no_negatives`, `one_positive` or `one_negative`. With `across`,
-        curves that lack a class are left out if another curve of the group has both classes. If
-        several curves have the lowest cost, the last column contains the first of their names in
-        sort order. If the lowest cost is `trivial_cost`, the last column is null, and `fpr`, `fnr`
-        and `threshold` are those of the trivial classifier.
+        curves that lack a class are left out if another curve of the group has both. The last
+        column is the curve with the lowest cost, the first in sort order of several, or null if the
+        trivial classifiers are as good: `fpr`, `fnr` and `threshold` are then those of the trivial
+        classifier.
 
     Raises
     ------
     RocframeError
-        If the table is not a curve table, if a curve lacks some of its rows, if `across` is not a
-        group column, or if the grid is invalid.
+        If the table is not a curve table, if a curve lacks some of its rows, or if an option is
+        invalid.
 
     See Also
     --------
@@ -114,15 +102,13 @@ def cost_curve(
     Notes
     -----
     The rows that are optimal for some cost are the vertices of the convex hull of the ROC curve. A
-    cost curve does not depend on the prevalence of the data, because `probability_cost` combines
-    prevalence and costs. With equal costs, `probability_cost` is the prevalence, and
-    `expected_cost` is the error rate. The maximum of the envelope is the equal error rate of the
-    convex hull. The result of `grid="vertices"` contains this maximum.
+    cost curve does not depend on the prevalence of the data. With equal costs, `probability_cost`
+    is the prevalence, and `expected_cost` the error rate. The maximum of the envelope, which
+    `grid="vertices"` contains, is the equal error rate of the convex hull.
 
     References
     ----------
-    C. Drummond, R. C. Holte (2006), "Cost curves: an improved method for visualizing classifier
-    performance", Machine Learning 65(1), 95-130. doi:10.1007/s10994-006-8199-5
+    - C. Drummond, R. C. Holte (2006), Machine Learning 65(1), 95-130. doi:10.1007/s10994-006-8199-5
 
     Examples
     --------
@@ -145,18 +131,6 @@ def cost_curve(
     │ 0.75             ┆ 0.166667      ┆ 0.4       ┆ 0.25         │
     │ 1.0              ┆ 0.0           ┆ 0.4       ┆ 0.0          │
     └──────────────────┴───────────────┴───────────┴──────────────┘
-
-    The equal error rate of the convex hull:
-
-    >>> rf.cost_curve(curves, grid="vertices").select(pl.col("expected_cost").max())
-    shape: (1, 1)
-    ┌───────────────┐
-    │ expected_cost │
-    │ ---           │
-    │ f64           │
-    ╞═══════════════╡
-    │ 0.333333      │
-    └───────────────┘
     """
     values = parse_grid(grid, keyword="vertices")
     check_supported(
@@ -169,36 +143,22 @@ def cost_curve(
         "which each curve is the best one.",
     )
 
-    names = COST_CURVE if across is None else COST_CURVE_ACROSS
-
-    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-        table = curve_layout(schema, by, tuple(names))
-        columns = with_scores(names, table.scores)
+    def compute(curves: Curves, columns: Schema) -> pl.DataFrame:
+        envelopes = lower_envelopes(curves, values)
         if across is not None:
-            check_group_column("across", across, table.by, schema)
-        keys = tuple(name for name in table.by if name != across)
+            return common_envelope_table(curves, envelopes, across, columns)
+        result = {**envelopes.columns, "note": envelopes.note.tolist()}
+        return build_table(curves.keys, result, columns, rows=envelopes.curve)
 
-        def compute(frame: pl.DataFrame) -> pl.DataFrame:
-            curves = read_curves(frame, table)
-            envelopes = lower_envelopes(curves, values)
-            if across is not None:
-                return common_envelope_table(curves, envelopes, keys, across, columns)
-            note = envelopes.note.tolist()
-            return build_table(
-                curves.keys, {**envelopes.columns, "note": note}, columns, rows=envelopes.curve
-            )
-
-        last = {} if across is None else {across: table.keys[across]}
-        return through_node(
-            plan.select(table.count_columns),
-            compute,
-            schema={**{name: table.keys[name] for name in keys}, **columns, **last},
-            by=keys,
-            anchor="probability_cost",
-            compared=across,
-        )
-
-    return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))
+    return plan_curves(
+        curves,
+        by,
+        COST_CURVE if across is None else COST_CURVE_ACROSS,
+        compute,
+        anchor="probability_cost",
+        compared=None if across is None else ("across", across),
+        position="last",
+    )
 
 
 class EnvelopeLines(NamedTuple):
@@ -254,10 +214,7 @@ class EnvelopeLines(NamedTuple):
         return rows
 
     def lines_at(self, curve: NDArray[np.int64], value: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return the index of the line of lowest cost of `curve[i]` at `value[i]`, for all i.
-
-        Values are probability costs in [0, 1].
-        """
+        """Return the index of the line of lowest cost of `curve[i]` at `value[i]`, for all i."""
         n_below = self._position(curve, value, "left") - np.searchsorted(self.curve, curve)
         lines: NDArray[np.int64] = self.first[curve] + n_below
         return lines
@@ -265,10 +222,7 @@ class EnvelopeLines(NamedTuple):
     def crossings_between(
         self, curve: NDArray[np.int64], low: NDArray[np.float64], high: NDArray[np.float64]
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the crossings of `curve[i]` between `low[i]` and `high[i]`, for all i.
-
-        The two arrays are i and the probability cost of each crossing.
-        """
+        """Return each i and crossing of `curve[i]` between `low[i]` and `high[i]`."""
         start, end = self._position(curve, low, "right"), self._position(curve, high, "left")
         number, index = expand_ranges(start, np.maximum(start, end))
         return number, self.crossing[index]
@@ -276,10 +230,7 @@ class EnvelopeLines(NamedTuple):
     def _position(
         self, curve: NDArray[np.int64], value: NDArray[np.float64], side: Literal["left", "right"]
     ) -> NDArray[np.int64]:
-        """Return the index of the first crossing of `curve[i]` at or above `value[i]`.
-
-        With `side="right"`, the crossing must be above `value[i]`.
-        """
+        """Return the first crossing of `curve[i]` at or above (right: above) `value[i]`."""
         is_before = np.less if side == "left" else np.less_equal
         first, end = (np.searchsorted(self.curve, curve, edge) for edge in ("left", "right"))
         return grouped_bisect(lambda i: is_before(self.crossing[i], value), first, end - 1)
@@ -288,20 +239,13 @@ class EnvelopeLines(NamedTuple):
 def expand_ranges(
     starts: NDArray[np.int64], ends: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return all integers from `starts[i]` to `ends[i] - 1`, for all i, as the second array.
-
-    The first array is the i of each integer.
-    """
+    """Return each i, and each of the integers from `starts[i]` to `ends[i] - 1`."""
     sizes = ends - starts
     return np.repeat(np.arange(len(starts)), sizes), concatenated_ranges(starts, sizes)
 
 
 class Envelopes(NamedTuple):
-    """Points of the lower envelopes of curves, sorted by curve.
-
-    `curve` is the index of the curve of each point, and `columns` are the values of the result
-    columns; NaN for curves that lack a class.
-    """
+    """Points of the lower envelopes, sorted by curve: the curve, columns and note of each point."""
 
     curve: NDArray[np.int64]
     columns: dict[str, NDArray[np.float64]]
@@ -349,10 +293,7 @@ def first_equal_rows(curves: Curves) -> NDArray[np.int64]:
 def _cost_values(
     curves: Curves, row: NDArray[np.int64], curve: NDArray[np.int64], value: NDArray[np.float64]
 ) -> dict[str, NDArray[np.float64]]:
-    """Return the columns of the result for given rows, curves and probability costs.
-
-    All columns except the probability cost are NaN if the curve lacks a class.
-    """
+    """Return the columns of the result at rows of curves; NaN if the curve lacks a class."""
     pos, neg = curves.pos[curve], curves.neg[curve]
     with np.errstate(divide="ignore", invalid="ignore"):
         fpr = curves.columns["fp"][row] / neg
@@ -374,14 +315,11 @@ def _cost_values(
 
 
 def common_envelope_table(
-    curves: Curves, envelopes: Envelopes, by: tuple[str, ...], across: str, schema: Schema
+    curves: Curves, envelopes: Envelopes, across: str, schema: Schema
 ) -> pl.DataFrame:
-    """Return the lower envelope of all curves with the same values of the columns `by`.
-
-    `schema` has the columns of the result.
-    """
+    """Return the lower envelope of all curves that differ only in the column `across`."""
     n_curves = len(curves.firsts)
-    keys, group = number_keys(curves.keys, by)
+    keys, group = number_keys(curves.keys, curves.keys_without(across))
     if not n_curves:
         empty = build_table(keys, {}, schema, rows=[])
         return empty.with_columns(curves.keys.get_column(across))

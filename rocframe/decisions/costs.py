@@ -35,10 +35,7 @@ if TYPE_CHECKING:
 
 
 class ErrorCosts(NamedTuple):
-    """Costs of a false positive and of a false negative.
-
-    The cost of a correct prediction of the same class is subtracted.
-    """
+    """Costs of a false positive and of a false negative, minus those of correct predictions."""
 
     fp: Fraction
     fn: Fraction
@@ -53,13 +50,12 @@ class ErrorCosts(NamedTuple):
         exact = {name: exact_fraction(costs.get(name, 0)) for name in CONFUSION}
         fp, fn = exact["fp"] - exact["tn"], exact["fn"] - exact["tp"]
         if fp < 0 or fn < 0 or fp == fn == 0:
-            raise OptionValueError.compose(
-                "costs",
-                costs,
-                "errors must cost more than correct predictions",
+            problem = "errors must cost more than correct predictions"
+            hint = (
                 'Use, for example, {"fp": 1, "fn": 5}; the cost of outcomes that are not named is '
-                "0.",
+                "0."
             )
+            raise OptionValueError.compose("costs", costs, problem, hint)
         return cls(fp, fn)
 
 
@@ -105,17 +101,15 @@ def lowest_cost(curves: Curves, settings: Settings) -> LowestCost:
         prevalence=curves.prevalence if settings.prevalence is None else settings.prevalence,
     )
     rule, errors = cost_rule(settings), ErrorCosts.parse(settings.costs or {})
-    rows = CurveRows.from_curves(curves)
-    pos, neg = curves.pos, curves.neg
+    rows, pos, neg = CurveRows.from_curves(curves), curves.pos, curves.neg
     row, n_optima = best_rows(rows, rule, len(pos))
-    has_both = (pos > 0) & (neg > 0)
-    row, n_optima = np.where(has_both, row, -1), np.where(has_both, n_optima, 0)
-    cost, rise, run = (np.full(len(pos), np.nan) for _ in range(3))
-    exists = row >= 0
+    exists = (pos > 0) & (neg > 0) & (row >= 0)
+    cost, rise, run = np.full((3, len(pos)), np.nan)
     cost[exists] = rule.value.evaluate(rows.take(row[exists]).counts)
     prevalence = settings.prevalence
     share = pos[exists] / (pos + neg)[exists] if prevalence is None else prevalence
     rise[exists], run[exists] = (1 - share) * float(errors.fp), share * float(errors.fn)
+    row, n_optima = np.where(exists, row, -1), np.where(exists, n_optima, 0)
     return LowestCost(row=row, n_optima=n_optima, cost=cost, rise=rise, run=run)
 
 
@@ -125,10 +119,7 @@ EQUAL_COST_KINDS = ("roc", "gain", "lift_chart")  # kinds whose lines of equal c
 def equal_cost_steps(
     best: LowestCost, curves: Curves, kind: Kind
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the direction of the line of equal cost of each curve: changes of x and of y.
-
-    x and y are the axes of `kind`. Both changes are at least 0, and one of them may be 0.
-    """
+    """Return the changes of x and of y, at least 0, along the line of equal cost of each curve."""
     pos, neg = curves.pos, curves.neg
     if curves.prevalence is None:
         share = np.divide(pos, pos + neg, out=np.zeros(len(pos)), where=pos + neg > 0)
@@ -167,10 +158,7 @@ class ClassCosts:
 
     @classmethod
     def parse(cls, prior: object, costs: Any) -> ClassCosts | None:
-        """Return the shares and costs of all classes, or None if `prior` is None.
-
-        Raise an error if costs of pairs of classes are given without `prior`.
-        """
+        """Return the shares and costs of all classes; None without `prior` and costs of pairs."""
         by_pair = isinstance(costs, Mapping) and any(isinstance(key, tuple) for key in costs)
         if prior is None and not by_pair:
             return None
@@ -199,19 +187,13 @@ class ClassCosts:
         return None if self.costs is None else self.costs[name]
 
     def split(self, frame: pl.DataFrame) -> Iterator[tuple[Any, pl.DataFrame]]:
-        """Return pairs of a class in the column `class` and the rows of this class.
-
-        Raise an error if a class of the table has no share.
-        """
+        """Return each class in the column `class` and its rows; raise an error without a share."""
         parts = frame.partition_by(CLASS_KEY, maintain_order=True, as_dict=True)
         unknown = [name for (name,) in parts if name not in self.prior]
         if unknown:
-            raise OptionValueError.compose(
-                "prior",
-                dict(self.prior),
-                f"the share of class {format_list(unknown)} is missing",
-                "Pass a share for every class of the table.",
-            )
+            problem = f"the share of class {format_list(unknown)} is missing"
+            hint = "Pass a share for every class of the table."
+            raise OptionValueError.compose("prior", dict(self.prior), problem, hint)
         return ((name, rows) for (name,), rows in parts.items())
 
 
@@ -252,13 +234,12 @@ def _parse_pairs(costs: Any, classes: list[Any]) -> dict[tuple[Any, Any], Fracti
         if len(rows) != size or any(len(row) != size for row in rows):
             lengths = sorted({len(row) for row in rows})
             shape = f"{len(rows)} × {' or '.join(map(str, lengths))}"
-            raise OptionValueError.compose(
-                "costs",
-                costs,
-                f"expected a matrix of {size} × {size} costs, but this has {shape}",
+            problem = f"expected a matrix of {size} × {size} costs, but this has {shape}"
+            hint = (
                 "Pass a row for each true class and a column for each predicted class, in the "
-                "order of prior=.",
+                "order of prior=."
             )
+            raise OptionValueError.compose("costs", costs, problem, hint)
         cost_of_pair = {
             (true, predicted): rows[i][j]
             for i, true in enumerate(classes)
@@ -300,18 +281,13 @@ def _costs_against_rest(
             sums[predicted]["fp"] += (cost - 1) * shares[true]
             sums[true]["fn"] += (cost - 1) * shares[predicted]
     return {
-        name: {
-            error: float(cost_sum / (total - shares[name]))
-            for error, cost_sum in sums_of_class.items()
-        }
-        for name, sums_of_class in sums.items()
+        name: {error: float(cost / (total - shares[name])) for error, cost in costs.items()}
+        for name, costs in sums.items()
     }
 
 
 MAX_FLOAT_BITS = 1000  # integers with at most so many bits can be converted to Float64
-COST_RATIO_ROUNDING = Fraction(
-    1, 2**51
-)  # maximum relative error of the ratio of two rounded numbers
+COST_RATIO_ROUNDING = Fraction(1, 2**51)  # relative error of the ratio of two rounded numbers
 MAX_RATIO_TERM = 2**24  # different ratios of integers up to this limit differ by more than that
 NEAR_OPTIMUM = 1e-9  # values at a smaller relative distance from the best are compared exactly
 
@@ -342,24 +318,13 @@ class CurveRows:
             curves.columns.between(name, start, end) for name in CURVE_COLUMNS
         )
         offset = (first - start)[curve]
-        pos, neg = (tp + fn)[offset], (fp + tn)[offset]
-        return cls(
-            curve=curve,
-            threshold=threshold,
-            tp=tp,
-            fp=fp,
-            pos=pos,
-            neg=neg,
-            scores=curves.scores,
-        )
+        sizes = {"pos": (tp + fn)[offset], "neg": (fp + tn)[offset]}
+        return cls(curve=curve, threshold=threshold, tp=tp, fp=fp, **sizes, scores=curves.scores)
 
     def take(self, index: NDArray[np.int64]) -> CurveRows:
         """Return the rows at these positions."""
-        arrays = self.threshold, self.tp, self.fp, self.pos, self.neg
-        threshold, tp, fp, pos, neg = (array[index] for array in arrays)
-        return replace(
-            self, curve=self.curve[index], threshold=threshold, tp=tp, fp=fp, pos=pos, neg=neg
-        )
+        names = ("curve", "threshold", "tp", "fp", "pos", "neg")
+        return replace(self, **{name: getattr(self, name)[index] for name in names})
 
     def where(self, selected: NDArray[np.bool_]) -> tuple[CurveRows, NDArray[np.int64]]:
         """Return the selected rows and their positions."""
@@ -401,11 +366,7 @@ class CurveRows:
         return values
 
     def round_values(self, values: NDArray[np.float64], metric: Rate) -> NDArray[np.float64]:
-        """Return values of a metric without rounding errors.
-
-        Ratios of integer counts have no rounding errors and are not rounded. Thresholds are rounded
-        to the dtype of the scores.
-        """
+        """Round values of a metric, except exact ratios; thresholds get the dtype of scores."""
         if metric.name == THRESHOLD:
             return round_thresholds(values, self.scores)
         is_exact = metric.count_ratio is not None and not self.weighted
@@ -424,10 +385,7 @@ class CountPolynomial:
     largest: int
 
     def is_defined(self, rows: CurveRows) -> NDArray[np.bool_]:
-        """Return whether the polynomial is defined at each row.
-
-        Degree 1 requires a row of any class. Higher degrees require rows of both classes.
-        """
+        """Return whether each row has the classes: any for degree 1, both for higher degrees."""
         sizes = rows.pos + rows.neg if self.degree == 1 else np.minimum(rows.pos, rows.neg)
         return np.asarray(sizes > 0, bool)
 
@@ -482,10 +440,7 @@ class Optimum(NamedTuple):
 def best_rows(
     rows: CurveRows, rule: Rule, n_curves: int, is_allowed: NDArray[np.bool_] | None = None
 ) -> Optimum:
-    """Return the best row of each curve by a rule, among the allowed rows.
-
-    Of several best rows, the row with the highest threshold is returned.
-    """
+    """Return the best allowed row of each curve; of several, that with the highest threshold."""
     if is_allowed is not None and not is_allowed.all():
         allowed, index = rows.where(is_allowed)
         row, n_optima = best_rows(allowed, rule, n_curves)
@@ -516,31 +471,21 @@ def curve_ranges(curve: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[n
     return starts, np.diff(starts, append=len(curve))
 
 
-def difference_of_rates(tp: Any, fp: Any, pos: Any, neg: Any) -> Any:
-    """Return TPR - FPR, multiplied by the sizes of both classes."""
-    return tp * neg - fp * pos
-
-
-def difference_of_errors(tp: Any, fp: Any, pos: Any, neg: Any) -> Any:
-    """Return -|FNR - FPR|, multiplied by the sizes of both classes."""
-    return -abs((pos - tp) * neg - fp * pos)
-
-
-def distance_to_corner(tp: Any, fp: Any, pos: Any, neg: Any) -> Any:
-    """Return -(FNR² + FPR²), multiplied by the squared sizes of both classes."""
-    return -(((pos - tp) * neg) ** 2 + (fp * pos) ** 2)
-
-
-YOUDEN = CountPolynomial(function=difference_of_rates, degree=2, largest=2)
-EQUAL_ERROR = CountPolynomial(function=difference_of_errors, degree=2, largest=3)
-CLOSEST_TOP_LEFT = CountPolynomial(function=distance_to_corner, degree=4, largest=5)
+# TPR - FPR and -|FNR - FPR|, multiplied by the sizes of both classes, and -(FNR² + FPR²),
+# multiplied by the squared sizes.
+YOUDEN = CountPolynomial(function=lambda tp, fp, pos, neg: tp * neg - fp * pos, degree=2, largest=2)
+EQUAL_ERROR = CountPolynomial(
+    function=lambda tp, fp, pos, neg: -abs((pos - tp) * neg - fp * pos), degree=2, largest=3
+)
+CLOSEST_TOP_LEFT = CountPolynomial(
+    function=lambda tp, fp, pos, neg: -(((pos - tp) * neg) ** 2 + (fp * pos) ** 2),
+    degree=4,
+    largest=5,
+)
 
 
 def linear_gain(tp_gain: Fraction, fp_loss: Fraction, prevalence: float | None) -> CountPolynomial:
-    """Return the polynomial tp · tp_gain - fp · fp_loss.
-
-    With `prevalence`, the counts of each class are weighted to this prevalence.
-    """
+    """Return the polynomial tp · tp_gain - fp · fp_loss, for counts weighted to `prevalence`."""
     if prevalence is not None:
         share = exact_fraction(prevalence)
         tp_gain, fp_loss = share * tp_gain, (1 - share) * fp_loss

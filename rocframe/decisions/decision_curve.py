@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rocframe.curves.at import point_axis, rows_at
-from rocframe.curves.table import curve_layout, read_curves, score_outside_unit
+from rocframe.curves.table import plan_curves, score_outside_unit
 from rocframe.errors import OptionValueError, ScoreError
-from rocframe.frames import as_input_frame, build_table, lazy_plan, through_node
+from rocframe.frames import build_table
 from rocframe.inference import class_notes
 from rocframe.options import parse_fraction, parse_numbers, public
 from rocframe.schemas.curves import DECISION_CURVE
@@ -50,10 +50,8 @@ def decision_curve(
     thresholds : float or sequence of float, default None
         Probability thresholds of at least 0 and below 1. By default, 0, 0.01, …, 0.99.
     prevalence : float, default None
-        Prevalence, between 0 and 1, of the population for which the net benefit is computed.
-        Case-control studies need this option, because their prevalence differs from the prevalence
-        of the population. The default is the prevalence that was passed to `curve`, or the
-        prevalence of each curve if none was passed.
+        Prevalence of the population, between 0 and 1, which case-control studies need. The default
+        is the prevalence that was passed to `curve`, or else that of each curve.
     by : str or sequence of str, default None
         Group columns; by default, all columns left of `threshold`.
 
@@ -62,29 +60,25 @@ def decision_curve(
     DataFrame or LazyFrame
         One row per group and probability threshold, in rising order: `*by, probability_threshold,
         net_benefit, treat_all, treat_none, standardized_net_benefit, interventions_avoided, note`.
-        In the formulas, π is the prevalence and p is the probability threshold. A net benefit is an
-        average over all predictions. All values are Float64:
+        With the prevalence π and the probability threshold p, all per prediction and Float64:
 
         - `net_benefit`: π·TPR - (1 - π)·FPR·p / (1 - p).
         - `treat_all`: the net benefit of treating all rows, π - (1 - π)·p / (1 - p).
         - `treat_none`: the net benefit of treating no rows, 0.
         - `standardized_net_benefit`: `net_benefit` / π.
-        - `interventions_avoided`: (`net_benefit` - `treat_all`)·(1 - p) / p. This is (1 - π)·TNR -
-          π·FNR·(1 - p) / p: untreated negatives are an advantage, and untreated positives are a
-          disadvantage.
+        - `interventions_avoided`: (`net_benefit` - `treat_all`)·(1 - p) / p, which is (1 - π)·TNR -
+          π·FNR·(1 - p) / p.
 
-        Values are null if the group has no rows. If the group has no positives,
-        `standardized_net_benefit` is null. If `prevalence` is given and the group lacks a class,
-        all values except `treat_all` and `treat_none` are null. `interventions_avoided` is null at
-        the threshold 0. `note` (String) is null or `no_rows`, `no_positives`, `no_negatives`,
-        `one_positive` or `one_negative`.
+        Values are null if the group has no rows. If it has no positives, `standardized_net_benefit`
+        is null. With `prevalence`, all values except `treat_all` and `treat_none` are null if the
+        group lacks a class. `interventions_avoided` is null at the threshold 0. `note` (String) is
+        null or `no_rows`, `no_positives`, `no_negatives`, `one_positive` or `one_negative`.
 
     Raises
     ------
     RocframeError
-        If the table is not a curve table, if a score is outside [0, 1], or if an option is invalid.
-        This error is also raised if a curve has no row with threshold `inf`, or if a value of
-        `thresholds` needs rows of the lowest scores, and a curve lacks these rows.
+        If the table is not a curve table, if a score is outside [0, 1], if an option is invalid, or
+        if a curve lacks the row with threshold `inf` or rows that a value of `thresholds` needs.
 
     See Also
     --------
@@ -94,15 +88,14 @@ def decision_curve(
 
     Notes
     -----
-    The probability threshold p determines the costs, and rows with `score >= p` are treated. If the
-    scores are calibrated, p is the best threshold of the scores for these costs. If the scores are
-    not calibrated, another threshold of the scores can have a higher net benefit: see
+    If the scores are calibrated, the probability threshold p is the best threshold of the scores
+    for its costs. Otherwise, another threshold can have a higher net benefit: see
     `operating_point`.
 
     References
     ----------
-    A. J. Vickers, E. B. Elkin (2006), "Decision curve analysis: a novel method for evaluating
-    prediction models", Medical Decision Making 26(6), 565-574. doi:10.1177/0272989X06295361
+    - A. J. Vickers, E. B. Elkin (2006), Medical Decision Making 26(6), 565-574.
+      doi:10.1177/0272989X06295361
 
     Examples
     --------
@@ -130,17 +123,13 @@ def decision_curve(
     if prevalence is not None:
         prevalence = parse_fraction("prevalence", prevalence, example=0.1)
 
-    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-        table = curve_layout(schema, by, tuple(DECISION_CURVE))
-        return through_node(
-            plan.select(table.count_columns),
-            lambda frame: net_benefit_table(read_curves(frame, table), values, prevalence),
-            schema={**table.keys, **DECISION_CURVE},
-            by=table.by,
-            anchor="probability_threshold",
-        )
-
-    return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))
+    return plan_curves(
+        curves,
+        by,
+        DECISION_CURVE,
+        lambda curves, _: net_benefit_table(curves, values, prevalence),
+        anchor="probability_threshold",
+    )
 
 
 def parse_probability_thresholds(thresholds: object, argument: str = "thresholds") -> list[float]:

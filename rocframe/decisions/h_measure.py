@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from rocframe.options import NOT_GIVEN, check_choice, public, to_floats
 from rocframe.schemas.curves import H_MEASURE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import polars as pl
     from numpy.typing import NDArray
@@ -32,6 +32,12 @@ if TYPE_CHECKING:
 
 PriorName = Literal["symmetric", "severity_ratio", "prevalence"]
 Prior: TypeAlias = tuple[float, float] | PriorName
+# The parameters of the named priors, from the prevalence and the number of negatives per positive.
+PRIORS: dict[PriorName, Callable[[Any, Any], tuple[Any, Any]]] = {
+    "symmetric": lambda *_: (2.0, 2.0),
+    "severity_ratio": lambda _, odds: (2.0, 1 + odds),
+    "prevalence": lambda share, _: (1 + share, 2 - share),
+}
 
 
 @public
@@ -50,11 +56,10 @@ def h_measure(
 ) -> FrameT:
     """Compute the H measure of each group.
 
-    The H measure compares the expected loss of the scores with the expected loss of trivial
-    classifiers. A trivial classifier predicts the same class for all rows. An expected loss is the
-    mean loss over a distribution of the costs of errors. This distribution does not depend on the
-    model. The H measure is 1 for a perfect model, and 0 for a model that is never better than the
-    trivial classifiers.
+    The H measure is 1 minus the expected loss of the scores, divided by that of the better trivial
+    classifier, which predicts the same class for all rows. An expected loss is the mean over a
+    distribution of the costs of errors, which does not depend on the model. The H measure is 1 for
+    a perfect model, and 0 for a model that is never better than the trivial classifiers.
 
     Parameters
     ----------
@@ -65,12 +70,11 @@ def h_measure(
     score : str, Expr, selector, sequence or mapping
         The score, higher for positives. Several columns add the group column `model`.
     prior : (float, float) or str, default (2, 2)
-        Parameters a and b of the beta distribution of the relative cost c = c_fp / (c_fp + c_fn),
-        where c_fp and c_fn are the costs of a false positive and of a false negative. Three names
-        are also allowed; in their definitions, π is the prevalence. `"symmetric"` is Beta(2, 2).
-        `"severity_ratio"` is Beta(2, 1 + (1 - π) / π), the default of the R package hmeasure.
+        Parameters a and b of the beta distribution of the relative cost c = c_fp / (c_fp + c_fn) of
+        a false positive, or a name. With the prevalence π, `"symmetric"` is Beta(2, 2),
+        `"severity_ratio"` is Beta(2, 1 + (1 - π) / π), the default of the R package hmeasure, and
         `"prevalence"` is Beta(1 + π, 2 - π). The last two have their mode at c = π, and differ
-        between groups with different prevalences.
+        between groups.
     by : str or sequence of str, default None
         Group columns; null is a group.
     positive : object, default None
@@ -88,21 +92,18 @@ def h_measure(
         One row per group, sorted by group: `*by`, (`model`,) `h_measure, expected_loss,
         trivial_loss, prior_a, prior_b, n_pos, n_neg, n_missing, note`.
 
-        - `h_measure` (Float64) is 1 - `expected_loss` / `trivial_loss`. The H measure is between 0
-          and 1, but can be below 0 with `missing="worst"`.
-        - `expected_loss` (Float64) is a mean over the distribution of c. For each c, the loss of
-          the best threshold is used. At a threshold, the loss per row is
-          (1 - π)·c·FPR + π·(1 - c)·FNR.
-        - `trivial_loss` (Float64) is a mean over the same distribution. For each c, the loss of the
-          better trivial classifier is used.
+        - `h_measure` (Float64) is 1 - `expected_loss` / `trivial_loss`, between 0 and 1, but can be
+          below 0 with `missing="worst"`.
+        - `expected_loss` (Float64) is the mean over c of the loss per row, (1 - π)·c·FPR + π·(1 -
+          c)·FNR, at the best threshold for each c. `trivial_loss` (Float64) is the same for the
+          better trivial classifier.
         - `prior_a` and `prior_b` (Float64) are the parameters of the beta distribution.
         - `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of positives, of negatives, and
-          of rows with a missing value. A row counts `count` times; `weight` has no effect on these
-          numbers.
+          of rows with a missing value, without weights.
 
-        The H measure and the losses are null if there are no positives or no negatives. `prior_a`
-        and `prior_b` are then also null if they depend on the prevalence. `note` (String) is null
-        or `no_rows`, `no_positives`, `no_negatives`, `one_positive` or `one_negative`.
+        The H measure and the losses are null if a class has no rows, and `prior_a` and `prior_b`
+        also if they depend on the prevalence. `note` (String) is null or `no_rows`, `no_positives`,
+        `no_negatives`, `one_positive` or `one_negative`.
 
     Raises
     ------
@@ -116,19 +117,16 @@ def h_measure(
 
     Notes
     -----
-    For each c, a vertex of the convex hull of the ROC curve has the lowest loss. Each vertex has
-    the lowest loss in one range of c. The integral of its loss over this range is computed with
-    incomplete beta functions. The R package hmeasure differs from this function. It has another
-    default prior. It reverses scores if the AUC is below 0.5. In this function, scores are never
-    reversed, and a row is predicted positive if its score is at least the threshold.
+    Each vertex of the convex hull of the ROC curve has the lowest loss in one range of c, over
+    which its loss is integrated with incomplete beta functions. The R package hmeasure has another
+    default prior, and reverses scores if the AUC is below 0.5; here, scores are never reversed, and
+    a row is predicted positive if its score is at least the threshold.
 
     References
     ----------
-    D. J. Hand (2009), "Measuring classifier performance: a coherent alternative to the area under
-    the ROC curve", Machine Learning 77(1), 103-123. doi:10.1007/s10994-009-5119-5
-
-    D. J. Hand, C. Anagnostopoulos (2014), "A better Beta for the H measure of classification
-    performance", Pattern Recognition Letters 40, 41-46. doi:10.1016/j.patrec.2013.12.011
+    - D. J. Hand (2009), Machine Learning 77(1), 103-123. doi:10.1007/s10994-009-5119-5
+    - D. J. Hand, C. Anagnostopoulos (2014), Pattern Recognition Letters 40, 41-46.
+      doi:10.1016/j.patrec.2013.12.011
 
     Examples
     --------
@@ -148,22 +146,13 @@ def h_measure(
     └───────────┴───────────────┴──────────────┴─────────┴─────────┘
     """
     parsed = parse_prior(prior)
-    roles = Roles(
-        label=label,
-        score=score,
-        by=by,
-        positive=positive,
-        weight=weight,
-        count=count,
-        missing=missing,
-    )
+    roles = Roles(label, score, by, positive, weight, count, missing)
 
     def compute(cases: Cases) -> pl.DataFrame:
         scan = Scan.from_cases(scale_weights(cases))
-        totals, losses = scan.totals, expected_losses(scan, parsed)
+        totals = scan.totals
         columns = {
-            **losses._asdict(),
-            "h_measure": losses.h_measure,
+            **expected_losses(scan, parsed),
             "n_pos": totals.pos_rows,
             "n_neg": totals.neg_rows,
             "n_missing": scan.rows.unscored.n_missing,
@@ -180,36 +169,20 @@ def h_measure(
 def parse_prior(prior: object) -> tuple[float, float] | PriorName:
     """Return the name of a prior, or the two parameters of a beta distribution."""
     if isinstance(prior, str):
-        check_choice("prior", prior, get_args(PriorName))
+        check_choice("prior", prior, PRIORS)
         return prior  # type: ignore[return-value]
     values = to_floats(prior)
     if values is None or len(values) != 2 or not all(0 < value < np.inf for value in values):
         problem = "expected two finite numbers above 0, or the name of a prior"
-        names = ", ".join(repr(name) for name in get_args(PriorName))
+        names = ", ".join(map(repr, PRIORS))
         raise OptionValueError.compose("prior", prior, problem, f"Use prior=(2, 2), or {names}.")
     return values[0], values[1]
 
 
-class Losses(NamedTuple):
-    """Losses of each group as means over its rows, and the parameters of the beta distribution.
-
-    If a group lacks a class, the losses are NaN, and so are parameters that depend on the
-    prevalence.
-    """
-
-    expected_loss: NDArray[np.float64]
-    trivial_loss: NDArray[np.float64]
-    prior_a: NDArray[np.float64]
-    prior_b: NDArray[np.float64]
-
-    @property
-    def h_measure(self) -> NDArray[np.float64]:
-        """The H measure, 1 - expected loss / trivial loss."""
-        return 1 - self.expected_loss / self.trivial_loss
-
-
-def expected_losses(scan: Scan, prior: tuple[float, float] | PriorName) -> Losses:
-    """Return the expected and the trivial loss of each group, as means over the prior."""
+def expected_losses(
+    scan: Scan, prior: tuple[float, float] | PriorName
+) -> dict[str, NDArray[np.float64]]:
+    """Return the H measure of each group, its mean losses, and its parameters; NaN if undefined."""
     from scipy.special import betainc
 
     counts, _ = trace_counts(scan)
@@ -217,13 +190,9 @@ def expected_losses(scan: Scan, prior: tuple[float, float] | PriorName) -> Losse
     pos, neg = (np.asarray(total, np.float64) for total in (counts.pos, counts.neg))
     both = (pos > 0) & (neg > 0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        share = np.where(both, pos / (pos + neg), np.nan)
-        if prior == "severity_ratio":
-            a, b = np.full(len(pos), 2.0), 1 + neg / np.where(both, pos, np.nan)
-        elif prior == "prevalence":
-            a, b = 1 + share, 2 - share
-        else:
-            a, b = (np.full(len(pos), x) for x in ((2.0, 2.0) if prior == "symmetric" else prior))
+        share, odds = (np.where(both, x, np.nan) for x in (pos / (pos + neg), neg / pos))
+    parameters = PRIORS[prior](share, odds) if isinstance(prior, str) else prior
+    a, b = (np.broadcast_to(np.asarray(x, np.float64), share.shape) for x in parameters)
 
     def below(
         cost: NDArray[np.float64], a: NDArray[np.float64], b: NDArray[np.float64]
@@ -251,4 +220,6 @@ def expected_losses(scan: Scan, prior: tuple[float, float] | PriorName) -> Losse
     loss = np.where(only_scored, np.minimum(loss, trivial), loss)
     with np.errstate(invalid="ignore"):
         total = np.where(both, pos + neg, np.nan)
-        return Losses(loss / total, trivial / total, a, b)
+        losses = {"expected_loss": loss / total, "trivial_loss": trivial / total}
+        h_measure = 1 - losses["expected_loss"] / losses["trivial_loss"]
+    return {"h_measure": h_measure, **losses, "prior_a": a, "prior_b": b}

@@ -7,18 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from rocframe.curves.convex_hull import (
-    HULL_ROUNDING,
-    RATE_ROUNDING,
-    common_vertices,
-    hull_vertices,
-)
+from rocframe.curves.convex_hull import HULL_ROUNDING, RATE_ROUNDING, common_vertices, hull_vertices
 from rocframe.curves.locate import round_values
 from rocframe.curves.table import (
     COMPLETE_CURVES,
     check_ends,
     check_new_columns,
     curve_layout,
+    plan_curves,
     read_curves,
 )
 from rocframe.decisions.costs import EQUAL_COST_KINDS, ErrorCosts, equal_cost_steps, lowest_cost
@@ -77,33 +73,26 @@ def hull(curves: FrameT, /, *, across: str | None = None, by: By = None) -> Fram
         One row per vertex, in the order of rising false positive rates: `*by`, the columns of the
         curve table, then `slope_low, slope_high, cost_ratio_low, cost_ratio_high, prevalence_low,
         prevalence_high, note`. With `across="model"`, the column `model` comes last, after `note`.
-        The first and the last row of a curve are vertices. Rows on a line between two vertices are
-        not vertices.
+        The first and the last row of a curve are vertices; rows on a line between two vertices are
+        not.
 
-        Six columns (Float64) contain the range in which a vertex is optimal, on three scales:
+        Six columns (Float64) contain the range in which a vertex is optimal, on three scales: the
+        slope of the lines of equal cost, from 0 to infinity; the cost of a false positive divided
+        by that of a false negative, at the prevalence that was passed to `curve`, or else that of
+        all curves of the hull; and the prevalence, if both errors have the same cost. They are null
+        if the curve lacks a class. `note` (String) is null or `no_rows`, `no_positives`,
+        `no_negatives`, `one_positive` or `one_negative`.
 
-        - `slope_low` to `slope_high`: the slope of the lines of equal cost, from 0 to infinity.
-        - `cost_ratio_low` to `cost_ratio_high`: the cost of a false positive divided by the cost of
-          a false negative. The limits of this range depend on a prevalence. If a prevalence was
-          passed to `curve`, it is used. Otherwise, the prevalence of each curve is used, or with
-          `across`, the prevalence of all curves of the hull together.
-        - `prevalence_low` to `prevalence_high`: the prevalence, if both errors have the same cost.
-
-        The six columns are null if the curve lacks a class. `note` (String) is null or `no_rows`,
-        `no_positives`, `no_negatives`, `one_positive` or `one_negative`.
-
-        With `across="model"`, the column `model` is the model that has the vertex. If several
-        models have the same vertex, the column contains the first of their names in sort order. The
-        first and the last vertex are trivial classifiers, which predict all scored rows as negative
-        or as positive. They need no model, so the column is null. A model that is not in this
-        column is not needed for any costs: another model or a trivial classifier is at least as
-        good.
+        With `across="model"`, the column `model` is the model that has the vertex, the first in
+        sort order of several. It is null for the first and the last vertex, which predict all
+        scored rows as negative or as positive. A model that is not in this column is not needed for
+        any costs.
 
     Raises
     ------
     RocframeError
-        If the table is not a curve table or a curve lacks some of its rows, or if `across` is not a
-        group column.
+        If the table is not a curve table, if a curve lacks some of its rows, or if an option is
+        invalid.
 
     See Also
     --------
@@ -113,22 +102,20 @@ def hull(curves: FrameT, /, *, across: str | None = None, by: By = None) -> Fram
     Notes
     -----
     The slope of the hull between two vertices is the likelihood ratio of the scores between their
-    thresholds: the share of all positives that have these scores, divided by the share of all
-    negatives that have these scores. Isotonic regression estimates the event rate of these scores.
-    The odds of this event rate are the likelihood ratio times π / (1 - π), where π is the
-    prevalence.
+    thresholds: their share of all positives, divided by their share of all negatives. The odds of
+    the event rate that isotonic regression estimates for these scores are the likelihood ratio
+    times π / (1
+    - π), where π is the prevalence.
 
-    The thresholds and counts of a common hull belong to several curves. A common hull is therefore
-    not a curve table: `area` and other functions can raise an error for a common hull. The area
-    under the common hull is the sum of the trapezoids below its successive points (`fpr`, `tpr`).
+    A common hull is not a curve table, because its thresholds and counts belong to several curves:
+    `area` and other functions can raise an error. The area under it is the sum of the trapezoids
+    below its successive points (`fpr`, `tpr`).
 
     References
     ----------
-    F. Provost, T. Fawcett (2001), "Robust classification for imprecise environments", Machine
-    Learning 42(3), 203-231. doi:10.1023/A:1007601015854
-
-    T. Fawcett, A. Niculescu-Mizil (2007), "PAV and the ROC convex hull", Machine Learning 68(1),
-    97-106. doi:10.1007/s10994-007-5011-0
+    - F. Provost, T. Fawcett (2001), Machine Learning 42(3), 203-231. doi:10.1023/A:1007601015854
+    - T. Fawcett, A. Niculescu-Mizil (2007), Machine Learning 68(1), 97-106.
+      doi:10.1007/s10994-007-5011-0
 
     Examples
     --------
@@ -149,18 +136,6 @@ def hull(curves: FrameT, /, *, across: str | None = None, by: By = None) -> Fram
     │ 0.4       ┆ 0.666667 ┆ 1.0      ┆ 0.0       ┆ 1.0        │
     │ 0.1       ┆ 1.0      ┆ 1.0      ┆ 0.0       ┆ 0.0        │
     └───────────┴──────────┴──────────┴───────────┴────────────┘
-
-    The area under the hull:
-
-    >>> curves.roc.hull().roc.area()
-    shape: (1, 1)
-    ┌──────────┐
-    │ auc      │
-    │ ---      │
-    │ f64      │
-    ╞══════════╡
-    │ 0.777778 │
-    └──────────┘
     """
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
@@ -171,7 +146,7 @@ def hull(curves: FrameT, /, *, across: str | None = None, by: By = None) -> Fram
         keys = tuple(name for name in table.by if name != across)
 
         def find(frame: pl.DataFrame) -> pl.DataFrame:
-            return hull_table(read_curves(frame, table), keys, across)
+            return hull_table(read_curves(frame, table), across)
 
         return through_node(
             plan.select(table.all_columns),
@@ -213,9 +188,9 @@ class CommonHulls(NamedTuple):
     shared_curve: NDArray[np.int64]
 
 
-def hull_table(curves: Curves, by: tuple[str, ...], across: str | None) -> pl.DataFrame:
-    """Return the vertices of the common hull of all curves with the same values of `by`."""
-    hulls = common_hulls(curves, by, across)
+def hull_table(curves: Curves, across: str | None) -> pl.DataFrame:
+    """Return the vertices of the common hulls of curves that differ only in `across`."""
+    hulls = common_hulls(curves, across)
     columns = optimal_ranges(curves, hulls)
     note = hulls.note[hulls.group].tolist()
     last = []
@@ -239,12 +214,12 @@ def is_trivial(curves: Curves, hulls: CommonHulls) -> NDArray[np.bool_]:
     return trivial
 
 
-def common_hulls(curves: Curves, by: tuple[str, ...], across: str | None) -> CommonHulls:
-    """Return the vertices of the common hulls of all curves with the same values of `by`."""
+def common_hulls(curves: Curves, across: str | None) -> CommonHulls:
+    """Return the vertices of the common hulls of curves that differ only in `across`."""
     check_ends(curves, "its convex hull is unknown", COMPLETE_CURVES)
     keys, group = curves.keys, np.arange(len(curves.firsts))
     if across is not None:
-        keys, group = number_keys(curves.keys, by)
+        keys, group = number_keys(curves.keys, curves.keys_without(across))
     pos, neg = curves.pos, curves.neg
     n_groups = keys.height
     # A curve that lacks a class is used only if all curves of its group lack a class.
@@ -333,15 +308,9 @@ def optimal_ranges(curves: Curves, hulls: CommonHulls) -> dict[str, NDArray[np.f
 
 
 def _edge_slopes(
-    curves: Curves,
-    row: NDArray[np.int64],
-    curve: NDArray[np.int64],
-    group: NDArray[np.int64],
+    curves: Curves, row: NDArray[np.int64], curve: NDArray[np.int64], group: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Return the slope between each vertex and the previous one, infinite for vertical edges.
-
-    The values of the first vertices of groups have no meaning.
-    """
+    """Return the slope from the previous vertex of the group to each vertex, or infinity."""
     if not len(row):
         return np.zeros(0)
     tp, fp = (curves.columns[name][row] for name in ("tp", "fp"))
@@ -368,23 +337,21 @@ def iso_lines(
 ) -> FrameT:
     """Return the line of equal expected cost through the cheapest row of each curve.
 
-    All points of the line have the same expected cost per row. No row of the curve is above the
-    line. Such a line is also called an iso-performance line or iso-cost line.
+    All points of the line have the same expected cost per row, and no row of the curve is above it.
+    Such a line is also called an iso-performance line or iso-cost line.
 
     Parameters
     ----------
     curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`, with all rows of each curve.
     costs : mapping of str to float, default None
-        Costs of one `tp`, `fp`, `fn` and `tn`, such as `{"fp": 1, "fn": 5}`. Costs that are not
-        given are 0. By default, each error costs 1, so that the expected cost is the error rate and
-        the lines are lines of equal accuracy.
+        Costs of one `tp`, `fp`, `fn` and `tn`, such as `{"fp": 1, "fn": 5}`; 0 if not given. By
+        default, each error costs 1: the lines are lines of equal accuracy.
     prevalence : float, default None
-        Prevalence, between 0 and 1. Costs are computed at this prevalence. The default is the
-        prevalence that was passed to `curve`, or the prevalence of each curve if none was passed.
+        Prevalence of the costs, between 0 and 1. The default is the prevalence that was passed to
+        `curve`, or else that of each curve.
     kind : {"roc", "gain", "lift_chart"}, default None
-        Kind of curve, which determines the axes of the line. By default, the columns right of `tn`
-        determine the kind.
+        Kind of curve, for the axes of the line. By default, the columns right of `tn` determine it.
     by : str or sequence of str, default None
         Group columns; by default, all columns left of `threshold`.
 
@@ -396,11 +363,11 @@ def iso_lines(
         note`. If the table was computed with `prevalence=`, the result also has the column
         `prevalence` of the table, after `tn`.
 
-        - `slope` (Float64) is 0 or greater, and infinite for a vertical line.
-        - `intercept` (Float64) is y at x = 0; null for a vertical line.
+        - `slope` (Float64) is at least 0, and infinite for a vertical line. `intercept` (Float64)
+          is y at x = 0; null for a vertical line.
         - `expected_cost` (Float64) is the cost per row at all points of the line.
-        - `n_optima` (Int64) is the number of rows with the lowest cost. If several rows have the
-          lowest cost, the row with the highest threshold is returned.
+        - `n_optima` (Int64) is the number of rows with the lowest cost; the one with the highest
+          threshold is returned.
 
         `note` (String) is null, `no_rows`, `no_positives`, `no_negatives`, `one_positive` or
         `one_negative`. If a curve lacks a class, `n_optima` is 0, and all columns from `slope` to
@@ -410,8 +377,8 @@ def iso_lines(
     ------
     RocframeError
         If the table is not a curve table, if a curve lacks some of its rows, if an option is
-        invalid, if a false positive costs less than a true negative, if a false negative costs less
-        than a true positive, or if the kind of the curves is not one of the three values of `kind`.
+        invalid, if an error costs less than a correct prediction of its class, or if the curves are
+        of another kind.
 
     See Also
     --------
@@ -421,24 +388,21 @@ def iso_lines(
 
     Notes
     -----
-    c_fp is the cost of a false positive minus the cost of a true negative, c_fn is the cost of a
-    false negative minus the cost of a true positive, and π is the prevalence. The slope is:
+    With the costs c_fp and c_fn of a false positive and of a false negative, each minus the cost of
+    a correct prediction of the class, and the prevalence π, the slope is:
 
     - c_fp·(1 - π) / (π·c_fn) in a ROC chart;
     - c_fp / (π·(c_fp + c_fn)) in a gain chart;
-    - n·c_fp / (c_fp + c_fn) in a lift chart of n rows. With equal costs, the line therefore rises
-      by n / 2 true positives over the width of the chart.
+    - n·c_fp / (c_fp + c_fn) in a lift chart of n rows: n / 2 with equal costs.
 
     If the alert rates of the table were computed at another prevalence than π, the slope in a gain
     or lift chart is computed from the slope in the ROC chart instead.
 
     References
     ----------
-    F. Provost, T. Fawcett (2001), "Robust classification for imprecise environments", Machine
-    Learning 42(3), 203-231. doi:10.1023/A:1007601015854
-
-    M. Vuk, T. Curk (2006), "ROC curve, lift chart and calibration plot", Metodološki zvezki 3(1),
-    89-108, section 5.
+    - F. Provost, T. Fawcett (2001), Machine Learning 42(3), 203-231. doi:10.1023/A:1007601015854
+    - M. Vuk, T. Curk (2006), "ROC curve, lift chart and calibration plot", Metodološki zvezki 3(1),
+      89-108, section 5.
 
     Examples
     --------
@@ -457,58 +421,35 @@ def iso_lines(
     ╞═══════╪═══════════╪═══════════════╪═══════════╪══════════╪═════╡
     │ 0.3   ┆ 0.8       ┆ 0.4           ┆ 0.4       ┆ 0.666667 ┆ 1.0 │
     └───────┴───────────┴───────────────┴───────────┴──────────┴─────┘
-
-    A line of equal accuracy in a lift chart of five rows rises by 5 / 2 true positives:
-
-    >>> curves.roc.iso_lines(kind="lift_chart").select("slope", "threshold", "alert_rate", "tp")
-    shape: (1, 4)
-    ┌───────┬───────────┬────────────┬─────┐
-    │ slope ┆ threshold ┆ alert_rate ┆ tp  │
-    │ ---   ┆ ---       ┆ ---        ┆ --- │
-    │ f64   ┆ f64       ┆ f64        ┆ i64 │
-    ╞═══════╪═══════════╪════════════╪═════╡
-    │ 2.5   ┆ 0.9       ┆ 0.2        ┆ 1   │
-    └───────┴───────────┴────────────┴─────┘
     """
     settings = Settings(costs=costs, prevalence=prevalence)
     if costs is not None:
         ErrorCosts.parse(costs)
 
-    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-        curve_layout(schema, by, ())  # raises an error if the table is not a curve table
-        axes = _straight_kind(list(schema), kind)
-        table = curve_layout(schema, by, (*COST_LINE_COLUMNS, *axes.rates, *OPTIMA_COLUMNS))
-        columns = (
+    def columns(schema: pl.Schema) -> Schema:
+        table = curve_layout(schema, by, ())  # raises an error if the table is not a curve table
+        return (
             COST_LINE_COLUMNS
             | {name: table.row[name] for name in CURVE_COLUMNS}
             | (floats(PREVALENCE) if table.has_prevalence else {})
-            | floats(*axes.rates)
+            | floats(*_straight_kind(list(schema), kind).rates)
             | OPTIMA_COLUMNS
         )
-        return through_node(
-            plan.select(table.count_columns),
-            lambda frame: _equal_cost_table(read_curves(frame, table), axes, settings, columns),
-            schema={**table.keys, **columns},
-            by=table.by,
-            anchor="n_optima",
-        )
 
-    return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))
+    def build(curves: Curves, columns: Schema) -> pl.DataFrame:
+        axes = _straight_kind(list(curves.layout.row), kind)
+        return _equal_cost_table(curves, axes, settings, columns)
+
+    return plan_curves(curves, by, columns, build, anchor="n_optima")
 
 
 def _straight_kind(columns: list[str], kind: KindName | None) -> Kind:
-    """Return the kind of the curves; raise an error unless lines of equal cost are straight.
-
-    If `kind` is None, the columns of the table determine the kind.
-    """
+    """Return the kind of the curves; raise an error unless lines of equal cost are straight."""
     axes = kind_of(columns, kind)
     if axes.name not in EQUAL_COST_KINDS:
-        raise OptionValueError.compose(
-            "kind",
-            kind,
-            f"lines of equal cost are not available for {axes.title} curves",
-            f"Use kind={' or '.join(map(repr, EQUAL_COST_KINDS))}.",
-        )
+        problem = f"lines of equal cost are not available for {axes.title} curves"
+        hint = f"Use kind={' or '.join(map(repr, EQUAL_COST_KINDS))}."
+        raise OptionValueError.compose("kind", kind, problem, hint)
     return axes
 
 

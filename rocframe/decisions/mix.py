@@ -9,7 +9,7 @@ import polars as pl
 
 from rocframe.curves.at import parse_point
 from rocframe.curves.locate import confusion_counts, interpolated_values, round_values, segment_root
-from rocframe.curves.table import curve_layout, read_curves
+from rocframe.curves.table import plan_curves
 from rocframe.decisions.hull import common_hulls
 from rocframe.errors import ColumnTypeError, OptionValueError, RepeatedNameError
 from rocframe.frames import (
@@ -22,17 +22,16 @@ from rocframe.frames import (
     private_names,
     select_keys,
     take_rows,
-    through_node,
 )
 from rocframe.inputs.roles import check_column_type, resolve_column
 from rocframe.kernel.arrays import grouped_bisect
 from rocframe.kernel.groups import group_starts
 from rocframe.kinds import parse_metric
-from rocframe.options import check_group_column, parse_integer, public
+from rocframe.options import parse_integer, public
 from rocframe.rates import NAMES, Settings, as_fpr_or_tpr
 from rocframe.schemas.curves import MIX, MIXTURE, mixture_columns
 from rocframe.schemas.recognition import table_of
-from rocframe.schemas.table_type import POINT_NAMES, THRESHOLD, score_floats, with_scores
+from rocframe.schemas.table_type import POINT_NAMES, THRESHOLD, score_floats
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
     from rocframe.curves.table import Curves
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By, Column
+    from rocframe.schemas.table_type import Schema
 
 
 @public
@@ -60,18 +60,17 @@ def mix(
 ) -> FrameT:
     """Return two thresholds; a random choice of one of them gives a given expected rate.
 
-    Pass exactly one of the rates, as a number or as a list of numbers. A random
-    choice between the two thresholds is made for each row. Its expected FPR and TPR are a point on
-    the convex hull of the curve, or of several curves with `across=`. No other choice of thresholds
-    with the given rate, random or not, has a lower FPR or a higher TPR than this random choice.
+    Pass exactly one of the rates, as a number or as a list of numbers. For each row, one of the two
+    thresholds is chosen at random. The expected FPR and TPR are a point on the convex hull of the
+    curve, or of several curves with `across=`: no other choice of thresholds with the given rate,
+    random or not, has a lower FPR or a higher TPR.
 
     Parameters
     ----------
     curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`, with all rows of each curve.
     across : str, default None
-        Group column, such as `"model"`. Curves that differ only in this column have one common
-        hull. By default, each curve has its own hull.
+        Group column, such as `"model"`: curves that differ only in it have one common hull.
     fpr : float or sequence of float, default None
         Return the point with this false positive rate.
     tpr : float or sequence of float, default None
@@ -81,8 +80,8 @@ def mix(
     sensitivity : float or sequence of float, default None
         Another name of `tpr`.
     alert_rate : float or sequence of float, default None
-        Return the point at which this proportion of rows is predicted positive. If the table was
-        computed with `prevalence=`, the proportion is computed at that prevalence.
+        Return the point at which this proportion of rows is predicted positive, at the prevalence
+        that was passed to `curve`, if any.
     by : str or sequence of str, default None
         Group columns; by default, all columns left of `threshold`.
 
@@ -95,11 +94,9 @@ def mix(
         (Float64) and `note` (String).
 
         To obtain the point, predict `score >= threshold_below` for a random proportion `mix`
-        (between 0 and 1) of the rows, and `score >= threshold_above` for the other rows. With
-        `across="model"`, `threshold_below` is a threshold of the scores of `model_below`, and
-        `threshold_above` of the scores of `model_above`. The rates and counts are expected values.
-        If a vertex of the hull has the given rate, `mix` is 0 and both thresholds are the threshold
-        of the vertex.
+        (between 0 and 1) of the rows, and `score >= threshold_above` for the other rows, with the
+        scores of `model_below` and of `model_above`. Rates and counts are expected values. If a
+        vertex of the hull has the rate, `mix` is 0 and both thresholds are its threshold.
 
         All columns except `*by, at, at_value, note` are null if the curve lacks a class, or if no
         point of the hull has the rate. `note` is null or `no_rows`, `no_positives`, `no_negatives`,
@@ -108,9 +105,8 @@ def mix(
     Raises
     ------
     RocframeError
-        If none or several of the three rates are given, or if a value is out of range. This error
-        is also raised if the table is not a curve table, if a curve lacks some of its rows, or if
-        `across` is not a group column.
+        If the table is not a curve table, if a curve lacks some of its rows, if none or several of
+        the rates are given, or if an option is invalid.
 
     See Also
     --------
@@ -120,19 +116,15 @@ def mix(
 
     Notes
     -----
-    `threshold_above` can be a threshold above all scores, which predicts every row negative.
-    `threshold_below` can be the lowest score, which predicts every row positive.
-
-    `at(interpolate=True)` mixes the two neighboring rows of the curve instead. If one of these rows
-    is below the convex hull, the point of `at` is worse than the point of `mix`.
-
-    The curves of a common hull can have different numbers of rows. The counts are then computed for
-    the mean number of positives and the mean number of negatives of the curves.
+    `threshold_above` can be a threshold above all scores, and `threshold_below` the lowest score.
+    `at(interpolate=True)` mixes the two neighboring rows of the curve instead: a worse point if one
+    of them is below the convex hull. The counts of a common hull are for the mean numbers of
+    positives and negatives of its curves.
 
     References
     ----------
-    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
-    861-874, section 10. doi:10.1016/j.patrec.2005.10.010
+    - T. Fawcett (2006), Pattern Recognition Letters 27(8), 861-874, section 10.
+      doi:10.1016/j.patrec.2005.10.010
 
     Examples
     --------
@@ -154,49 +146,27 @@ def mix(
     arguments = {"fpr": fpr, "tpr": tpr, "specificity": specificity, "sensitivity": sensitivity}
     axis, values = parse_point({**arguments, "alert_rate": alert_rate}, function="mix")
 
-    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-        model = None
+    def columns(schema: pl.Schema) -> Schema:
         if isinstance(across, str) and across in schema:
-            model = across, schema[across]
-        columns = mixture_columns(model)
-        table = curve_layout(schema, by, tuple(columns))
-        columns = with_scores(columns, table.scores)
-        if across is not None:
-            check_group_column("across", across, table.by, schema)
-        keys = {name: dtype for name, dtype in table.keys.items() if name != across}
+            return mixture_columns((across, schema[across]))
+        return mixture_columns()
 
-        def find(frame: pl.DataFrame) -> pl.DataFrame:
-            return mixtures(
-                read_curves(frame, table),
-                by=tuple(keys),
-                across=across,
-                axis=axis,
-                values=values,
-                columns=columns,
-            )
-
-        return through_node(
-            plan.select(table.count_columns),
-            find,
-            schema={**keys, **columns},
-            by=tuple(keys),
-            anchor="at_value",
-        )
-
-    return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))
+    return plan_curves(
+        curves,
+        by,
+        columns,
+        lambda curves, columns: mixtures(curves, across, axis, values, columns),
+        anchor="at_value",
+        compared=None if across is None else ("across", across),
+        position=None,
+    )
 
 
 def mixtures(
-    curves: Curves,
-    *,
-    by: tuple[str, ...],
-    across: str | None,
-    axis: str,
-    values: Sequence[float],
-    columns: dict[str, pl.DataType],
+    curves: Curves, across: str | None, axis: str, values: Sequence[float], columns: Schema
 ) -> pl.DataFrame:
     """Return the mixture of two vertices of each hull at each value; null if there is none."""
-    hulls = common_hulls(curves, by, across)
+    hulls = common_hulls(curves, across)
     n_groups = hulls.keys.height
     with np.errstate(divide="ignore", invalid="ignore"):
         pos, neg = (total / hulls.n_curves for total in (hulls.n_pos, hulls.n_neg))
@@ -300,30 +270,25 @@ def draw_decisions(
     score : str or Expr
         The score, higher for positives.
     points : DataFrame
-        A table of the function `mix`, or of the function `at` with `interpolate=True`, with one row
-        per group. The columns to the left of the column `at` are group columns, which the
-        predictions must also have.
+        A table of `mix`, or of `at` with `interpolate=True`, with one row per group. The columns
+        left of `at` are group columns, which the predictions must also have.
     id : str or Expr
-        Column or expression that identifies the case of a row, such as a customer. All types are
-        allowed except List, Array, Duration and Object. The draw depends only on the seed and on
-        this value: on the bytes of a Binary value, and on the text of any other value. All rows of
-        a case therefore have the same draw.
+        Identifier of the case of a row, such as a customer, of any type except List, Array,
+        Duration and Object. The draw depends only on the seed and on the text of this value (or the
+        bytes of a Binary value), so all rows of a case have the same draw.
     seed : int
-        Seed of the random draw, an integer >= 0. The seed determines for which cases the lower of
-        the two thresholds is drawn.
+        Seed of the random draw, an integer >= 0.
 
     Returns
     -------
     DataFrame or LazyFrame
-        The predictions with a last column `decision` (Boolean). For each case, the threshold is
-        `threshold_below` with the probability in the column `mix` of `points`, and otherwise
-        `threshold_above`. The decision is `score >=` this threshold. `threshold_below`, `mix` and
-        `threshold_above` are columns of `points`.
+        The predictions with a last column `decision` (Boolean): `score >= threshold_below` for each
+        case with the probability `mix`, and otherwise `score >= threshold_above`.
 
-        If the points are a table of `mix(across="model")`, the predictions must have a column
-        `model`, and one row per case and model. A case is decided by one model; `decision` is null
-        in the rows of the other models. `decision` is also null if the score or the identifier is
-        missing, and in groups without a point.
+        With points of `mix(across="model")`, the predictions need a column `model`, and one row per
+        case and model. A case is decided by one model; `decision` is null in the rows of the
+        others. It is also null if the score or the identifier is missing, and in groups without a
+        point.
 
     Raises
     ------
@@ -397,10 +362,7 @@ DECISION = "decision"
 
 
 def _parse_mixtures(points: object) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the group columns of points, and the column of the mixed models as a tuple.
-
-    The tuple is empty unless the points are those of `mix(across=)`.
-    """
+    """Return the group columns of points, and a tuple with the column of mixed models, if any."""
     hint = "Pass the DataFrame of mix(), or of at() with interpolate=True."
     if not isinstance(points, pl.DataFrame):
         raise OptionValueError.unexpected_type("points", points, "a DataFrame", hint)
@@ -433,10 +395,7 @@ def _with_decisions(
     case: pl.Expr,
     seed: int,
 ) -> pl.LazyFrame:
-    """Return the plan of the predictions with their decisions.
-
-    `scores` is the float dtype of the scores. Thresholds are rounded to this dtype.
-    """
+    """Return the plan with decisions; thresholds are rounded to `scores`, the dtype of scores."""
     added = [*MIX, *(f"{name}_{side}" for name in across for side in ("above", "below"))]
     names = private_names([*added, "score", "case"], list(schema))
     sides = points.select(*map(column, by), *(column(name).alias(names[name]) for name in added))

@@ -11,12 +11,7 @@ import numpy as np
 import polars as pl
 
 from rocframe.curves.at import point_axis, rows_at
-from rocframe.curves.table import (
-    check_new_columns,
-    curve_layout,
-    read_curves,
-    score_outside_unit,
-)
+from rocframe.curves.table import check_new_columns, curve_layout, read_curves, score_outside_unit
 from rocframe.decisions.costs import (
     CLOSEST_TOP_LEFT,
     EQUAL_ERROR,
@@ -89,8 +84,8 @@ def operating_point(
     """Return the best threshold of each curve by a rule, under constraints.
 
     Rows with `score >= threshold` are predicted positive. Only thresholds in the table are
-    candidates. On the data that were used to choose a threshold, its metrics are too optimistic.
-    Measure them on other data, for example with `transfer`.
+    candidates. On the data that were used to choose a threshold, its metrics are too optimistic:
+    measure them on other data, for example with `transfer`.
 
     Parameters
     ----------
@@ -109,33 +104,28 @@ def operating_point(
         - A named expression over `threshold`, `tp`, `fp`, `fn`, `tn` and rates, such as `tpr`: its
           highest value.
     costs : mapping or square matrix, default None
-        Costs of one `tp`, `fp`, `fn` and `tn`, such as `{"fp": 1, "fn": 5}`. If one of these four
-        costs is not given, it is 0. With `prior=`, costs of pairs of classes are also allowed:
-        `{("a", "b"): 5}` means that predicting b for a row of class a costs 5. If costs of pairs
-        are given, all other pairs of different classes cost 1. A matrix has a row for each true
-        class and a column for each predicted class, in the order of `prior`.
+        Costs of one `tp`, `fp`, `fn` and `tn`, such as `{"fp": 1, "fn": 5}`; 0 if not given. With
+        `prior=`, also costs of pairs of classes: `{("a", "b"): 5}` is the cost of predicting b for
+        class a, and all other errors cost 1. Or a matrix with a row for each true class and a
+        column for each predicted class, in the order of `prior`.
     benefits : mapping of str to float, default None
-        Benefits of one `tp`, `fp`, `fn` and `tn`, such as `{"tp": 20, "fp": -1}`. Benefits that are
-        not given are 0.
+        Benefits of one `tp`, `fp`, `fn` and `tn`, such as `{"tp": 20, "fp": -1}`; 0 if not given.
     prevalence : float, default None
-        Prevalence, between 0 and 1. Rules and constraints that depend on the prevalence are
-        computed at this prevalence. The default is the prevalence that was passed to `curve`, or
-        the prevalence of each curve if none was passed. The counts do not change.
+        Prevalence, between 0 and 1, for rules and constraints that depend on it; counts do not
+        change. The default is the prevalence that was passed to `curve`, or else that of each
+        curve.
     prior : mapping, default None
-        Share of each class, for curves of several classes with a group column `class`: a mapping
-        from classes to numbers that sum to 1. The prevalence of each curve is the share of its
-        class.
+        Share of each class, for curves with a group column `class`: a mapping from classes to
+        numbers that sum to 1. The prevalence of each curve is the share of its class.
     subject_to : mapping of str to sequence, default None
         Constraints: the lowest and highest allowed value of metrics, such as `{"precision": (0.9,
-        1)}`. Use None for no limit, as in `(0.9, None)`. Rates are proportions: 5 % is 0.05.
-        `"alerts"` is the number of rows that are predicted positive, `tp + fp`. If the curve was
-        computed with `missing="worst"`, this number contains the unscored negatives at every
-        threshold, because they count as false positives. `"threshold"` is the threshold itself. A
-        threshold at which a metric is undefined does not meet the constraint of this metric.
+        1)}`, with None for no limit. Rates are proportions: 5 % is 0.05. `"alerts"` is `tp + fp`,
+        which includes the unscored negatives with `missing="worst"`, and `"threshold"` the
+        threshold itself. An undefined metric does not meet its constraint.
     minimize : bool, default None
         Whether a metric or expression is minimized. By default, a metric is optimized in its better
-        direction, and an expression is maximized. Required for metrics without a better direction,
-        such as `"alert_rate"`.
+        direction, and an expression is maximized. Required for other metrics, such as
+        `"alert_rate"`.
     beta : float, default 1.0
         Weight of recall relative to precision in `"f_beta"`.
     by : str or sequence of str, default None
@@ -148,29 +138,26 @@ def operating_point(
         of the curve table, then `n_optima, note`.
 
         - `rule` (String) is the name of the rule.
-        - `value` (Float64) is the metric or expression of the rule at the chosen row. For
-          `"youden"`, this is TPR - FPR, and for `"closest_top_left"` the distance. For
-          `"equal_error"`, this is the mean of FPR and FNR, not their difference. For
-          `"expected_cost"` and `"bayes"`, this is the cost per row.
-        - `n_optima` (Int64) is the number of rows with the best value. If several rows have the
-          best value, the row with the highest threshold is returned. For `"bayes"`, `n_optima` is
-          1.
+        - `value` (Float64) is the metric or expression of the rule at the chosen row: TPR - FPR for
+          `"youden"`, the distance for `"closest_top_left"`, the mean of FPR and FNR for
+          `"equal_error"`, and the cost per row for `"expected_cost"` and `"bayes"`.
+        - `n_optima` (Int64) is the number of rows with the best value, of which the one with the
+          highest threshold is returned; 1 for `"bayes"`.
 
         If a rule is undefined, or if no row meets the constraints, `value` and the columns of the
         curve are null and `n_optima` is 0. `note` (String) is null, or the first of these values
         that applies: `no_rows, no_positives, no_negatives, one_positive, one_negative,
-        no_solution`. Curves without positives or without negatives have a `note` even if the rule
-        is defined. On such curves, rules and constraints are undefined that need both classes, such
-        as `"f1"`, `"precision"` and `"kappa"`. Rates of the other class, means over all rows such
-        as `"accuracy"` and `"expected_cost"`, and your own expressions remain defined.
+        no_solution`. On curves of one class, rules and constraints that need both classes are
+        undefined, such as `"f1"`, `"precision"` and `"kappa"`; rates of the other class, means over
+        all rows such as `"accuracy"` and `"expected_cost"`, and your own expressions remain
+        defined.
 
     Raises
     ------
     RocframeError
-        If the table is not a curve table, or if a curve lacks some of its rows. This error is also
-        raised if a rule or a metric is unknown, if an option is invalid, missing or unused, if a
-        false positive costs less than a true negative, if a false negative costs less than a true
-        positive, or if `"bayes"` is applied to scores outside [0, 1].
+        If the table is not a curve table, if a curve lacks some of its rows, if a rule or metric is
+        unknown, if an option is invalid, missing or unused, if an error costs less than a correct
+        prediction of its class, or if `"bayes"` is applied to scores outside [0, 1].
 
     See Also
     --------
@@ -179,33 +166,27 @@ def operating_point(
 
     Notes
     -----
-    Each rule compares a quantity of the rows, for example the expected cost. If the quantity is a
-    ratio of integer counts, its values are compared exactly. Costs, benefits and prevalences are
-    those fractions that the floats stand for, such as 5/6 for 0.8333333333333334. Other quantities
-    are compared after rounding to 12 significant digits. Therefore rounding errors do not change
-    the choice. In
-    `subject_to`, ratios of integer counts are compared with their limits exactly, and other metrics
-    after rounding. Thresholds are compared exactly. A row on a limit meets the constraint.
+    Quantities that are ratios of integer counts are compared exactly, with costs, benefits and
+    prevalences as the fractions that the floats stand for, such as 5/6 for 0.8333333333333334;
+    others after rounding to 12 significant digits. Therefore rounding errors do not change the
+    choice. The same holds for the limits of `subject_to`; a row on a limit meets the constraint,
+    and thresholds are compared exactly.
 
-    `"bayes"` returns the row of `at(threshold=t)` with t = c_fp / (c_fp + c_fn). c_fp is the cost
-    of a false positive minus the cost of a true negative, and c_fn is the cost of a false negative
-    minus the cost of a true positive. `"bayes"` assumes that scores are calibrated probabilities.
-    The other rules do not need this assumption.
+    `"bayes"` returns the row of `at(threshold=t)` with t = c_fp / (c_fp + c_fn), where c_fp and
+    c_fn are the costs of errors minus the costs of correct predictions of the same class. It
+    assumes that scores are calibrated probabilities; the other rules do not.
 
-    With costs of pairs of classes, each class k has its own costs. c_fn is the mean cost of
-    predicting another class for a row of class k, and c_fp is the mean cost of predicting class k
-    for a row of another class. In both means, the other classes are weighted by their shares in
-    `prior`.
+    With costs of pairs of classes, c_fn of class k is the mean cost of predicting another class for
+    a row of class k, and c_fp that of predicting class k for a row of another class, weighted by
+    the shares of the other classes in `prior`.
 
     References
     ----------
-    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
-    861-874, section 4. doi:10.1016/j.patrec.2005.10.010
-
-    W. J. Youden (1950), "Index for rating diagnostic tests", Cancer 3(1), 32-35.
-    doi:10.1002/1097-0142(1950)3:1<32::AID-CNCR2820030106>3.0.CO;2-3
-
-    C. Elkan (2001), "The foundations of cost-sensitive learning", IJCAI, 973-978.
+    - T. Fawcett (2006), Pattern Recognition Letters 27(8), 861-874, section 4.
+      doi:10.1016/j.patrec.2005.10.010
+    - W. J. Youden (1950), Cancer 3(1), 32-35.
+      doi:10.1002/1097-0142(1950)3:1<32::AID-CNCR2820030106>3.0.CO;2-3
+    - C. Elkan (2001), "The foundations of cost-sensitive learning", IJCAI, 973-978.
 
     Examples
     --------
@@ -245,16 +226,10 @@ def operating_point(
         hint = "Leave out prior= or prevalence=."
         check_supported("prevalence", prevalence, "prior=", hint=hint)
         settings_by_class = {name: classes.settings_of(name) for name in classes.prior}
+    shared: dict[str, Any] = {"prior": prior, "benefits": benefits, "minimize": minimize}
+    shared |= {"subject_to": subject_to, "beta": beta}
     options = {
-        name: RuleOptions.parse(
-            rule,
-            prior=prior,
-            benefits=benefits,
-            subject_to=subject_to,
-            minimize=minimize,
-            beta=beta,
-            **settings,
-        )
+        name: RuleOptions.parse(rule, **shared, **settings)
         for name, settings in settings_by_class.items()
     }
 
@@ -347,11 +322,7 @@ class RuleOptions:
         prior: object = None,
         **settings: Any,
     ) -> RuleOptions:
-        """Return the options; raise an error if they are invalid.
-
-        `prior` is not stored. It only raises an error for the rule `"bayes"`, which does not
-        support it.
-        """
+        """Check the options; `prior` only raises an error for the rule `"bayes"`."""
         if minimize is not None:
             check_flag("minimize", minimize)
         options = cls(
@@ -385,11 +356,7 @@ class RuleOptions:
         return {*self.rules, *self.subject_to}
 
     def at_prevalence(self, prevalence: float | None) -> tuple[list[Rule], list[Constraint]]:
-        """Return the rules and constraints at a prevalence.
-
-        If the option `prevalence` of `operating_point` was given, it is used instead of the
-        argument.
-        """
+        """Return the rules and constraints at the prevalence of the options, or at this one."""
         settings = self.settings
         if settings.prevalence is None:
             settings = replace(settings, prevalence=prevalence)

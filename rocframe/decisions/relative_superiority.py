@@ -1,27 +1,24 @@
-"""The functions `relative_superiority` and `lc_index`: which model has the lowest cost.
-
-Both functions follow the method of Adams and Hand (1999).
-"""
+"""The functions `relative_superiority` and `lc_index`: which model has the lowest cost."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from rocframe.curves.table import curve_layout, read_curves
+from rocframe.curves.table import plan_curves
 from rocframe.decisions.cost_curve import EnvelopeLines, expand_ranges, normalized_cost
 from rocframe.decisions.hull import common_hulls, optimal_ranges
 from rocframe.errors import OptionValueError
-from rocframe.frames import as_input_frame, build_table, lazy_plan, through_node
+from rocframe.frames import build_table
 from rocframe.inference import class_notes
 from rocframe.kernel.groups import group_starts, groups_of_rows
-from rocframe.options import check_group_column, parse_fraction, public, to_floats
+from rocframe.options import parse_fraction, public, to_floats
 from rocframe.schemas.curves import LC_INDEX_COLUMNS, SUPERIORITY_COLUMNS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     import polars as pl
     from numpy.typing import NDArray
@@ -29,23 +26,17 @@ if TYPE_CHECKING:
     from rocframe.curves.table import Curves
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By
-    from rocframe.schemas.table_type import Schema
 
 
 @public
 def relative_superiority(
-    curves: FrameT,
-    /,
-    *,
-    across: str,
-    prevalence: float | None = None,
-    by: By = None,
+    curves: FrameT, /, *, across: str, prevalence: float | None = None, by: By = None
 ) -> FrameT:
     """Return the ranges of costs in which each of several models has the lowest expected cost.
 
-    Each model uses the threshold that is best for the costs. The chart of the table is the relative
-    superiority graph of Adams and Hand. In the chart, each model has one line of bars, with a bar
-    for each range.
+    Each model uses the threshold that is best for the costs. The chart of the table, the relative
+    superiority graph of Adams and Hand, has a line of bars for each model, with a bar for each
+    range.
 
     Parameters
     ----------
@@ -54,9 +45,8 @@ def relative_superiority(
     across : str
         Group column whose curves are compared, such as `"model"`.
     prevalence : float, default None
-        Prevalence, between 0 and 1, for the conversion of probability costs to relative costs. The
-        default is the prevalence that was passed to `curve`, or the prevalence of all compared
-        curves together if none was passed.
+        Prevalence, between 0 and 1, for the conversion to and from probability costs. The default
+        is the prevalence that was passed to `curve`, or else that of all compared curves together.
     by : str or sequence of str, default None
         Group columns; by default, all columns left of `threshold`.
 
@@ -67,20 +57,18 @@ def relative_superiority(
         probability_cost_low, probability_cost_high, relative_cost_low, relative_cost_high,
         cost_ratio_low, cost_ratio_high, largest_difference, n_best, note`.
 
-        The six limits (Float64) describe one range on three scales. In the formulas, π is the
-        prevalence, and c_fn and c_fp are the costs of a false negative and of a false positive. The
-        probability cost is π·c_fn / (π·c_fn + (1 - π)·c_fp), as in `cost_curve`. The relative cost
-        is c_fp / (c_fp + c_fn), as in `h_measure`, and the cost ratio is c_fp / c_fn, as in `hull`.
-        A range with a high probability cost has a low relative cost and a low cost ratio.
+        The six limits (Float64) describe one range on three scales, with the prevalence π and the
+        costs c_fn and c_fp of a false negative and of a false positive: the probability cost π·c_fn
+        / (π·c_fn + (1 - π)·c_fp), as in `cost_curve`; the relative cost c_fp / (c_fp + c_fn), as in
+        `h_measure`; and the cost ratio c_fp / c_fn, as in `hull`. The latter two fall while the
+        first rises.
 
-        - `largest_difference` (Float64) is the largest advantage of the curve in the range. The
-          advantage is the lowest cost of all other curves minus the cost of this curve. Costs are
-          on the scale of `expected_cost` of `cost_curve`. If there is no other curve,
-          `largest_difference` is null.
-        - `n_best` (Int64) is the number of curves that have the lowest cost in the range. If
-          several curves have the same best point, `n_best` is above 1, and each of these curves has
-          a row. For example, all curves contain the point (0, 0), which is best if a false positive
-          is very expensive.
+        - `largest_difference` (Float64) is the largest advantage of the curve in the range: the
+          lowest `expected_cost` of all other curves minus that of this curve; null if there is no
+          other curve.
+        - `n_best` (Int64) is the number of curves that have the lowest cost in the range; each has
+          a row. For example, all curves contain (0, 0), which is best if a false positive is very
+          expensive.
 
         A curve that never has the lowest cost has no row. A curve that lacks a class has one row,
         in which `n_best` is 0 and all limits are null. `note` (String) is null or `no_rows`,
@@ -89,8 +77,8 @@ def relative_superiority(
     Raises
     ------
     RocframeError
-        If the table is not a curve table, if a curve lacks some of its rows, if `across` is not a
-        group column, or if the prevalence is invalid.
+        If the table is not a curve table, if a curve lacks some of its rows, or if an option is
+        invalid.
 
     See Also
     --------
@@ -100,14 +88,14 @@ def relative_superiority(
 
     Notes
     -----
-    For given costs, one vertex of the common convex hull has the lowest expected cost. A model has
-    the lowest cost if its curve contains this vertex. The option `prevalence` changes the relative
-    costs and the cost ratios, but not the probability costs.
+    For given costs, one vertex of the common convex hull has the lowest expected cost, and so have
+    the models whose curves contain it. `prevalence` changes the relative costs and the cost ratios,
+    but not the probability costs.
 
     References
     ----------
-    N. M. Adams, D. J. Hand (1999), "Comparing classifiers when the misallocation costs are
-    uncertain", Pattern Recognition 32(7), 1139-1147. doi:10.1016/S0031-3203(98)00154-X
+    - N. M. Adams, D. J. Hand (1999), Pattern Recognition 32(7), 1139-1147.
+      doi:10.1016/S0031-3203(98)00154-X
 
     Examples
     --------
@@ -133,13 +121,13 @@ def relative_superiority(
     └───────┴──────────────────────┴───────────────────────┴────────────────────┴────────┘
     """
     parsed = None if prevalence is None else parse_fraction("prevalence", prevalence, example=0.1)
-    return _compare_costs(
+    return plan_curves(
         curves,
-        across,
         by,
-        lambda table: superiority_table(table, across, parsed),
-        schema=SUPERIORITY_COLUMNS,
+        SUPERIORITY_COLUMNS,
+        lambda curves, _: superiority_table(curves, across, parsed),
         anchor="n_best",
+        compared=("across", across),
     )
 
 
@@ -156,8 +144,8 @@ def lc_index(
     """Return the LC index: the probability that each model has the lowest cost.
 
     The lowest, the most likely and the highest cost ratio define a triangular distribution of the
-    relative cost of a false positive (see Notes). The LC index (loss comparison index) of a model
-    is the probability that the model has the lowest expected cost under this distribution.
+    relative cost of a false positive. The LC index (loss comparison index) of a model is the
+    probability that it has the lowest expected cost under this distribution.
 
     Parameters
     ----------
@@ -166,12 +154,11 @@ def lc_index(
     across : str
         Group column whose curves are compared, such as `"model"`.
     cost_ratio : sequence of float
-        The lowest, the most likely and the highest ratio of the cost of a false positive to the
-        cost of a false negative. Ratios are at least 0 and can be infinite.
+        The lowest, the most likely and the highest ratio of the cost of a false positive to that of
+        a false negative, at least 0 or infinite.
     prevalence : float, default None
-        Prevalence, between 0 and 1, for the conversion of costs to probability costs. The default
-        is the prevalence that was passed to `curve`, or the prevalence of all compared curves
-        together if none was passed.
+        Prevalence, between 0 and 1, for the conversion to and from probability costs. The default
+        is the prevalence that was passed to `curve`, or else that of all compared curves together.
     by : str or sequence of str, default None
         Group columns; by default, all columns left of `threshold`.
 
@@ -181,23 +168,20 @@ def lc_index(
         One row per curve, sorted by group: `*by, lc_index, best_share, tied_share, cost_ratio_low,
         cost_ratio_mode, cost_ratio_high, prevalence, note`. All numbers are Float64.
 
-        - `best_share` is the probability that the curve is the only one with the lowest cost.
-        - `tied_share` is the probability that the curve shares the lowest cost with other curves.
-        - `lc_index` is `best_share` plus a part of `tied_share`: for each range of relative costs
-          in which k curves share the lowest cost, the probability of the range is divided equally
-          between the k curves. The index is between 0 and 1, and the indices of compared curves add
-          up to 1.
-        - `cost_ratio_low`, `cost_ratio_mode` and `cost_ratio_high` are the values of `cost_ratio`.
+        - `best_share` and `tied_share` are the probabilities that the curve alone, or with other
+          curves, has the lowest cost.
+        - `lc_index` is `best_share` plus an equal part of each range that the curve shares with
+          others, so that the indices of compared curves add up to 1.
 
-        A curve that lacks a class is not compared. The index, the shares and the prevalence of this
-        curve are null. `note` (String) is null or `no_rows`, `no_positives`, `no_negatives`,
+        The index, the shares and the prevalence are null for a curve that lacks a class, which is
+        not compared. `note` (String) is null or `no_rows`, `no_positives`, `no_negatives`,
         `one_positive` or `one_negative`.
 
     Raises
     ------
     RocframeError
-        If the table is not a curve table, if a curve lacks some of its rows, if `across` is not a
-        group column, or if the cost ratios or the prevalence are invalid.
+        If the table is not a curve table, if a curve lacks some of its rows, or if an option is
+        invalid.
 
     See Also
     --------
@@ -206,19 +190,15 @@ def lc_index(
 
     Notes
     -----
-    The relative cost c = c_fp / (c_fp + c_fn) has a triangular density. The density has its maximum
-    at the most likely value. From there, it falls linearly to 0 at both ends of the range. If the
-    most likely value is an end of the range, it falls to 0 only at the other end. A cost ratio r
-    corresponds to the relative cost r / (1 + r). The difference of the indices of two models is
-    between -1 and 1. The difference is 1 if the first model has the lowest cost for all cost ratios
-    in the range, and -1 if the second model has the lowest cost for all of them. The LC index does
-    not depend on how much the costs of the models differ. To see how much the costs differ, use
-    `cost_curve` or `relative_superiority`.
+    The density of the relative cost c = c_fp / (c_fp + c_fn) = r / (1 + r), where r is the cost
+    ratio, is highest at the most likely value, and falls linearly to 0 at both ends of the range
+    (only at the other end if the most likely value is an end). The LC index does not depend on how
+    much the costs of the models differ: see `cost_curve` and `relative_superiority`.
 
     References
     ----------
-    N. M. Adams, D. J. Hand (1999), "Comparing classifiers when the misallocation costs are
-    uncertain", Pattern Recognition 32(7), 1139-1147. doi:10.1016/S0031-3203(98)00154-X
+    - N. M. Adams, D. J. Hand (1999), Pattern Recognition 32(7), 1139-1147.
+      doi:10.1016/S0031-3203(98)00154-X
 
     Examples
     --------
@@ -247,13 +227,13 @@ def lc_index(
     """
     ratios = _parse_cost_ratio(cost_ratio)
     parsed = None if prevalence is None else parse_fraction("prevalence", prevalence, example=0.1)
-    return _compare_costs(
+    return plan_curves(
         curves,
-        across,
         by,
-        lambda table: lc_index_table(table, across, ratios, parsed),
-        schema=LC_INDEX_COLUMNS,
+        LC_INDEX_COLUMNS,
+        lambda curves, _: lc_index_table(curves, across, ratios, parsed),
         anchor="cost_ratio_low",
+        compared=("across", across),
     )
 
 
@@ -275,32 +255,6 @@ def _parse_cost_ratio(cost_ratio: object) -> list[float]:
         )
         raise OptionValueError.compose("cost_ratio", cost_ratio, problem, hint)
     return [value + 0.0 for value in values]
-
-
-def _compare_costs(
-    curves: FrameT,
-    across: str,
-    by: By,
-    build: Callable[[Curves], pl.DataFrame],
-    *,
-    schema: Schema,
-    anchor: str,
-) -> FrameT:
-    """Return the table that `build` computes from the curves, as the kind of frame of `curves`."""
-
-    def resolve(plan: pl.LazyFrame, columns: pl.Schema) -> pl.LazyFrame:
-        table = curve_layout(columns, by, tuple(schema))
-        check_group_column("across", across, table.by, columns)
-        return through_node(
-            plan.select(table.count_columns),
-            lambda frame: build(read_curves(frame, table)),
-            schema={**table.keys, **schema},
-            by=tuple(name for name in table.by if name != across),
-            anchor=anchor,
-            compared=across,
-        )
-
-    return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))
 
 
 class CostRanges(NamedTuple):
@@ -326,8 +280,7 @@ def cost_ranges(curves: Curves, across: str, prevalence: float | None) -> CostRa
     """Return the ranges of costs in which each curve has the lowest cost of its group."""
     if prevalence is not None:
         curves = replace(curves, prevalence=prevalence)
-    others = tuple(name for name in curves.layout.by if name != across)
-    hulls = common_hulls(curves, others, across)
+    hulls = common_hulls(curves, across)
     limits = optimal_ranges(curves, hulls)
     pos, neg = curves.pos, curves.neg
     n_points = len(hulls.row)
@@ -376,15 +329,11 @@ def superiority_table(curves: Curves, across: str, prevalence: float | None) -> 
         "largest_difference": largest_differences(curves, ranges),
     }
     missing = np.full(len(undefined), np.nan)
+    result = {name: np.append(values, missing)[order] for name, values in columns.items()}
+    result["n_best"] = np.append(ranges.n_best, np.zeros(len(undefined), np.int64))[order]
+    note = class_notes(pos, neg)[curve[order]].tolist()
     return build_table(
-        curves.keys,
-        {
-            **{name: np.append(values, missing)[order] for name, values in columns.items()},
-            "n_best": np.append(ranges.n_best, np.zeros(len(undefined), np.int64))[order],
-            "note": class_notes(pos, neg)[curve[order]].tolist(),
-        },
-        SUPERIORITY_COLUMNS,
-        rows=curve[order],
+        curves.keys, {**result, "note": note}, SUPERIORITY_COLUMNS, rows=curve[order]
     )
 
 
@@ -454,10 +403,11 @@ def lc_index_table(
     """Return a row for each curve, with the probability that it has the lowest cost."""
     ranges = cost_ranges(curves, across, prevalence)
     low, mode, high = relative_cost(np.array(ratios))
-    weight = triangular_probability(
-        relative_cost(ranges.ratio_high), low, mode, high
-    ) - triangular_probability(relative_cost(ranges.ratio_low), low, mode, high)
-    pos, neg = curves.pos, curves.neg
+    above, below = (
+        triangular_probability(relative_cost(ratio), low, mode, high)
+        for ratio in (ranges.ratio_high, ranges.ratio_low)
+    )
+    weight, pos, neg = above - below, curves.pos, curves.neg
     undefined = np.where((pos == 0) | (neg == 0), np.nan, 0.0)
     is_single = ranges.n_best == 1
     shares = {
@@ -465,21 +415,13 @@ def lc_index_table(
         "best_share": weight * is_single,
         "tied_share": weight * ~is_single,
     }
-    return build_table(
-        curves.keys,
-        {
-            **{
-                name: undefined + np.clip(np.bincount(ranges.curve, values, len(pos)), 0, 1)
-                for name, values in shares.items()
-            },
-            "cost_ratio_low": ratios[0],
-            "cost_ratio_mode": ratios[1],
-            "cost_ratio_high": ratios[2],
-            "prevalence": ranges.prevalence,
-            "note": class_notes(pos, neg).tolist(),
-        },
-        LC_INDEX_COLUMNS,
-    )
+    columns: dict[str, Any] = {
+        name: undefined + np.clip(np.bincount(ranges.curve, values, len(pos)), 0, 1)
+        for name, values in shares.items()
+    }
+    columns |= zip(("cost_ratio_low", "cost_ratio_mode", "cost_ratio_high"), ratios, strict=True)
+    columns |= {"prevalence": ranges.prevalence, "note": class_notes(pos, neg).tolist()}
+    return build_table(curves.keys, columns, LC_INDEX_COLUMNS)
 
 
 def triangular_probability(

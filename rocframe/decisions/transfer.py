@@ -9,29 +9,20 @@ import numpy as np
 import polars as pl
 
 from rocframe.curves.at import point_axis, rows_at
-from rocframe.curves.table import COMPLETE_CURVES, check_ends, curve_layout, read_curves
+from rocframe.curves.table import COMPLETE_CURVES, check_ends, plan_curves
 from rocframe.decisions.costs import CurveRows, best_rows
 from rocframe.decisions.operating_point import RuleOptions, allowed_rows
 from rocframe.errors import OptionValueError
-from rocframe.frames import (
-    as_input_frame,
-    build_table,
-    check_keys,
-    find_keys,
-    lazy_plan,
-    number_keys,
-    select_keys,
-    through_node,
-)
+from rocframe.frames import build_table, check_keys, find_keys, number_keys, select_keys
 from rocframe.inference import class_notes
 from rocframe.kernel.codec import concatenated_ranges, falling_ranks, sort_order
 from rocframe.kernel.groups import cumulative_sums, group_starts, is_run_start
 from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.kernel.threads import run_parallel, split_groups
-from rocframe.options import check_group_column, check_supported, public
+from rocframe.options import check_supported, public
 from rocframe.rates import CONFUSION
 from rocframe.schemas.curves import RULE_COLUMNS, transfer_columns
-from rocframe.schemas.table_type import THRESHOLD, with_scores
+from rocframe.schemas.table_type import THRESHOLD
 from rocframe.text import format_key
 
 if TYPE_CHECKING:
@@ -65,43 +56,38 @@ def transfer(
 ) -> FrameT:
     """Apply thresholds that are chosen on some data to other data.
 
-    The choice of a threshold is a part of training. The effect of the threshold must therefore be
-    measured on other data. For each fold, the threshold is chosen on the pooled rows of all other
-    folds, and applied to the rows of this fold. With `chosen=`, the thresholds of a given table are
-    applied instead, such as thresholds that were chosen on validation data.
+    The choice of a threshold is a part of training, so its effect must be measured on other data.
+    For each fold, the threshold is chosen on the pooled rows of all other folds, and applied to the
+    rows of this fold. With `chosen=`, the thresholds of a given table are applied instead, such as
+    those of validation data.
 
     Parameters
     ----------
     curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`, with all rows of each curve.
     rule : str, Expr or sequence of these, default "youden"
-        What the threshold optimizes: any rule of `operating_point` except `"bayes"`. If several
-        rules are given, the result has a row for each.
+        What the threshold optimizes: rules of `operating_point` except `"bayes"`, with a row for
+        each.
     over : str, default "fold"
-        Group column with the parts of the data. For each curve, the threshold is chosen on the
-        pooled rows of the other curves that differ from it only in `over`, such as the other folds
-        of the same model. Not used with `chosen`.
+        Group column with the parts of the data: the other curves that differ from a curve only in
+        this column are pooled. Not used with `chosen`.
     chosen : DataFrame, default None
-        A table of `operating_point` with the chosen thresholds. The group columns of this table
-        must be group columns of `curves`. The rules and all options, such as `costs`, must be the
-        same as in the call of `operating_point`. This is not checked: if the costs differ,
-        `optimism` is the difference of two different metrics.
+        A table of `operating_point` with the chosen thresholds, whose group columns are group
+        columns of `curves`. The rules and options, such as `costs`, must be those of its call,
+        which is not checked.
     costs : mapping of str to float, default None
-        Costs of one `tp`, `fp`, `fn` and `tn`, such as `{"fp": 1, "fn": 5}`. Costs that are not
-        given are 0.
+        Costs of one `tp`, `fp`, `fn` and `tn`, such as `{"fp": 1, "fn": 5}`; 0 if not given.
     benefits : mapping of str to float, default None
-        Benefits of one `tp`, `fp`, `fn` and `tn`, such as `{"tp": 20, "fp": -1}`. Benefits that are
-        not given are 0.
+        Benefits of one `tp`, `fp`, `fn` and `tn`, such as `{"tp": 20, "fp": -1}`; 0 if not given.
     prevalence : float, default None
-        Prevalence, between 0 and 1. Rules and constraints that depend on the prevalence are
-        computed at this prevalence. The default is the prevalence that was passed to `curve`, or
-        the prevalence of each curve if none was passed. The counts do not change.
+        Prevalence, between 0 and 1, for rules and constraints that depend on it; counts do not
+        change. The default is the prevalence that was passed to `curve`, or else that of each
+        curve.
     subject_to : mapping of str to sequence, default None
         Constraints of the choice: the lowest and highest allowed value of metrics, as in
-        `operating_point`. `"alerts"`, `"tp"`, `"fp"`, `"fn"` and `"tn"` raise an error. They are
-        numbers of rows, and the pooled folds have more rows than one fold. Use `"alert_rate"` to
-        limit the alerts. With `chosen`, the constraints do not change the thresholds, numbers of
-        rows are allowed, and `is_met` states whether the data of each curve meet the constraints.
+        `operating_point`. Numbers of rows, such as `"alerts"`, raise an error, because the pooled
+        folds have more rows than one fold: use `"alert_rate"`. With `chosen`, the constraints do
+        not change the thresholds, and numbers of rows are allowed.
     minimize : bool, default None
         Whether a metric or expression is minimized, as in `operating_point`.
     beta : float, default 1.0
@@ -116,36 +102,25 @@ def transfer(
         row per curve and rule, in the order of the rules. With `subject_to`, the metrics of the
         constraints and `is_met` are left of `note`.
 
-        - `rule` (String) is the name of the rule.
-        - `value_realised` (Float64) is the metric of the rule on the data to which the threshold is
-          applied: the data of the curve in this row.
-        - `value_chosen` (Float64) is the metric of the rule on the data that were used to choose
-          the threshold.
-        - `optimism` (Float64) is the amount by which `value_chosen` is better than
-          `value_realised`: `value_chosen - value_realised`, or `value_realised - value_chosen` if
-          low values are better.
-        - `threshold` is the chosen threshold.
-        - `tp, fp, fn, tn` are the counts of the curve in this row, with `score >= threshold` as the
-          prediction.
-        - With `subject_to`, each metric in the constraints has a column of its name (Float64) with
-          its value on the data of the curve in this row; `threshold` and the counts have a column
-          already.
-        - `is_met` (Boolean) is whether these values meet all constraints. It is null if a value is
-          undefined and all others meet their constraints.
+        - `value_realised` and `value_chosen` (Float64) are the metric of the rule (String) on the
+          data of the curve in this row, and on the data that were used to choose the threshold.
+          `optimism` (Float64) is the amount by which `value_chosen` is better.
+        - `threshold` is the chosen threshold, and `tp, fp, fn, tn` are the counts of the curve in
+          this row, with `score >= threshold` as the prediction.
+        - With `subject_to`, each metric has a column of its name (Float64) with its value on the
+          data of this row; `threshold` and the counts have a column already. `is_met` (Boolean) is
+          whether these values meet all constraints, and null if one is undefined and all others do.
 
         If no threshold was chosen, all columns from `value_realised` to `is_met` are null. `note`
         (String) is null, or the first of these values that applies: `no_rows, no_positives,
-        no_negatives, one_positive, one_negative, no_solution`. If a threshold was chosen, `note`
-        describes the curve in this row. If no threshold was chosen, `note` describes the data on
-        which the threshold should have been chosen. The note of a group that is missing in `chosen`
-        is `no_solution`.
+        no_negatives, one_positive, one_negative, no_solution`, for the curve in this row or, if no
+        threshold was chosen, for the data of the choice; `no_solution` if `chosen` lacks the group.
 
     Raises
     ------
     RocframeError
-        If the table is not a curve table, if a curve lacks some of its rows, if `over` is not a
-        group column, if `chosen` has several thresholds for one curve and rule, if `chosen` lacks a
-        rule, or if an option is invalid or unused.
+        If the table is not a curve table, if a curve lacks some of its rows, if `chosen` lacks a
+        rule or has several thresholds for one curve and rule, or if an option is invalid or unused.
 
     See Also
     --------
@@ -154,23 +129,17 @@ def transfer(
 
     Notes
     -----
-    A threshold that is chosen on some folds is applied to another fold. The scores of all folds
-    must therefore be on one scale, as probabilities usually are.
-
-    The constraints can be violated on the data to which the threshold is applied: `is_met` is then
-    false.
-
-    `optimism` compares two data sets with different numbers of rows. An expression as the rule must
-    therefore be a mean or a ratio, not a sum: use `(pl.col("tp") - pl.col("fp")) / n`, where `n` is
+    The scores of all folds must be on one scale, as probabilities usually are. `optimism` compares
+    data sets with different numbers of rows. An expression as the rule must therefore be a mean or
+    a ratio, not a sum: use `(pl.col("tp") - pl.col("fp")) / n`, where `n` is
     `pl.sum_horizontal("tp", "fp", "fn", "tn")`.
 
     References
     ----------
-    M. Vuk, T. Curk (2006), "ROC curve, lift chart and calibration plot", Metodološki zvezki 3(1),
-    89-108, section 7.
-
-    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
-    861-874. doi:10.1016/j.patrec.2005.10.010
+    - M. Vuk, T. Curk (2006), "ROC curve, lift chart and calibration plot", Metodološki zvezki 3(1),
+      89-108, section 7.
+    - T. Fawcett (2006), Pattern Recognition Letters 27(8), 861-874.
+      doi:10.1016/j.patrec.2005.10.010
 
     Examples
     --------
@@ -189,30 +158,10 @@ def transfer(
     │ 2    ┆ 0.726316       ┆ 0.749117     ┆ 0.022801  ┆ 0.658319  │
     │ 3    ┆ 0.726316       ┆ 0.749117     ┆ 0.022801  ┆ 0.699855  │
     └──────┴────────────────┴──────────────┴───────────┴───────────┘
-
-    The mean accuracy and optimism of the folds, and the standard deviation of the threshold:
-
-    >>> applied.group_by("model").agg(
-    ...     pl.col("value_realised", "optimism").mean(),
-    ...     threshold_sd=pl.col("threshold").std(),
-    ... )
-    shape: (1, 4)
-    ┌─────────────┬────────────────┬──────────┬──────────────┐
-    │ model       ┆ value_realised ┆ optimism ┆ threshold_sd │
-    │ ---         ┆ ---            ┆ ---      ┆ ---          │
-    │ str         ┆ f64            ┆ f64      ┆ f64          │
-    ╞═════════════╪════════════════╪══════════╪══════════════╡
-    │ naive_bayes ┆ 0.737335       ┆ 0.010547 ┆ 0.022272     │
-    └─────────────┴────────────────┴──────────┴──────────────┘
     """
+    settings = {"costs": costs, "prevalence": prevalence, "beta": beta}
     options = RuleOptions.parse(
-        rule,
-        costs=costs,
-        benefits=benefits,
-        prevalence=prevalence,
-        subject_to=subject_to,
-        minimize=minimize,
-        beta=beta,
+        rule, benefits=benefits, subject_to=subject_to, minimize=minimize, **settings
     )
     hint = "The threshold of this rule does not depend on data: use at(threshold=)."
     has_bayes = "bayes" in options.rules
@@ -230,7 +179,7 @@ def transfer(
     return plan_transfer(
         curves,
         compute,
-        over=over if chosen is None else None,
+        over=over,
         keys=None
         if chosen is None
         else {name: chosen.schema[name] for name in _chosen_keys(chosen)},
@@ -244,7 +193,7 @@ def plan_transfer(
     curves: FrameT,
     compute: Callable[[Curves, Schema], pl.DataFrame],
     *,
-    over: str | None,
+    over: str,
     keys: Mapping[str, pl.DataType] | None,
     columns: Callable[[pl.DataType], Schema],
     by: By,
@@ -252,38 +201,22 @@ def plan_transfer(
 ) -> FrameT:
     """Return a table with a result for each curve, to which a choice on other data is applied.
 
-    The choice is a threshold or a set of concavities. `over` is the group column of the folds, and
-    `keys` is None. If the choice is read from another table, `over` is None, and `keys` are the
-    group columns of that table and their dtypes. `columns` returns the columns of the result for
-    the dtype of the counts, and `compute` returns the result. `anchor` names a column that is never
-    null.
+    The choice is a threshold or a set of concavities. `keys` are the group columns of the table
+    `chosen` and their dtypes; None if the choice is made on the other folds, which `over` names.
     """
-
-    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-        new_columns = columns(schema.get("tp", pl.Int64()))
-        table = curve_layout(schema, by, tuple(new_columns))
-        new_columns = with_scores(new_columns, table.scores)
-        if keys is None:
-            check_group_column("over", over, table.by, schema)
-        check_keys("chosen", keys or {}, table.keys, keys or {}, noun="curves")
-        return through_node(
-            plan.select(table.count_columns),
-            lambda frame: compute(read_curves(frame, table), new_columns),
-            schema={**table.keys, **new_columns},
-            by=[name for name in table.by if name != over],
-            anchor=anchor,
-            compared=over,
-        )
-
-    return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))
+    return plan_curves(
+        curves,
+        by,
+        lambda schema: columns(schema.get("tp", pl.Int64())),
+        compute,
+        anchor=anchor,
+        compared=("over", over) if keys is None else None,
+        check=lambda table: check_keys("chosen", keys or {}, table.keys, keys or {}, noun="curves"),
+    )
 
 
 class Choice(NamedTuple):
-    """The chosen threshold of each curve; NaN if there is none.
-
-    `value` is the metric of the rule on the data that were used to choose the threshold. `note` is
-    the reason if a threshold is missing.
-    """
+    """The chosen threshold of each curve or NaN, the value on the data of the choice, a note."""
 
     threshold: NDArray[np.float64]
     value: NDArray[np.float64]
@@ -333,27 +266,15 @@ def _realised_constraints(
     threshold: NDArray[np.float64],
     constraints: Sequence[Constraint],
 ) -> dict[str, object]:
-    """Return the metrics of constraints at rows of the curves, and whether all are in their range.
-
-    Values are undefined for the row -1. `is_met` is null if a metric is undefined and the other
-    constraints are met.
-    """
+    """Return the metrics of constraints at rows (-1: none), and whether all are in their range."""
     if not constraints:
         return {}
     exists = np.flatnonzero(row >= 0)
     tp, fp, fn, tn = (np.asarray(curves.columns.at(part, row[exists])) for part in CONFUSION)
-    rows = CurveRows(
-        curve=exists,
-        threshold=threshold[exists],
-        tp=tp,
-        fp=fp,
-        pos=tp + fn,
-        neg=fp + tn,
-        scores=curves.scores,
-    )
+    sizes = {"pos": tp + fn, "neg": fp + tn, "scores": curves.scores}
+    rows = CurveRows(curve=exists, threshold=threshold[exists], tp=tp, fp=fp, **sizes)
     columns: dict[str, object] = {}
-    undefined, violated = np.full(len(row), False), np.full(len(row), False)
-    undefined[row < 0] = True
+    undefined, violated = row < 0, np.zeros(len(row), bool)
     for constraint in constraints:
         metric, values = constraint.metric, np.full(len(row), np.nan)
         values[exists] = metric.evaluate(rows.counts)
@@ -387,11 +308,7 @@ def _choose_on_others(
 
 
 def _choose(
-    rows: CurveRows,
-    rule: Rule,
-    is_allowed: NDArray[np.bool_],
-    pos: NDArray[Any],
-    neg: NDArray[Any],
+    rows: CurveRows, rule: Rule, is_allowed: NDArray[np.bool_], pos: NDArray[Any], neg: NDArray[Any]
 ) -> Choice:
     """Return the best threshold of each curve by a rule, among the allowed rows."""
     best = best_rows(rows, rule, len(pos), is_allowed).row
@@ -410,13 +327,12 @@ def _check_no_counts(subject_to: Mapping[str, Sequence[float | None]]) -> None:
     rates = {"alerts": "alert_rate", "tp": "tpr", "fp": "fpr", "fn": "fnr", "tn": "tnr"}
     for name, limits in subject_to.items():
         if name in rates:
-            raise OptionValueError.compose(
-                f"subject_to[{name!r}]",
-                limits,
+            problem = (
                 "a limit on a number of rows is not supported, because the threshold is chosen on "
-                "all other folds together, which have another number of rows",
-                f'Use the proportion of rows: subject_to={{"{rates[name]}": …}}.',
+                "all other folds together, which have another number of rows"
             )
+            hint = f'Use the proportion of rows: subject_to={{"{rates[name]}": …}}.'
+            raise OptionValueError.compose(f"subject_to[{name!r}]", limits, problem, hint)
 
 
 def _chosen_keys(chosen: pl.DataFrame) -> list[str]:
@@ -461,10 +377,7 @@ def _read_choice(curves: Curves, chosen: pl.DataFrame, rule: str) -> Choice:
 
 
 def pooled_other_curves(curves: Curves, over: str) -> CurveRows:
-    """Return for each curve the pooled curve of all other curves of its group.
-
-    Curves of a group have the same values of all group columns except for `over`.
-    """
+    """Return for each curve the pooled curve of all curves that differ from it only in `over`."""
     folds = OtherFolds.from_curves(curves, over)
     rows = folds.pooled_rows(slice(0, len(folds.order)))
     curve = folds.order[rows.curve]
@@ -510,7 +423,7 @@ class OtherFolds:
     def from_curves(cls, curves: Curves, over: str) -> OtherFolds:
         """Return the steps of a curve table; `over` is the column of the folds."""
         check_ends(curves, "it cannot be pooled with other curves", COMPLETE_CURVES)
-        _, group = number_keys(curves.keys, [name for name in curves.layout.by if name != over])
+        _, group = number_keys(curves.keys, curves.keys_without(over))
         order = np.argsort(group, kind="stable")
         group = group[order]
         n_groups = int(group.max(initial=-1)) + 1
@@ -519,12 +432,6 @@ class OtherFolds:
         sizes = np.diff(curves.starts)[order]
         starts = np.append(0, np.cumsum(sizes))
         rows, first = concatenated_ranges(curves.starts[:-1][order], sizes), starts[:-1]
-        changes = []
-        for name in ("tp", "fp"):
-            counts = curves.columns[name][rows]
-            change = np.diff(counts, prepend=counts[:1])
-            change[first] = counts[first]
-            changes.append(change)
         threshold = curves.columns[THRESHOLD][rows]
         rank = falling_ranks(threshold)
         rank[first] = np.iinfo(np.int64).min
@@ -535,25 +442,25 @@ class OtherFolds:
         new = np.flatnonzero(is_new)
         pooled = np.empty(len(rows), np.int64)
         pooled[by_rank] = np.cumsum(is_new) - 1
-        pooled_changes, other_changes = [], []
-        for change in changes:
-            pooled_changes.append(np.add.reduceat(change[by_rank], new) if len(new) else change)
+        changes: dict[str, NDArray[Any]] = {}
+        for name in ("tp", "fp"):
+            counts = curves.columns[name][rows]
+            change = np.diff(counts, prepend=counts[:1])
+            change[first] = counts[first]
             others = np.empty_like(change)
             others[by_rank] = sums_of_others(change[by_rank], np.append(new, len(rows)))
-            other_changes.append(others)
+            pooled_change = np.add.reduceat(change[by_rank], new) if len(new) else change
+            changes |= {f"pooled_{name}": pooled_change, f"other_{name}": others}
         return cls(
             order=order,
             group=group,
             starts=starts,
             pooled=pooled,
-            other_tp=other_changes[0],
-            other_fp=other_changes[1],
             pos=pos,
             neg=neg,
             pooled_starts=np.searchsorted(new, row_starts),
             threshold=threshold[by_rank[new]],
-            pooled_tp=pooled_changes[0],
-            pooled_fp=pooled_changes[1],
+            **changes,
             n_curves=np.diff(new, append=len(rows)),
             scores=curves.scores,
         )
@@ -564,10 +471,7 @@ class OtherFolds:
         return split_groups(np.append(0, ends), BLOCK_ROWS)
 
     def pooled_rows(self, part: slice) -> CurveRows:
-        """Return, for each curve of a slice, the pooled curve of all other curves of its group.
-
-        The curves of the result are numbered from 0.
-        """
+        """Return the pooled curve of all other curves of the group, for each curve of a slice."""
         group, edges = self.group[part], self.starts[part.start : part.stop + 1]
         first = self.pooled_starts[group]
         lengths = self.pooled_starts[group + 1] - first

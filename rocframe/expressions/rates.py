@@ -474,7 +474,7 @@ LARGEST_EXPONENT = 900
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Rows:
-    """The columns of a group, as expressions.
+    """The columns of a group, as expressions; None if an option is not set.
 
     `score` is null in rows without a score, and `positive` in rows without a label. If one of the
     conditions in `invalid` is true for a group, its result is null.
@@ -484,6 +484,7 @@ class Rows:
     positive: pl.Expr
     count: pl.Expr | None
     weight: pl.Expr | None
+    threshold: pl.Expr | None
     invalid: tuple[pl.Expr, ...]
 
     @property
@@ -529,6 +530,7 @@ def formula_expression(  # noqa: PLR0917 - the order of the arguments of all exp
     weight: Column | None,
     count: Column | None,
     *,
+    threshold: pl.Expr | None = None,
     needs_positives: bool = True,
 ) -> pl.Expr:
     """Return the value of `formula` as an expression with the name of the score column.
@@ -539,6 +541,7 @@ def formula_expression(  # noqa: PLR0917 - the order of the arguments of all exp
     columns = {"score": score, "label": column_expression("label", label)}
     columns |= {} if weight is None else {"weight": column_expression("weight", weight)}
     columns |= {} if count is None else {"count": column_expression("count", count)}
+    columns |= {} if threshold is None else {"threshold": threshold}
 
     # polars calls this function when it resolves the plan, once for each score column.
     def resolve(typed: list[TypedExpr]) -> pl.Expr:
@@ -571,11 +574,16 @@ def _rows(roles: Mapping[str, TypedExpr], positive: object) -> Rows:
         weight = roles["weight"][0].cast(pl.Float64).fill_nan(None)
         total = weight.sum() if count is None else (count * weight).sum()
         invalid = (*invalid, ((weight < 0) | weight.is_infinite()).any(), total > MAX_TOTAL_WEIGHT)
+    threshold = roles["threshold"][0] if "threshold" in roles else None
+    if threshold is not None:  # compared in the dtype of the scores
+        narrow = dtype in {pl.Float16, pl.Float32}
+        threshold = threshold.cast(dtype if narrow else pl.Float64).fill_nan(None)
     return Rows(
         score=score.fill_nan(None) if dtype.is_float() else score,
         positive=is_positive,
         count=count,
         weight=weight,
+        threshold=threshold,
         invalid=invalid,
     )
 

@@ -62,11 +62,11 @@ class Roles:
     score: Scores
     by: By = None
     positive: object = None
-    _: KW_ONLY
     weight: Column | None = None
     count: Count = NOT_GIVEN
     missing: Missing = "raise"
     cluster: Column | None = None
+    _: KW_ONLY
     benefit: Column | None = None
     cost: Column | None = None
     needs_scores: bool = False
@@ -453,6 +453,7 @@ COLUMN_TYPES: dict[str, tuple[Callable[[pl.DataType], bool], str]] = {
         "Benefits must be numbers. Cast the column first.",
     ),
     "cost": (lambda dtype: dtype.is_numeric(), "Costs must be numbers. Cast the column first."),
+    "threshold": (lambda dtype: dtype.is_numeric(), "Thresholds must be numbers."),
     "count": (
         lambda dtype: dtype.is_integer(),
         "Counts must be integers. Cast the column first, or pass fractions as weight=.",

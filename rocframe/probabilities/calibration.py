@@ -178,43 +178,21 @@ def calibration(
         One row per group and bin or point, sorted by group and rising score: `*by`, (`model`,)
         `bin, score_mean, event_rate, lower, upper, score_min, score_max, n, ci_level, ci_method,
         note, method`. With `consistency`, the columns `consistency_lower, consistency_upper`
-        follow.
+        follow. `bin` and `n` are Int64, `ci_method`, `note` and `method` String, all others
+        Float64.
 
-        - `bin` (Int64) is the number of the bin or point within its group, from 0.
-        - `score_mean` (Float64) is the mean score of the rows, and `event_rate` (Float64) the share
-          of positives; both are weighted if rows have weights.
-        - `lower` and `upper` (Float64) are the limits of the event rate.
-        - `score_min` and `score_max` (Float64) are the lowest and the highest score in the bin.
-        - `n` (Int64) is the number of rows. A row counts `count` times; `weight` has no effect on
-          this number.
-        - `ci_level` (Float64) is `level`, or null if `ci` is None and `consistency` is False.
-        - `ci_method` (String) is the method of the confidence limits.
+        `bin` counts from 0 within the group. `score_mean` and `event_rate` are weighted means, and
+        `n` is a number of rows without weights. For points of a smooth curve, `score_mean` is the
+        score of the point, and `score_min`, `score_max` and `n` are null.
 
-        For points of a smooth curve, `score_mean` is the score of the point, `event_rate` is the
-        estimate, and `score_min`, `score_max` and `n` are null.
-
-        `consistency_lower` and `consistency_upper` (Float64) are quantiles of the event rate,
-        computed on the assumption that each row is positive with a probability equal to its score.
-
-        A bin without rows has `n` = 0, and null scores, event rate and limits. If `empty_bins` is
-        False, a group without data has one row in the result. In this row, `bin` is 0, and the
-        scores, the event rate and the limits are null. With methods that use bins, `n` is also 0 in
-        this row. A kernel estimate and its limits are null at points without rows nearby. Bootstrap
-        limits are null if all resamples have the same event rate. There is one exception: quantile
-        and uniform bins with an event rate of 0 or 1, without weights and clusters, have Wilson's
-        limits instead. Their `ci_method` is `wilson`.
-
-        `note` (String) is null, or the first of these values that applies:
-
-        - `no_rows`: the event rate is null because there are no rows.
-        - `no_positives`, `no_negatives`, `one_positive` or `one_negative`: a class of the group has
-          no row or one row.
-        - `zero_variance`: all resamples have the same event rate.
-        - `redrawn:12`: 12 resamples were not used. A resample with rows of only one class is
-          replaced by a new resample. A resample without rows in the bin, or without rows near the
-          point of a kernel estimate, is not replaced.
-
-        `method` (String) is the argument `method`.
+        Scores, event rate and limits are null in a bin without rows (`n` is 0), in the only row of
+        a group without data, and at points of a kernel estimate without rows nearby. Bootstrap
+        limits are null if all resamples have the same event rate (`note` `zero_variance`), except
+        for quantile and uniform bins with an event rate of 0 or 1 without weights and clusters:
+        they have Wilson's limits, and `ci_method` is `wilson`. The other values of `note` are
+        `no_rows`, `no_positives`, `no_negatives`, `one_positive`, `one_negative`, and `redrawn:12`
+        if 12 resamples were not used: resamples of one class are drawn again, and resamples without
+        rows in the bin or near the point are not.
 
     Raises
     ------
@@ -230,30 +208,22 @@ def calibration(
 
     Notes
     -----
-    All limits are pointwise: each interval contains the event rate of its own bin or point with
-    confidence `level`. The limits of quantile and uniform bins are for the event rate of rows whose
-    scores are between `score_min` and `score_max`. Resamples therefore use the bins of the data,
-    instead of new quantiles.
+    All limits are pointwise. Limits of quantile and uniform bins are for the event rate of rows
+    with scores between `score_min` and `score_max`; resamples use the bins of the data.
 
-    With `method="isotonic"`, the limits are for the value of the isotonic regression at
-    `score_mean`. Each resample has its own isotonic regression. Between two neighboring scores of
-    the resample, the event rate is interpolated linearly. At scores where the true event rate
-    rises, bootstrap limits of an isotonic regression can miss the confidence `level`, even with
-    many rows (Sen, Banerjee and Woodroofe 2010). In simulations with `level=0.95`, the limits
-    contained the true event rate for 92 to 98 % of the rows of the result.
+    Limits of `"isotonic"` are for the isotonic regression at `score_mean`, interpolated linearly in
+    each resample. Where the true event rate rises, they can miss the confidence `level` even with
+    many rows (Sen, Banerjee and Woodroofe 2010): in simulations with `level=0.95`, they contained
+    the true event rate for 92 to 98 % of the rows of the result.
 
-    The limits of a smooth curve describe the random error of the estimate, and not its bias. The
-    bias is large where the true curve bends within the span or the bandwidth. The default bandwidth
-    of `"kernel"` is large if the scores are not calibrated; for a detailed curve, use a smaller
-    one. Resamples use the bandwidth of the data. With `"loess"`, the estimate of a resample is
-    constant below the lowest and above the highest score of the resample.
+    Limits of a smooth curve describe its random error, not its bias, which is large where the true
+    curve bends within the span or the bandwidth. The default bandwidth of `"kernel"` is large if
+    the scores are not calibrated. Resamples use the bandwidth of the data.
 
-    The consistency limits of quantile and uniform bins without weights are exact: if the scores are
-    calibrated, the event rate of a bin is below the lower limit with a probability of at most
-    (1 - `level`) / 2, and above the upper limit with the same maximum probability. If the variance
-    of the number of positives is at least 400, the limits are approximate instead. All other
-    consistency limits are quantiles of `n_boot` draws of the labels, and depend on `seed`. All
-    consistency limits are for independent rows.
+    Consistency limits are for independent rows. In quantile and uniform bins without weights, they
+    are exact: the event rate of calibrated scores is outside each limit with a probability of at
+    most (1 - `level`) / 2; they are approximate if the variance of the number of positives is at
+    least 400. All others are quantiles of `n_boot` draws of the labels, and depend on `seed`.
 
     References
     ----------
@@ -306,20 +276,6 @@ def calibration(
     │ 2   ┆ 0.7        ┆ 0.666667   ┆ 0.6       ┆ 0.8       ┆ 3   │
     │ 3   ┆ 0.9        ┆ 1.0        ┆ 0.9       ┆ 0.9       ┆ 1   │
     └─────┴────────────┴────────────┴───────────┴───────────┴─────┘
-
-    The range of event rates of a calibrated model:
-
-    >>> curve = rf.calibration(predictions, "label", "score", bins=2, consistency=True)
-    >>> curve.select("score_mean", "event_rate", "consistency_lower", "consistency_upper")
-    shape: (2, 4)
-    ┌────────────┬────────────┬───────────────────┬───────────────────┐
-    │ score_mean ┆ event_rate ┆ consistency_lower ┆ consistency_upper │
-    │ ---        ┆ ---        ┆ ---               ┆ ---               │
-    │ f64        ┆ f64        ┆ f64               ┆ f64               │
-    ╞════════════╪════════════╪═══════════════════╪═══════════════════╡
-    │ 0.225      ┆ 0.25       ┆ 0.0               ┆ 0.75              │
-    │ 0.75       ┆ 0.75       ┆ 0.25              ┆ 1.0               │
-    └────────────┴────────────┴───────────────────┴───────────────────┘
     """
     options = _parse_options(
         method,

@@ -133,74 +133,30 @@ def calibration_summary(
         within_bin_variance, within_bin_covariance`. All statistics are Float64, except
         `hosmer_lemeshow_df` (Int64). Means and sums over rows are weighted if rows have weights.
 
-        Losses:
+        The definitions are on the page of this function. In short: `brier` = `miscalibration` -
+        `discrimination` + `uncertainty` by isotonic regression (CORP), and `reliability` -
+        `resolution` + `uncertainty` + `within_bin_variance` - `within_bin_covariance` by bins.
+        `ece` and `mce` are the mean and the largest difference of score and event rate over bins,
+        `smooth_ece` the mean with a kernel, and `ici, e50, e90, e_max` the mean, median, 90th
+        percentile and maximum of the difference to a local regression. `cllr` is in bits.
+        Calibrated scores have `calibration_intercept` 0, `calibration_slope` 1 and
+        `observed_to_expected` 1. `spiegelhalter_z` is then standard normal, and `hosmer_lemeshow`
+        about chi-squared with `hosmer_lemeshow_df` degrees of freedom, the number of bins minus
+        `n_fitted`; bins whose scores are all 0 or all 1 are not counted if their labels agree. With
+        `n_fitted=0`, its p-value is that of a multiple of a chi-squared distribution with the mean
+        and the variance of the statistic. `spiegelhalter_p` is two-sided.
 
-        - `brier` is the mean of (score - outcome)², with the outcome 1 for a positive and 0 for a
-          negative.
-        - `brier_skill` is 1 - `brier` / `uncertainty`.
-        - `log_loss` is the mean of -log(probability of the outcome), with the natural logarithm.
-        - `cllr` is the average of two means of -log2(probability of the outcome): the mean over the
-          positives and the mean over the negatives.
-        - `cllr_min` is the lowest Cllr that is possible if the scores are replaced by an increasing
-          function of the scores.
+        `n_pos`, `n_neg` and `n_missing` (Int64) count rows, without weights. `note` (String) is
+        null or the first of `no_rows, no_positives, no_negatives, separated, one_positive,
+        one_negative, zero_variance, left_out`. `separated` means that a threshold separates the
+        classes, and `left_out:3` that 3 rows with a score of 0 or 1 are left out of the logistic
+        parameters, because their log odds are infinite.
 
-        Parts of the Brier score by isotonic regression: `brier` = `miscalibration` -
-        `discrimination` + `uncertainty`.
-
-        - `miscalibration` is the Brier score minus the Brier score of the isotonic regression of
-          the labels on the score (the CORP method of Dimitriadis, Gneiting and Jordan 2021).
-        - `discrimination` is `uncertainty` minus the Brier score of the isotonic regression.
-        - `uncertainty` is π·(1 - π), where π is the event rate of the group.
-
-        Parts of the Brier score by bins: `brier` = `reliability` - `resolution` + `uncertainty` +
-        `within_bin_variance` - `within_bin_covariance`.
-
-        - `reliability` is the mean over the bins of (mean score - event rate)², and `resolution` is
-          the mean over the bins of (event rate - π)². Bins are weighted by their numbers of rows.
-        - `within_bin_variance` is the variance of the scores within bins.
-        - `within_bin_covariance` is twice the covariance of score and outcome within bins.
-
-        Absolute differences between score and event rate:
-
-        - `ece` is the mean over the bins of the difference between mean score and event rate,
-          weighted by the numbers of rows. `mce` is the largest difference of a bin.
-        - `smooth_ece` is also a mean difference between score and event rate, but a kernel is used
-          instead of bins.
-        - For `ici`, `e50`, `e90` and `e_max`, a local regression estimates the event rate at each
-          score. The four columns are the mean, the median, the 90th percentile and the maximum of
-          the difference between score and estimate over all rows.
-
-        Logistic recalibration: `calibration_intercept` and `calibration_slope` are the parameters a
-        and b of logit(P) = a + b·logit(score), where P is the probability of a positive. They are
-        fitted by maximum likelihood. Calibrated scores have a = 0 and b = 1.
-        `calibration_in_the_large` is the estimate of a with b = 1. `observed_to_expected` is the
-        number of positives divided by the sum of the scores; calibrated scores have 1.
-
-        Tests of calibration: `spiegelhalter_z` has a standard normal distribution for calibrated
-        scores. `hosmer_lemeshow` has about a chi-squared distribution with `hosmer_lemeshow_df`
-        degrees of freedom, the number of bins minus `n_fitted`. Bins whose scores are all 0 or all
-        1 are not counted if their labels agree. If `n_fitted` is 0, `hosmer_lemeshow_p` is that of
-        a multiple of a chi-squared distribution that has the mean and the variance of the statistic
-        for calibrated scores. `spiegelhalter_p` is two-sided.
-
-        `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of positives, of negatives, and of
-        rows with a missing value. A row counts `count` times; `weight` has no effect on these
-        numbers. `note` (String) is null, or the first of these values that applies: `no_rows,
-        no_positives, no_negatives, separated, one_positive, one_negative, zero_variance, left_out`.
-        `zero_variance` means that all scores between 0 and 1 are equal, and `separated` that a
-        threshold separates the classes; the logistic parameters are then null. `left_out:3` means
-        that 3 rows with a score of 0 or 1 are left out of the logistic parameters, because their
-        log odds are infinite.
-
-        All statistics are null if the group has no rows. `brier_skill`, `cllr`, `cllr_min` and the
-        logistic parameters are null if there are no positives or no negatives.
-
-        - `calibration_intercept` and `calibration_slope` are also null if all scores are equal, or
-          if a threshold separates the positives from the negatives.
-        - A group in which each score is 0, 1/2 or 1 is a special case. `spiegelhalter_z` is then
-          infinite if a positive has the score 0 or a negative has the score 1; otherwise, it is
-          null.
-        - `hosmer_lemeshow_p` is null if `hosmer_lemeshow_df` is 0.
+        All statistics are null without rows. `brier_skill`, `cllr`, `cllr_min` and the logistic
+        parameters are null without positives or without negatives, and the logistic parameters also
+        if all scores are equal or the classes are separated. `hosmer_lemeshow_p` is null without
+        degrees of freedom. If all scores are 0, 1/2 or 1, `spiegelhalter_z` is infinite if a
+        positive has the score 0 or a negative the score 1, and null otherwise.
 
     Raises
     ------

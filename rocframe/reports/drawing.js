@@ -6,7 +6,7 @@
     const [grid, numbers] = spec.vconcat;
     grid.columns = Math.max(1, Math.min(3, Math.floor((room + 18) / 288))); // with their axes
     for (const { encoding } of [...grid.concat, numbers].flatMap((panel) => panel.layer)) {
-      const legend = encoding.color?.legend;
+      const legend = encoding?.color?.legend;
       if (legend?.columns) legend.columns = Math.max(1, Math.floor(legend.columns * room / 1000));
     }
     const { sort: names, scale } = numbers.layer[0].encoding.x, [left, right] = scale.range;

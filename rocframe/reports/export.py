@@ -58,7 +58,7 @@ FONT_SAMPLE = """<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20">
 <text y="15" font-size="15" font-family="{font}">{text}</text>
 </svg>"""
 
-DRAW_CALL = "window.rocframe&&rocframe.draw()"
+DRAW_CALL = "window.rocframe?.draw?.()"
 
 
 @public
@@ -238,8 +238,8 @@ def chart_fragment(chart: alt.TopLevelMixin, /, *, bundle: bool = True) -> str:
     colors = ""
     if spec.get("usermeta") == {"rocframe": "dashboard"}:
         # The script of the page replaces the variables by the colors of the light or the dark mode.
-        config = {**PAGE_STYLE.config(), "background": None} | spec.get("config", {})
-        spec = {**with_page_colors(spec), "config": config}
+        spec = with_page_colors(spec)
+        spec["config"] = PAGE_STYLE.config() | spec.get("config", {})
         colors = f' data-dark="{escape(json.dumps(dark_colors()))}"'
     data = f'<script type="application/json">{json_for_html(spec)}</script>'
     role = "group" if colors or any("bind" in one for one in spec.get("params", [])) else "img"
@@ -372,7 +372,8 @@ def embed_script() -> str:
     # In an HTML page, these two texts would end the script element or start a comment.
     code = code.replace("</script", r"<\/script").replace("<!--", r"<\!--")
     drawing = DRAWING_SCRIPT.read_text(encoding="utf-8").strip()
-    return f"if(!window.rocframe)(()=>{{{code}}})();\n{drawing}"
+    # `window.rocframe` can be an element: a heading "rocframe" usually has this id.
+    return f"if(!window.rocframe?.embed)(()=>{{{code}}})();\n{drawing}"
 
 
 def load_vl_convert(feature: str) -> ModuleType:

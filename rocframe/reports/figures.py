@@ -9,8 +9,8 @@ import polars as pl
 
 from rocframe.charts.chart import chart
 from rocframe.charts.curve_layers import merge_levels, reference_line
-from rocframe.charts.dashboard.dashboard import dashboard
-from rocframe.charts.dashboard.data import MAX_CURVES
+from rocframe.charts.dashboard import dashboard
+from rocframe.charts.dashboard_data import MAX_CURVES
 from rocframe.charts.labels import distinct_labels, short_name
 from rocframe.charts.style import CHANCE_DASH
 from rocframe.decisions.costs import ErrorCosts
@@ -108,8 +108,10 @@ def curve_figures(
         if groups.is_empty():
             continue
         if averages is None:
-            mark = None if points is None else rows_of_groups(points, groups)
-            lines = chart(curves.of_groups(groups), kind=kind, color=color, mark=mark)
+            lines = chart(curves.of_groups(groups), kind=kind, color=color)
+            if points is not None:  # the caption names the points
+                marks = rows_of_groups(points, groups)
+                lines += chart(marks, kind=kind, color=color, legend=False)
             figures.append(_curve_figure(_package_spec(lines), name, selection))
             continue
         if groups.height > 1:

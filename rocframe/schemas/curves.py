@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -11,10 +12,11 @@ from rocframe.schemas.table_type import (
     CHANNELS,
     CURVE_COLUMNS,
     DOMAINS,
+    DOT_CHART,
     HALF_TIES,
     HIDDEN_PARTS,
-    INTERVAL_CHART,
     INTERVAL_INFO,
+    LINE_CHART,
     POINT_NAMES,
     ROW_COUNTS,
     ROW_TIES,
@@ -22,7 +24,9 @@ from rocframe.schemas.table_type import (
     THRESHOLD,
     UNITS,
     DotStyle,
+    LineStyle,
     Schema,
+    Span,
     TableType,
     floats,
     has_columns,
@@ -57,7 +61,7 @@ CURVE = TableType(
     drawing="rocframe.charts.curve_chart:curve_chart",
     chart_options=(
         *("by", "kind", "x", "y", *CHANNELS),
-        *("scale", *DOMAINS, "mark", "text", "areas", "ties", *UNITS),
+        *("scale", *DOMAINS, "areas", "ties", *UNITS),
         *HIDDEN_PARTS,
     ),
 )
@@ -88,7 +92,9 @@ METRIC_INTERVALS = TableType(
     ),
     recognize=has_columns("metric", "estimate", *POINT_NAMES, THRESHOLD),
     ties=ROW_TIES,
-    drawing="rocframe.charts.interval_chart:metric_chart",
+    drawing="rocframe.charts.dot_charts:metric_chart",
+    dots=DotStyle(title="Metrics", axis="Estimate", marks=("estimate",), part="metric"),
+    on_axes=OPERATING_POINTS,
 )
 
 
@@ -102,7 +108,18 @@ BAND = TableType(
     columns=lambda: BAND_COLUMNS,
     recognize=has_columns(*BAND_COLUMNS),
     ties=ROW_TIES,
-    drawing="rocframe.charts.band_chart:band_chart",
+    drawing=LINE_CHART,
+    lines=(
+        LineStyle(
+            title="ROC band",
+            x="fpr",
+            y="tpr",
+            limits=("lower", "upper"),
+            x_limits=("fpr_lower", "fpr_upper"),
+            band=("scope", "band"),
+            line="estimate",
+        ),
+    ),
     chart_options=(*CHANNELS, *DOMAINS, *HIDDEN_PARTS),
 )
 
@@ -114,7 +131,8 @@ SMOOTH_CURVES = TableType(
     columns=lambda: SMOOTH_COLUMNS,
     recognize=has_columns(*SMOOTH_COLUMNS, adjacent=5),
     ties=ROW_TIES,
-    drawing="rocframe.charts.smooth_chart:smooth_chart",
+    drawing=LINE_CHART,
+    lines=(LineStyle(title="Smooth ROC", x="fpr", y="tpr", area="auc"),),
     chart_options=(*CHANNELS, *DOMAINS),
 )
 
@@ -126,13 +144,25 @@ COST_RATES = floats(
 COST_CURVE = COST_RATES | strings("note")
 COST_CURVE_ACROSS = COST_RATES | floats("second_cost", "cost_difference") | strings("note")
 
+COST_LINE = LineStyle(
+    title="Cost curve",
+    x="probability_cost",
+    y="expected_cost",
+    axes=("Probability cost", "Normalized expected cost"),
+    threshold=THRESHOLD,
+    constant=((0, 0), (0.5, 0.5), (1, 0)),
+    meaning="Dashed: trivial classifiers",
+    nice=False,
+)
+
 COST_CURVES = TableType(
     name="cost_curve",
     functions=("cost_curve",),
     columns=lambda: COST_CURVE,
     recognize=has_columns(*COST_CURVE, adjacent=3),
     ties=ROW_TIES,
-    drawing="rocframe.charts.decision_chart:cost_curve_chart",
+    drawing="rocframe.charts.line_chart:cost_curve_chart",
+    lines=(COST_LINE,),
     chart_options=(*CHANNELS, *DOMAINS, "lines"),
 )
 
@@ -150,8 +180,17 @@ RELATIVE_SUPERIORITY = TableType(
     columns=lambda: SUPERIORITY_COLUMNS,
     recognize=has_columns(*SUPERIORITY_COLUMNS, adjacent=6),
     ties=ROW_TIES,
-    drawing="rocframe.charts.decision_chart:superiority_chart",
-    chart_options=("color", "facet"),
+    drawing="rocframe.charts.dot_charts:superiority_chart",
+    dots=DotStyle(
+        title="Which model has the lowest expected cost?",
+        axis="Relative cost of a false positive",
+        spans=(Span(start="relative_cost_low", end="relative_cost_high", width=16),),
+        domain=(0.0, 1.0),
+        ranked=False,
+        numbers=None,
+        row_text="{relative_cost_low} to {relative_cost_high}",
+        subtitle="Bars: the costs for which a model has the lowest cost",
+    ),
 )
 
 LC_INDEX_COLUMNS = (
@@ -166,7 +205,7 @@ LC_INDEX = TableType(
     columns=lambda: LC_INDEX_COLUMNS,
     recognize=has_columns(*LC_INDEX_COLUMNS, adjacent=3),
     ties=ROW_TIES,
-    drawing=INTERVAL_CHART,
+    drawing=DOT_CHART,
     dots=DotStyle(title="LC index", axis="LC index", marks=("lc_index",)),
 )
 
@@ -175,13 +214,25 @@ DECISION_CURVE = floats(
     *("standardized_net_benefit", "interventions_avoided"),
 ) | strings("note")
 
+DECISION_LINE = LineStyle(
+    title="Decision curve",
+    x="probability_threshold",
+    y="net_benefit",
+    axes=("Probability threshold", "Net benefit"),
+    reference="treat_all",
+    constant=((0, 0), (1, 0)),
+    meaning="Dashed: treat all, treat none",
+    benefits=("net_benefit", "treat_all"),
+)
+
 DECISION_CURVES = TableType(
     name="decision_curve",
     functions=("decision_curve",),
     columns=lambda: DECISION_CURVE,
     recognize=has_columns(*DECISION_CURVE, adjacent=3),
     ties=ROW_TIES,
-    drawing="rocframe.charts.decision_chart:decision_curve_chart",
+    drawing=LINE_CHART,
+    lines=(DECISION_LINE,),
     chart_options=(*CHANNELS, *DOMAINS),
 )
 
@@ -214,7 +265,7 @@ REPAIRED_AUC = TableType(
     columns=lambda: GAINS | integers("n_concavities") | strings("note"),
     recognize=has_columns(*GAINS, "n_concavities"),
     ties=HALF_TIES,
-    drawing=INTERVAL_CHART,
+    drawing=DOT_CHART,
     dots=DotStyle(
         title="AUC after and before the repair", axis="AUC", marks=("auc_repaired", "auc")
     ),
@@ -259,7 +310,7 @@ EQUAL_COST_LINES = TableType(
     ),
     recognize=has_columns(*COST_LINE_COLUMNS, *CURVE_COLUMNS, *OPTIMA_COLUMNS, adjacent=4),
     ties=ROW_TIES,
-    drawing="rocframe.charts.iso_line_chart:iso_line_chart",
+    drawing=OPERATING_POINTS.drawing,
     chart_options=(*CHANNELS, "scale", *DOMAINS, *HIDDEN_PARTS),
 )
 
@@ -326,7 +377,19 @@ TRANSFER = TableType(
     columns=transfer_columns,
     recognize=has_columns("rule", "value_realised", "value_chosen", "optimism", *CURVE_COLUMNS),
     ties=ROW_TIES,
-    drawing="rocframe.charts.transfer_chart:transfer_chart",
+    drawing="rocframe.charts.dot_charts:transfer_chart",
+    dots=DotStyle(
+        title="Transferred thresholds",
+        axis="Value",
+        marks=("value_realised", "value_chosen"),
+        spans=(Span(start="value_realised", end="value_chosen"),),
+        part="rule",
+        in_panels=True,
+        ranked=False,
+        numbers="value realised",
+        row_text="{value_realised}, where it was chosen {value_chosen}",
+        subtitle="Realised: on other data than those that determined the threshold",
+    ),
 )
 
 
@@ -363,7 +426,7 @@ H_MEASURE = TableType(
     ),
     recognize=has_columns("h_measure", "expected_loss", "trivial_loss", "prior_a", "prior_b"),
     ties=ROW_TIES,
-    drawing=INTERVAL_CHART,
+    drawing=DOT_CHART,
     dots=DotStyle(title="H measure", axis="H measure", marks=("h_measure",), chance=0.0),
 )
 
@@ -430,7 +493,7 @@ CALIBRATION_SUMMARY = TableType(
     columns=lambda: CALIBRATION_SUMMARY_COLUMNS,
     recognize=has_columns(*CALIBRATION_SUMMARY_COLUMNS, adjacent=6),
     ties=ROW_TIES,
-    drawing=INTERVAL_CHART,
+    drawing=DOT_CHART,
     dots=DotStyle(
         title="Calibration",
         axis="Value",
@@ -453,12 +516,39 @@ def murphy_columns(*, sides: bool = False) -> Schema:
     )
 
 
+MURPHY_LINE = LineStyle(
+    title="Murphy diagram",
+    x="probability_threshold",
+    y="elementary_score",
+    axes=("Probability threshold", "Mean elementary score"),
+    reference="uncertainty",
+    meaning="Dashed: all rows have the prevalence as score",
+)
+
 MURPHY_CURVES = TableType(
     name="murphy_curve",
     functions=("murphy_curve",),
     columns=murphy_columns,
     recognize=has_columns(*murphy_columns(), adjacent=5),
     ties=ROW_TIES,
-    drawing="rocframe.charts.decision_chart:murphy_chart",
+    drawing=LINE_CHART,
+    lines=(
+        MURPHY_LINE,
+        replace(
+            MURPHY_LINE,
+            title="Murphy diagram: miscalibration",
+            y="miscalibration",
+            axes=("Probability threshold", "Miscalibration"),
+            reference=None,
+            meaning="Calibrated scores have the value 0",
+        ),
+        replace(
+            MURPHY_LINE,
+            title="Murphy diagram: discrimination",
+            y="discrimination",
+            axes=("Probability threshold", "Discrimination"),
+            meaning="Dashed: uncertainty, the value of perfect scores",
+        ),
+    ),
     chart_options=(*CHANNELS, *DOMAINS, "y"),
 )

@@ -9,14 +9,16 @@ import polars as pl
 
 from rocframe.kinds import KINDS, Kind
 from rocframe.rates import CONFUSION
+from rocframe.schemas.curves import COST_LINE, DECISION_LINE
 from rocframe.schemas.table_type import (
     CHANNELS,
     DOMAINS,
+    DOT_CHART,
     HALF_TIES,
     HIDDEN_PARTS,
     INTERVAL,
-    INTERVAL_CHART,
     INTERVAL_INFO,
+    LINE_CHART,
     MODEL,
     ROC_AREA_TITLE,
     ROW_COUNTS,
@@ -28,6 +30,7 @@ from rocframe.schemas.table_type import (
     DotStyle,
     Recognition,
     Schema,
+    Span,
     TableType,
     ends_with,
     floats,
@@ -69,7 +72,7 @@ AUC = TableType(
     columns=auc_columns,
     recognize=has_columns(*AUC_NAMES),
     ties=HALF_TIES,
-    drawing=INTERVAL_CHART,
+    drawing=DOT_CHART,
     dots=DotStyle(
         title=ROC_AREA_TITLE,
         axis="AUC",
@@ -85,7 +88,7 @@ PARTIAL_AUC = TableType(
     columns=lambda: auc_columns(PARTIAL_AUC_NAMES),
     recognize=has_columns(*PARTIAL_AUC_NAMES),
     ties=HALF_TIES,
-    drawing=INTERVAL_CHART,
+    drawing=DOT_CHART,
     dots=DotStyle(
         title=PARTIAL_AREA_TITLE,
         axis="Partial AUC",
@@ -106,7 +109,7 @@ SUMMARY = TableType(
     ),
     recognize=has_columns("auc", "gini", "ks", "eer", "average_precision", "h_measure", "brier"),
     ties=HALF_TIES,
-    drawing=INTERVAL_CHART,
+    drawing=DOT_CHART,
     dots=DotStyle(
         title="Summary",
         axis="Value",
@@ -127,7 +130,7 @@ AUC_TEST = TableType(
     ),
     recognize=has_columns("auc", "p_adjusted", "p_value", "null", "statistic"),
     ties=HALF_TIES,
-    drawing=INTERVAL_CHART,
+    drawing=DOT_CHART,
     dots=DotStyle(
         title="Does the AUC differ from the null hypothesis?",
         axis="AUC",
@@ -152,7 +155,7 @@ PLAN = TableType(
     columns=lambda: PLAN_COLUMNS,
     recognize=has_columns(*PLAN_COLUMNS),
     ties=None,
-    drawing="rocframe.charts.plan_chart:plan_chart",
+    drawing="rocframe.charts.time_chart:plan_chart",
     chart_options=(),
 )
 
@@ -164,7 +167,7 @@ def _area_table(*names: str, ties: str, dots: DotStyle) -> TableType:
         columns=lambda: floats(*names),
         recognize=ends_with(*names),  # tables of other types can have a column `auc`, too
         ties=ties,
-        drawing=INTERVAL_CHART,
+        drawing=DOT_CHART,
         dots=dots,
     )
 
@@ -346,7 +349,7 @@ FOLD_AUC = TableType(
     ),
     recognize=has_columns("mean_auc", "sd", "auc_of_mean", "pooled_auc"),
     ties=HALF_TIES,
-    drawing=INTERVAL_CHART,
+    drawing=DOT_CHART,
     dots=DotStyle(
         title="AUC over folds",
         axis="AUC",
@@ -371,7 +374,23 @@ POOLING_GAP = TableType(
         "gap", "pooled_auc", "mean_auc", "gap_between", "gap_within", "within_auc"
     ),
     ties=HALF_TIES,
-    drawing="rocframe.charts.pooling_gap_chart:pooling_chart",
+    drawing=DOT_CHART,
+    dots=DotStyle(
+        title="Pooling gap",
+        axis="AUC",
+        marks=("mean_auc", "pooled_auc"),
+        # The two parts of the gap can overlap, so one of them is wide.
+        spans=(
+            Span(start="mean_auc", end="within_auc", width=8, name="within folds"),
+            Span(start="within_auc", end="pooled_auc", width=2.5, name="between folds"),
+        ),
+        span_title="gap",
+        colored=False,
+        numbers=None,
+        row_text="mean AUC {mean_auc}, pooled AUC {pooled_auc}, gap {gap} "
+        "({gap_between} between folds, {gap_within} within folds)",
+        subtitle="AUC of all rows minus mean AUC of the folds",
+    ),
     chart_options=("facet",),
 )
 
@@ -381,7 +400,7 @@ CURVE_AVERAGE = TableType(
     columns=curve_average_columns,
     recognize=recognize_curve_average,
     ties=ROW_TIES,
-    drawing="rocframe.charts.average_chart:mean_chart",
+    drawing="rocframe.charts.line_chart:mean_chart",
     chart_options=(*CHANNELS, "scale", *DOMAINS, *UNITS, *HIDDEN_PARTS),
 )
 
@@ -414,6 +433,40 @@ DECISION_AXES = {
     "cost": ("probability_cost", "expected_cost", "trivial_cost"),
 }
 
+DIFFERENCE_LIMITS = ("difference_lower", "difference_upper")
+NO_DIFFERENCE = ((0, 0), (1, 0))
+DECISION_INTERVAL_LINES = {
+    "decision": (
+        replace(DECISION_LINE, limits=("lower", "upper")),
+        replace(
+            DECISION_LINE,
+            title="Difference of net benefits",
+            y="difference",
+            axes=("Probability threshold", "Difference to"),
+            limits=DIFFERENCE_LIMITS,
+            reference=None,
+            constant=NO_DIFFERENCE,
+            meaning="Dashed: no difference; above 0: better than",
+            compared="net_benefit",
+        ),
+    ),
+    "cost": (
+        replace(COST_LINE, threshold=None, limits=("lower", "upper")),
+        replace(
+            COST_LINE,
+            title="Difference of expected costs",
+            y="difference",
+            axes=("Probability cost", "Difference to"),
+            limits=DIFFERENCE_LIMITS,
+            threshold=None,
+            constant=NO_DIFFERENCE,
+            meaning="Dashed: no difference; below 0: better than",
+            nice=True,
+            compared="expected_cost",
+        ),
+    ),
+}
+
 DECISION_INTERVALS, COST_INTERVALS = (
     TableType(
         name=f"{kind}_intervals",
@@ -421,7 +474,8 @@ DECISION_INTERVALS, COST_INTERVALS = (
         columns=lambda model, kind=kind: decision_interval_columns(kind, model),
         recognize=has_columns(*decision_interval_columns(kind, pl.Null()), adjacent=5),
         ties=ROW_TIES,
-        drawing="rocframe.charts.decision_chart:decision_intervals_chart",
+        drawing=LINE_CHART,
+        lines=DECISION_INTERVAL_LINES[kind],
         chart_options=(*CHANNELS, *DOMAINS, "y"),
     )
     for kind in DECISION_AXES
@@ -568,7 +622,7 @@ DRIFT_TEST = TableType(
     ),
     recognize=has_columns("homogeneity_p_adjusted", "trend_p_adjusted", "cochran_q", "slope"),
     ties=HALF_TIES,
-    drawing=INTERVAL_CHART,
+    drawing=DOT_CHART,
     dots=DotStyle(
         title="Does the AUC change over time?",
         axis="Change of AUC per day, or per unit of a numeric time",
@@ -594,7 +648,16 @@ COMPARISON = TableType(
     columns=comparison_columns,
     recognize=has_columns("model_a", "model_b", "difference", "p_value", "p_adjusted"),
     ties=HALF_TIES,
-    drawing="rocframe.charts.interval_chart:comparison_chart",
+    drawing="rocframe.charts.dot_charts:comparison_chart",
+    dots=DotStyle(
+        title="Differences",
+        axis="Difference",
+        marks=("difference",),
+        references=(0.0,),
+        part="model_a − model_b",
+        colored=False,
+        p_values=("p_value", "p_adjusted"),
+    ),
 )
 
 AUC_COVARIANCE = TableType(
@@ -603,7 +666,7 @@ AUC_COVARIANCE = TableType(
     columns=covariance_columns,
     recognize=has_columns("covariance", "correlation", "model_a", "model_b"),
     ties=HALF_TIES,
-    drawing="rocframe.charts.covariance_chart:covariance_chart",
+    drawing="rocframe.charts.dot_charts:covariance_chart",
     chart_options=(),
 )
 
@@ -625,7 +688,7 @@ HULL_SHARES = TableType(
     # The column `model` is recognized as a group column.
     recognize=has_columns("share_on_hull", "n_vertices", "n_boot"),
     ties=ROW_TIES,
-    drawing=INTERVAL_CHART,
+    drawing=DOT_CHART,
     dots=DotStyle(
         title="Share of resamples on the common hull",
         axis="Share of resamples",
@@ -657,7 +720,7 @@ MULTICLASS_LOSSES = TableType(
     ),
     recognize=has_columns("brier", "log_loss", "accuracy", "n_classes"),
     ties=None,
-    drawing=INTERVAL_CHART,
+    drawing=DOT_CHART,
     dots=DotStyle(
         title="Losses and accuracy over all classes",
         axis="Value",
@@ -680,8 +743,15 @@ MULTICLASS_AUC = TableType(
     ),
     recognize=has_columns("auc", "n_classes", "n_classes_used", "average"),
     ties=HALF_TIES,
-    drawing=INTERVAL_CHART,
-    dots=DotStyle(title="Multiclass AUC", axis="AUC", marks=("auc",), chance=0.5, part="average"),
+    drawing=DOT_CHART,
+    dots=DotStyle(
+        title="Multiclass AUC",
+        axis="AUC",
+        marks=("auc",),
+        chance=0.5,
+        part="average",
+        ranked=False,
+    ),
 )
 
 VOLUME = TableType(
@@ -696,7 +766,7 @@ VOLUME = TableType(
     ),
     recognize=has_columns("volume", "rule", "n_first", "n_second", "n_third"),
     ties=SHARED_TIES,
-    drawing=INTERVAL_CHART,
+    drawing=DOT_CHART,
     dots=DotStyle(
         title="Volume under the ROC surface",
         axis="Volume",

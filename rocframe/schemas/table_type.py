@@ -25,7 +25,8 @@ DOMAINS = ("x_domain", "y_domain")
 HIDDEN_PARTS = ("diagonal", "legend")
 UNITS = ("benefit", "cost")
 
-INTERVAL_CHART = "rocframe.charts.interval_chart:interval_chart"
+DOT_CHART = "rocframe.charts.dot_charts:dot_chart"
+LINE_CHART = "rocframe.charts.line_chart:line_chart"
 
 Schema: TypeAlias = dict[str, pl.DataType]
 
@@ -35,28 +36,110 @@ Recognize: TypeAlias = "Callable[[Sequence[str]], Recognition | None]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """A line in each row of a dot plot, from the value of one column to that of another column.
+
+    `width` is the width in pixels, and `name` the meaning of the line in a legend.
+    """
+
+    start: str
+    end: str
+    width: float = 2
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DotStyle:
     """The dot plot of a table: its title, its axis, and the columns of its marks.
 
     The values of the first column in `marks` are drawn as dots, the values of all other columns in
-    `marks` as hollow marks. `box` contains the two columns with the ends of a dotted box. A dashed
+    `marks` as hollow marks. `limits` are the columns of the confidence limits, if the table has
+    them. `spans` are the lines of each row; by default, a line connects the limits. If the lines
+    have names, a legend shows their widths or, with the title `span_title`, their colors; marks are
+    then gray and filled. `box` contains the two columns with the ends of a dotted box. A dashed
     line is drawn at each of `references`, and in each row at the value of the column
     `reference_column`. `chance` is the expected value for random scores; a dashed line is drawn at
-    `chance` if `chance` is near the drawn numbers. `part` is the column that distinguishes the rows
-    of a group if a group has several rows. `p_values` are the columns of the p-values and of the
-    adjusted p-values. With `in_panels`, each of `marks` has a panel with its own axis.
+    `chance` if `chance` is near the drawn numbers. `domain` is the domain of the axis; by default,
+    it is the range of the drawn numbers.
+
+    `part` is the column that distinguishes the rows of a group if a group has several rows. With
+    `in_panels`, each value of `part` has a panel with its own axis; without `part`, each of
+    `marks`. By default, a model column or another group column has colors, unless `colored` is
+    False. If `ranked`, the lines are sorted by the first mark, which has the name `statistic` if
+    its column has another name.
+
+    `numbers` is the title of the numbers to the right of the dots; by default, the title of the
+    axis. If it is None, there are no numbers. `p_values` are the columns of the p-values and of the
+    adjusted p-values; rows whose adjusted p-values are at least `alpha` are gray. `row_text` is the
+    format of the description of a row, with names of columns. `subtitle` is the end of the
+    subtitle.
     """
 
     title: str
     axis: str
-    marks: tuple[str, ...]
+    marks: tuple[str, ...] = ()
+    limits: tuple[str, str] | None = ("lower", "upper")
+    spans: tuple[Span, ...] = ()
+    span_title: str | None = None
     box: tuple[str, str] | None = None
     chance: float | None = None
     references: tuple[float, ...] = ()
     reference_column: str | None = None
+    domain: tuple[float, float] | None = None
     part: str | None = None
-    p_values: tuple[str, ...] = ()
     in_panels: bool = False
+    colored: bool = True
+    ranked: bool = True
+    statistic: str = ""
+    numbers: str | None = ""
+    p_values: tuple[str, ...] = ()
+    alpha: float | None = None
+    row_text: str = ""
+    subtitle: str = ""
+
+    @property
+    def value(self) -> str:
+        """The column of the first mark, or of the start of the first line."""
+        return self.marks[0] if self.marks else self.spans[0].start
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineStyle:
+    """A chart with a line for each group: the columns of its points, and its texts.
+
+    `axes` are the titles of the columns `x` and `y`; without titles, they are the axes of ROC
+    curves. `limits` are the columns of both limits of `y`, and `x_limits` those of `x`. `threshold`
+    is a column for tooltips. Dashed lines show the points `constant`, and for each group the values
+    of the column `reference`. `meaning` is the subtitle, which says what they mean.
+
+    `nice` extends the y axis to round numbers. `benefits` are the columns of net benefits, which
+    limit both axes. `compared` is the column whose differences to the baseline `y` contains; the
+    name of the baseline follows `meaning` and the title of `y`. `band` are the columns with the
+    scope and the method of bands. `area` is the column of the areas under the lines. `line` is the
+    style of lines that are not the curves themselves.
+    """
+
+    title: str
+    x: str
+    y: str
+    axes: tuple[str, ...] = ()
+    limits: tuple[str, ...] = ()
+    x_limits: tuple[str, ...] = ()
+    threshold: str | None = None
+    reference: str | None = None
+    constant: tuple[tuple[float, float], ...] = ()
+    meaning: str = ""
+    nice: bool = True
+    benefits: tuple[str, ...] = ()
+    compared: str | None = None
+    band: tuple[str, ...] = ()
+    area: str | None = None
+    line: str = "curve"
+
+    @property
+    def limited(self) -> dict[str, str]:
+        """The column of the coordinate that each column of limits belongs to."""
+        return dict.fromkeys(self.limits, self.y) | dict.fromkeys(self.x_limits, self.x)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -70,9 +153,10 @@ class TableType:
     `recognize` returns None. `ties` describes how tied scores are counted.
 
     `drawing` is the function that draws the table, as "module:name", or None if the type has no
-    chart. `dots` is the style of the dot plot, for types that are drawn as a dot plot.
-    `chart_options` are the options of `chart` that the drawing uses. For a type without a chart,
-    `chart_hint` says what to draw instead.
+    chart. `dots` is the style of the dot plot, and `lines` are those of charts of lines; the option
+    `y` of `chart` chooses one of them. `chart_options` are the options of `chart` that the drawing
+    uses. If the option `kind`, `x` or `y` is given, the type is drawn like the type `on_axes`. For
+    a type without a chart, `chart_hint` says what to draw instead.
     """
 
     name: str
@@ -82,7 +166,9 @@ class TableType:
     ties: str | None
     drawing: str | None = None
     dots: DotStyle | None = None
+    lines: tuple[LineStyle, ...] = ()
     chart_options: tuple[str, ...] = ("color", "facet")
+    on_axes: TableType | None = None
     chart_hint: str | None = None
 
 
@@ -98,6 +184,12 @@ class Table:
     def name(self) -> str:
         """Name of the type of table."""
         return self.type.name
+
+    @property
+    def dots(self) -> DotStyle:
+        """The style of the dot plot of a type that has one."""
+        assert self.type.dots is not None
+        return self.type.dots
 
 
 def floats(*names: str) -> Schema:

@@ -206,6 +206,8 @@ def test_a_saved_page_follows_the_dark_mode_and_fits_a_phone(curves, page, tmp_p
     page.wait_for_function(
         f"document.querySelector(\"{names}\")?.getAttribute('fill') === '{DARK.foreground}'"
     )
+    label = page.locator("svg g.role-axis-label text").first
+    assert label.get_attribute("fill") == DARK.muted
     page.set_viewport_size({"width": 390, "height": 800})
     page.wait_for_function("document.querySelector('svg.marks')?.clientHeight > 1500")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390

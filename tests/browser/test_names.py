@@ -46,7 +46,9 @@ def charts():
     )
     plain = curves.filter(pl.col("model") == "plain")
     for name in NAMES:
-        yield plain.rename({"model": name}).roc.chart(mark={name: 0.4})
+        named = plain.rename({"model": name})
+        points = named.roc.at(threshold=0.4).with_columns(at=pl.lit(name))
+        yield named.roc.chart() + points.roc.chart()
 
 
 def test_charts_with_names_of_javascript_and_vega_are_drawn(tmp_path):

@@ -149,7 +149,7 @@ def test_a_chart_is_saved_in_colors_that_need_no_page(opened, vote, kind):
 
 
 FRAGMENTS = """<!doctype html><meta charset=utf-8><title>Mine</title>
-<p>before</p>{first}<p>between</p>{second}{first}{bundle}{second}<p>after</p>
+<h1 id=rocframe>before</h1>{first}<p>between</p>{second}{first}{bundle}{second}<p>after</p>
 <script>
 const drawn = () => document.querySelectorAll(".rocframe-chart[data-drawn=yes]").length;
 const wait = () => drawn() === 4 ? document.body.dataset.drawn = "yes" : setTimeout(wait, 20);

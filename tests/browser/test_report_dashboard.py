@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import rocframe as rf
-from rocframe.charts.dashboard.panels import LOW_PANEL_HEIGHT
+from rocframe.charts.dashboard import LOW_PANEL_HEIGHT
 
 sync_api = pytest.importorskip("playwright.sync_api")
 

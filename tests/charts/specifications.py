@@ -133,6 +133,17 @@ def _line_marks(chart: alt.Chart) -> list[str]:
     return re.findall(r'<path [^>]*aria-roledescription="line mark"[^>]*>', svg(chart))
 
 
+def point_marks(chart: alt.Chart) -> list[str]:
+    """Return the rendered points as SVG elements, without the invisible points of tooltips."""
+    points = re.findall(r'<path [^>]*aria-roledescription="point"[^>]*>', svg(chart))
+    return [point for point in points if 'opacity="0"' not in point]
+
+
+def rules(chart: alt.Chart) -> int:
+    """Return the number of rendered rules, such as bars between confidence limits."""
+    return svg(chart).count('aria-roledescription="rule mark"')
+
+
 def shared(chart: alt.Chart, channel: str) -> dict[str, Any]:
     """Return the definition of a channel that the layers share; empty without a definition."""
     read = spec(chart)

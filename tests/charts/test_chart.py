@@ -334,7 +334,7 @@ def test_parts_of_both_axes_are_those_of_all_layers(by_model, by_fold):
     zoom = {"x_domain": (0.05, 0.3), "y_domain": [0.4, 0.9]}
     mean = by_fold.roc.average()
     points = by_model.roc.at(fpr=[0.01, 0.1])
-    curves = by_model.roc.chart(**zoom, mark=0.5, ties=True)
+    curves = by_model.roc.chart(**zoom, ties=True)
     charts = [curves, mean.roc.chart(**zoom), points.roc.chart(**zoom)]
     for chart in charts:
         assert all(layer["mark"]["clip"] for layer in layers(chart))

@@ -11,7 +11,7 @@ from polars.testing import assert_frame_equal
 
 import rocframe as rf
 from rocframe.charts.style import COLORS, REFERENCE_COLOR
-from tests.charts.specifications import encodings, records, spec, svg
+from tests.charts.specifications import encodings, records, spec, svg, texts
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +47,15 @@ def test_each_pair_has_its_difference_interval_and_p_value(vote):
 
 def ends(chart) -> pl.DataFrame:
     return pl.DataFrame(records(chart)).select("_lower", "_upper")
+
+
+@pytest.mark.parametrize("name", ["model_a − model_b", "_lower"])
+def test_a_group_column_can_have_the_name_of_a_field_of_the_chart(vote, name):
+    table = rf.compare(vote, "label", "score", id="id", by="age")
+    plain, drawn = (texts(part.roc.chart()) for part in (table, table.rename({"age": name})))
+    assert [
+        text and text.replace("(model_a − model_b)", "model_a − model_b") for text in drawn
+    ] == [text and text.replace("age", name) for text in plain]
 
 
 @pytest.mark.parametrize("method", ["delong", "delong_t"])

@@ -9,7 +9,6 @@ import polars as pl
 import pytest
 
 import rocframe as rf
-from rocframe.charts.curve_data import _crossing
 from tests.charts.specifications import domain, parts
 from tests.curves.test_thinning import farthest, filled
 
@@ -157,12 +156,16 @@ def test_the_precision_within_a_tie_is_a_hyperbola():
     assert precision == pytest.approx(t / (2 * t + 1), abs=1e-6)
 
 
-def test_rising_counts_equal_a_level_between_two_points():
-    counts = np.array([0.0, 0.0, 2.0, 2.0, 4.0])
-    assert _crossing(counts, 1.0, "left") == 1.5
-    assert _crossing(counts, 1.0, "right") == 1.5
-    assert _crossing(counts, 2.0, "left") == 2.0
-    assert _crossing(counts, 2.0, "right") == 3.0
-    assert _crossing(counts, 5.0, "left") == 5.0
-    assert _crossing(counts, 5.0, "right") == 4.0
-    assert _crossing(counts, 0.0, "left") == 0.0
+@pytest.mark.parametrize(
+    ("domain", "points"),
+    [
+        ((0, 0.5), [(0, 0), (0, 0.5), (0.5, 0.5), (0.5, 1)]),
+        ((0.25, 0.75), [(0.25, 0.5), (0.5, 0.5), (0.5, 1), (0.75, 1)]),
+        ((0.5, 1), [(0.5, 0.5), (0.5, 1), (1, 1)]),
+        ((0.6, 0.7), [(0.6, 1), (0.7, 1)]),
+    ],
+)
+def test_a_line_inside_a_domain_has_all_its_points_and_ends_at_the_border(domain, points):
+    rows = pl.DataFrame({"label": [1, 0, 1, 0], "score": [4, 3, 2, 1]})
+    (record,) = parts(rf.curve(rows, "label", "score").roc.chart(x_domain=domain))
+    assert list(zip(record["x"], record["y"], strict=True)) == points

@@ -14,8 +14,9 @@ import pytest
 from scipy.stats import binomtest
 
 import rocframe as rf
-from rocframe.charts.dashboard import data as dashboard_data
-from rocframe.charts.dashboard.panels import LOW_PANEL_HEIGHT, PANEL_WIDTH
+from rocframe.charts import dashboard_data
+from rocframe.charts.dashboard import LOW_PANEL_HEIGHT, PANEL_WIDTH
+from rocframe.charts.style import DARK, LIGHT
 from tests.all_cases import all_cases
 from tests.charts.specifications import render
 from tests.charts.specifications import spec as strict
@@ -127,6 +128,15 @@ def test_the_specification_of_a_dashboard_without_groups_is_unchanged(vote, asse
     )
 
 
+def test_texts_lines_and_bars_have_the_colors_of_the_theme(board):
+    for name, shown, other in (("rocframe", LIGHT, DARK), ("rocframe_dark", DARK, LIGHT)):
+        with alt.theme.enable(name):
+            picture = render(board.to_json(indent=None))
+        assert f'fill="{shown.foreground}"' in picture
+        for part in ("background", "foreground", "muted", "grid"):
+            assert getattr(other, part) not in picture
+
+
 @pytest.mark.parametrize("prevalence", [None, 0.1])
 def test_numbers_of_a_dashboard_are_those_of_at(vote, prevalence):
     costs = {"fp": 2, "fn": 5}
@@ -223,8 +233,7 @@ def test_event_rates_of_scores_on_different_scales_do_not_share_an_axis(by_model
     def shows_one_curve(board):
         panel = board.vconcat[0].concat[4].to_dict(validate=False)
         assert panel["title"]["text"] == "Event rate by score"
-        (line,) = (layer for layer in panel["layer"] if layer["mark"]["type"] == "line")
-        return line["encoding"]["x"]["scale"].get("domain") != [0, 1]
+        return panel["encoding"]["x"]["scale"].get("domain") != [0, 1]
 
     assert shows_one_curve(board)
     probabilities = by_model.filter(pl.col("model") != "linear_svm")
@@ -620,10 +629,10 @@ def test_event_rates_of_bins_have_wilson_limits(vote):
     assert [one["n"] for one in shown] == bins.sort("score")["n"].to_list()
     for one, pos in zip(shown, bins.sort("score")["pos"], strict=True):
         interval = binomtest(int(pos), one["n"]).proportion_ci(0.95, method="wilson")
-        assert (one["y_low"], one["y_high"]) == pytest.approx(tuple(interval), abs=1e-12)
+        assert (one["lower"], one["upper"]) == pytest.approx(tuple(interval), abs=1e-12)
+    names = ("score_mean", "event_rate", "lower", "upper")
     assert shown_rates(board) == [
-        tuple(pytest.approx(one[name], abs=1e-3) for name in ("x", "y", "y_low", "y_high"))
-        for one in shown
+        tuple(pytest.approx(one[name], abs=1e-3) for name in names) for one in shown
     ]
 
 
@@ -655,7 +664,7 @@ def test_curves_without_probabilities_have_no_calibration(vote, by_model):
     table = rf.calibration(rows, "label", "score", by="model", method="isotonic")
     shown = event_records(rf.dashboard(by_model, calibration=table))
     assert {one["label"] for one in shown} == {"naive_bayes"}
-    assert len([one for one in shown if one["part"] == "level"]) == table.height
+    assert len([one for one in shown if one["_layer"] == "level"]) == table.height
 
 
 def test_calibration_of_a_dashboard_is_checked(vote, by_model):

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import polars as pl
 import pytest
 
 from rocframe.charts.chart import ChartOptions
-from rocframe.charts.dot_plot import read_rows
+from rocframe.charts.dot_plot import DotPlot, read_rows
+from rocframe.schemas.table_type import DotStyle
+
+VALUES = DotStyle(title="AUC", axis="AUC", marks=("auc",), ranked=False)
+RANKED = replace(VALUES, ranked=True)
 
 
-def lines(table: pl.DataFrame, by: list[str], **options: object) -> list[str]:
-    chosen = {name: options.pop(name) for name in ("color", "facet") if name in options}
-    rows = read_rows(table, by, ChartOptions(**chosen), **options)
-    return list(rows.lines.values)
+def rows_of(table: pl.DataFrame, by: list[str], style: DotStyle = VALUES, **options) -> DotPlot:
+    """Return the rows of a table, with a column of areas if it has none."""
+    areas = [] if "auc" in table.columns else [pl.lit(0.5).alias("auc")]
+    return read_rows(table.with_columns(areas), by, ChartOptions(**options), style)
+
+
+def lines(table: pl.DataFrame, by: list[str], style: DotStyle = VALUES, **options) -> list[str]:
+    return list(rows_of(table, by, style, **options).lines.values)
 
 
 def test_lines_of_all_colors_are_sorted_together():
     table = pl.DataFrame({"model": ["a", "a", "b", "b"], "fold": [2, 3, 1, 2]})
-    rows = read_rows(table, ["model", "fold"], ChartOptions())
+    rows = rows_of(table, ["model", "fold"])
     assert rows.lines.values == ("1", "2", "3")
     assert rows.lines.texts == ["2", "3", "1", "2"]
     assert (rows.line, rows.groups.color, rows.dodged) == ("fold", "model", True)
@@ -31,7 +41,7 @@ def test_a_table_that_the_user_sorted_keeps_its_order():
 def test_more_values_than_distinct_colors_have_lines():
     table = pl.DataFrame({"model": [str(i) for i in range(9)] * 2, "g": ["u"] * 9 + ["v"] * 9})
     assert len(lines(table, ["g", "model"])) == 18
-    assert read_rows(table, ["g", "model"], ChartOptions()).groups.color is None
+    assert rows_of(table, ["g", "model"]).groups.color is None
 
 
 def test_different_keys_with_equal_text_have_separate_lines():
@@ -41,31 +51,29 @@ def test_different_keys_with_equal_text_have_separate_lines():
 
 @pytest.mark.parametrize("facet", [None, "g"])
 def test_parts_have_lines_or_panels(facet):
-    table = pl.DataFrame({"g": ["u", "u", "v", "v"]})
-    parts = {"metric": ["y", "x", "y", "x"]}
-    rows = read_rows(
-        table, ["g"], ChartOptions(color=None, facet=facet), parts=parts, in_panels=True
-    )
+    table = pl.DataFrame({"g": ["u", "u", "v", "v"], "metric": ["y", "x", "y", "x"]})
+    in_lines = replace(VALUES, part="metric")
+    rows = rows_of(table, ["g"], replace(in_lines, in_panels=True), color=None, facet=facet)
     groups = rows.groups
     assert groups.columns[groups.panel].values == (
         ("y", "x") if facet is None else ("u · y", "u · x", "v · y", "v · x")
     )
-    assert lines(table, ["g"], color=None, parts=parts) == ["u · y", "u · x", "v · y", "v · x"]
+    assert lines(table, ["g"], in_lines, color=None) == ["u · y", "u · x", "v · y", "v · x"]
 
 
 def test_no_rows_have_no_names():
-    rows = read_rows(pl.DataFrame({"g": []}), ["g"], ChartOptions(color="g"))
+    rows = rows_of(pl.DataFrame({"g": []}), ["g"], color="g")
     assert (rows.groups.table_columns, rows.lines.values, rows.groups.names(0)) == ({}, (), [])
 
 
 def test_lines_are_sorted_by_value_within_other_columns():
     table = pl.DataFrame({"g": ["u", "u", "v", "v"], "model": ["a", "b", "a", "b"]})
-    ranking = [1, 2, 4, 3]
-    assert lines(table, ["g", "model"], color=None, ranking=ranking) == [
+    table = table.with_columns(auc=pl.Series([1, 2, 4, 3]))
+    assert lines(table, ["g", "model"], RANKED, color=None) == [
         *("u · b", "u · a", "v · a", "v · b")
     ]
-    assert lines(table, ["g", "model"], color=None, facet="g", ranking=ranking) == ["a", "b"]
-    assert lines(table, ["g", "model"], ranking=ranking) == ["u", "v"]
+    assert lines(table, ["g", "model"], RANKED, color=None, facet="g") == ["a", "b"]
+    assert lines(table, ["g", "model"], RANKED) == ["u", "v"]
 
 
 @pytest.mark.parametrize(
@@ -78,16 +86,17 @@ def test_lines_are_sorted_by_value_within_other_columns():
     ],
 )
 def test_ordered_lines_and_lines_that_the_user_sorted_are_not_sorted_by_value(values, expected):
-    table = pl.DataFrame({"g": values})
-    assert lines(table, ["g"], ranking=[2, None, 3]) == (expected or values.to_list())
+    table = pl.DataFrame({"g": values, "auc": [2, None, 3]})
+    assert lines(table, ["g"], RANKED) == (expected or values.to_list())
 
 
 def test_colors_do_not_depend_on_the_order_of_lines():
-    table = pl.DataFrame({"g": ["a", "b"]})
-    rows = read_rows(table, ["g"], ChartOptions(color="g"), ranking=[1, 2])
+    table = pl.DataFrame({"g": ["a", "b"], "auc": [1, 2]})
+    rows = rows_of(table, ["g"], RANKED, color="g")
     assert (rows.lines.values, rows.lines.domain) == (("b", "a"), ("a", "b"))
 
 
 def test_a_group_column_with_the_name_of_another_field_has_another_field():
-    rows = read_rows(pl.DataFrame({"auc": ["a"]}), ["auc"], ChartOptions(color=None), taken=["auc"])
-    assert (rows.line, rows.lines.title) == ("(auc)", "auc")
+    # Vega-Lite cannot use the first name, and the second one would replace it.
+    rows = rows_of(pl.DataFrame({"a\\b": ["x"], "a⧵b": [1]}), ["a\\b"], color=None)
+    assert (rows.line, rows.lines.title) == ("(a⧵b)", "a\\b")

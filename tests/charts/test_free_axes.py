@@ -7,7 +7,15 @@ import polars as pl
 import pytest
 
 import rocframe as rf
-from tests.charts.specifications import parts, records, reference_lines, shared, spec, svg
+from tests.charts.specifications import (
+    parts,
+    point_marks,
+    records,
+    reference_lines,
+    shared,
+    spec,
+    svg,
+)
 
 VOTE = rf.datasets.vote().filter(pl.col("model").str.contains("tree|svm"))
 CURVES = rf.curve(VOTE, "label", "score", by="model")
@@ -87,9 +95,8 @@ def test_operating_points_have_the_same_axes():
     assert titles(points) == ["Alert rate", "Matthews correlation"]
     rows = best.select(pl.col("value")).to_series().to_list()
     assert [record["y"] for record in records(points)] == pytest.approx(rows, rel=1e-6)
-    assert "points are marked" in (
-        CURVES.roc.chart(x="alert_rate", y="mcc", mark=0.5).description.lower()
-    )
+    both = CURVES.roc.chart(x="alert_rate", y="mcc") + points
+    assert len(point_marks(both)) == len(rows)
 
 
 @pytest.mark.parametrize(
@@ -104,12 +111,15 @@ def test_diagonal_false_hides_the_lines_of_chance(kind):
     assert parts(hidden) == parts(chart)
 
 
-@pytest.mark.parametrize("options", [{}, {"facet": "model"}, {"ties": True, "mark": {"a": 0.5}}])
+@pytest.mark.parametrize("options", [{}, {"facet": "model"}, {"ties": True}])
 def test_legend_false_hides_all_legends(options):
     chart = CURVES.roc.chart(legend=False, **options)
     assert "role-legend" in svg(CURVES.roc.chart(**options | {"facet": None, "color": "model"}))
     assert "role-legend" not in svg(chart)
     assert "AUC" in spec(chart)["description"]
+    points = CURVES.roc.at(fpr=[0.1, 0.2])
+    points = points.roc.chart(legend=False, facet=options.get("facet"))
+    assert "role-legend" not in svg(chart + points)
 
 
 @pytest.mark.parametrize(

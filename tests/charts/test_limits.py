@@ -1,4 +1,4 @@
-"""Confidence limits in curve charts: of areas in legends, and of rates at marked points."""
+"""Confidence limits in curve charts: of areas in legends, and of the rates of points."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import rocframe as rf
-from tests.charts.specifications import domain, encodings, parts, spec, svg, texts
+from tests.charts.specifications import domain, encodings, marks, records, rules, spec, texts
 
 VOTE = rf.datasets.vote().filter(pl.col("model").str.contains("tree|svm"))
 OPTIONS = {"label": "label", "score": "score", "by": "model"}
@@ -108,101 +108,96 @@ def test_areas_of_other_predictions_raise_an_error(areas, message):
 
 
 def test_bars_end_at_the_limits_of_the_table():
-    chart = CURVES.roc.chart(mark=RATES)
-    bars, points = parts(chart, "limits"), parts(chart, "mark")
-    ends = {(bar["model"], *bar["x"], *bar["y"]) for bar in bars}
-    expected = []
-    for (model, _), rows in RATES.group_by("model", "at_value"):
-        fpr, tpr = (
-            rows.row(by_predicate=pl.col("metric") == name, named=True) for name in ("fpr", "tpr")
-        )
-        x, y = fpr["estimate"], tpr["estimate"]
-        expected.append((model, fpr["lower"], fpr["upper"], y, y))
-        expected.append((model, x, x, tpr["lower"], tpr["upper"]))
-        (point,) = [p for p in points if p["model"] == model and p["x"] == [pytest.approx(x)]]
-        assert point["y"] == [pytest.approx(y)]
-        assert point["_fpr_limits"] == f"[{fpr['lower']:.3f}, {fpr['upper']:.3f}]"
-        assert point["_tpr_limits"] == f"[{tpr['lower']:.3f}, {tpr['upper']:.3f}]"
-    assert len(ends) == len(expected) == 8
-    for name, *numbers in expected:
-        assert any(end[0] == name and list(end[1:]) == pytest.approx(numbers) for end in ends)
-    assert "95 % confidence limits" in texts(chart)
-    assert "Points are marked. Bars are 95 % confidence limits." in chart.description
+    chart = RATES.roc.chart(x="fpr", y="tpr")
+    points = records(chart)
+    assert len(points) == RATES.height / 2
+    for point in points:
+        for name, side in (("fpr", "x"), ("tpr", "y")):
+            row = RATES.row(
+                by_predicate=(pl.col("metric") == name)
+                & (pl.col("model") == point["model"])
+                & (pl.col("at_value") == point["at_value"]),
+                named=True,
+            )
+            shown = [point[field] for field in (side, f"_{name}_lower", f"_{name}_upper")]
+            assert shown == pytest.approx([row[end] for end in ("estimate", "lower", "upper")])
+            assert point[f"_{name}_limits"] == f"[{row['lower']:.3f}, {row['upper']:.3f}]"
+    assert records(RATES.roc.chart(kind="roc")) == points
+    both = CURVES.roc.chart() + chart
+    assert rules(both) == 8
+    assert "95 % confidence limits" in texts(both)
+    assert both.description.endswith(" Bars are 95 % confidence limits.")
     titles = [line.get("title") for line in encodings(chart, "tooltip")[-1]]
     assert titles[-2:] == ["fpr limits", "tpr limits"]
+    # Without axes, the table is a dot plot.
+    assert RATES.roc.chart().title.text != chart.title.text
 
 
 def test_limits_of_a_rule_are_drawn_in_panels_on_axes_without_0():
     rule = {"rule": "youden", "n_boot": 20, "seed": 1, "metrics": ["fpr", "recall"]}
-    chart = CURVES.roc.chart(
-        mark={"best": rf.intervals(VOTE, **OPTIONS, **rule), "half": RATES},
-        facet="model",
-        scale="normal_deviate",
-    )
-    low, high = domain(chart, "x")
-    low, high = NormalDist().cdf(low), NormalDist().cdf(high)
-    bars = parts(chart, "limits")
-    assert {bar["mark"] for bar in bars} == {"best", "half"}
-    for bar in bars:
-        assert all(low - 1e-6 <= rate <= high + 1e-6 for rate in (*bar["x"], *bar["y"]))
-    assert "role-legend" in svg(chart)
+    options = {"facet": "model", "scale": "normal_deviate"}
+    best = rf.intervals(VOTE, **OPTIONS, **rule).roc.chart(kind="roc", **options)
+    half = RATES.roc.chart(kind="roc", **options)
+    for chart in (best, half):
+        low, high = (NormalDist().cdf(end) for end in domain(chart, "x"))
+        for point in records(chart):
+            ends = [
+                point[f"_{name}_{end}"] for name in ("fpr", "tpr") for end in ("lower", "upper")
+            ]
+            assert all(low - 1e-6 <= rate <= high + 1e-6 for rate in ends)
+    assert {point["_condition"] for point in records(best)} == {"rule"}
+    shown = texts(CURVES.roc.chart(**options) + half + best)
+    assert {"rule", "threshold 0.5", "threshold 0.6"} <= set(shown)
 
 
-def test_one_axis_with_limits_has_one_bar():
-    chart = CURVES.roc.chart(mark=RATES.filter(metric="tpr"))
-    assert len(parts(chart, "limits")) == len(parts(chart, "mark")) == 4
-    assert all(bar["x"][0] == bar["x"][1] for bar in parts(chart, "limits"))
+def test_an_axis_without_limits_has_no_bars():
+    chart = RATES.with_columns(
+        pl.when(pl.col("metric") == "tpr").then(name) for name in ("lower", "upper")
+    ).roc.chart(kind="roc")
+    assert rules(chart) == len(records(chart)) == 4
+    none = RATES.with_columns(pl.lit(None, pl.Float64).alias(name) for name in ("lower", "upper"))
+    chart = none.roc.chart(kind="roc")
+    assert marks(chart) == ["line", "point"]
+    assert "Bars" not in chart.description
 
 
 @pytest.mark.parametrize("axes", [("threshold", "tpr"), ("tpr", "threshold")])
 def test_bars_of_one_metric_are_drawn_against_the_threshold(axes):
-    chart = CURVES.roc.chart(x=axes[0], y=axes[1], mark=RATES)
-    rows = RATES.filter(metric="tpr").sort("model")
+    options = dict(zip("xy", axes, strict=True))
+    chart = RATES.roc.chart(**options)
+    rows = RATES.filter(metric="tpr").sort("model", "at_value")
     sides = dict(zip(axes, "xy", strict=True))
-    points, bars = parts(chart, "mark"), parts(chart, "limits")
     expected = rows.select(pl.col("estimate", "lower", "upper").round_sig_figs(7), "threshold")
-    for point, bar, row in zip(points, bars, expected.iter_rows(named=True), strict=True):
-        assert point[sides["tpr"]] == [row["estimate"]]
-        assert bar[sides["tpr"]] == [row["lower"], row["upper"]]
-        assert point[sides["threshold"]] == [row["threshold"]]
-        assert bar[sides["threshold"]] == [row["threshold"]] * 2
-    assert "Bars are 95 % confidence limits." in chart.description
+    for point, row in zip(records(chart), expected.iter_rows(named=True), strict=True):
+        shown = [point[field] for field in (sides["tpr"], "_tpr_lower", "_tpr_upper")]
+        assert shown == [row["estimate"], row["lower"], row["upper"]]
+        assert point[sides["threshold"]] == row["threshold"]
+    both = CURVES.roc.chart(**options) + chart
+    assert rules(both) == 4
     above_all = rf.intervals(VOTE, **OPTIONS, metrics="tpr", threshold=[inf, 0.5, 0.6])
-    expected = [point[side] for point in points for side in "xy"]
-    chart = CURVES.roc.chart(x=axes[0], y=axes[1], mark=above_all)
-    assert [point[side] for point in parts(chart, "mark") for side in "xy"] == expected
+    above = above_all.roc.chart(**options)
+    assert [[p["x"], p["y"]] for p in records(above)] == [[p["x"], p["y"]] for p in records(chart)]
+    assert above.title.subtitle.startswith("Not drawn: decision_tree · threshold inf")
 
 
-def test_metrics_without_limits_in_the_table_have_points_without_bars():
-    metrics = ["tpr", "precision"]
-    chart = CURVES.roc.chart(x="threshold", y=metrics, mark=RATES)
-    assert [bar["metric"] for bar in parts(chart, "limits")] == ["tpr"] * 4
-    assert [point["metric"] for point in parts(chart, "mark")] == ["tpr"] * 4 + ["precision"] * 4
-    none = CURVES.roc.chart(x="threshold", y="precision", mark=RATES)
-    assert none.description.endswith(" Points are marked.")
+def test_metrics_that_the_table_lacks_have_no_points():
+    options = {"x": "threshold", "y": ["tpr", "precision"]}
+    chart = RATES.roc.chart(**options)
+    assert {point["metric"] for point in records(chart)} == {"tpr"}
+    both = CURVES.roc.chart(**options) + chart
+    assert rules(both) == 4
 
 
 @pytest.mark.parametrize(
-    ("table", "message"),
+    ("options", "missing"),
     [
-        (
-            rf.intervals(VOTE, **OPTIONS, metrics=["precision"], threshold=0.5),
-            "the table has no points with the metrics of the axes, 'fpr' and 'tpr'.\nUse rf.interv",
-        ),
-        (
-            rf.intervals(
-                VOTE, "label", pl.col("score") / 2, by="model", metrics="tpr", threshold=0.5
-            ),
-            "Pass points that were computed from these curves.",
-        ),
-        (RATES.with_columns(model=pl.lit("c")), "no group of these points has a curve"),
+        ({"kind": "precision_recall"}, "precision"),
+        ({"x": "fpr", "y": "mcc"}, "mcc"),
+        ({"x": "threshold", "y": ["f1", "mcc"]}, "mcc"),
     ],
-    ids=["metric", "scores", "group"],
 )
-def test_limits_of_other_points_raise_an_error(table, message):
+def test_points_without_the_metrics_of_the_axes_raise_an_error(options, missing):
     with pytest.raises(rf.OptionValueError) as caught:
-        CURVES.roc.chart(mark=table)
-    assert message in str(caught.value)
-    assert str(caught.value).startswith(
-        "mark=<table with the columns 'model', 'metric', 'estimate', "
-    )
+        RATES.roc.chart(**options)
+    assert str(caught.value).startswith("table=<table with the columns 'model', 'metric', ")
+    assert f"the table has no points with the metric {missing!r}.\nUse rf.int" in str(caught.value)

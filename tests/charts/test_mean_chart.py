@@ -93,6 +93,15 @@ def test_limits_lie_along_the_axes_that_were_averaged(curves):
     assert [sum(record["_bar"]) for record in records(bars)] == [20, 20]
 
 
+def test_tooltips_have_the_means_and_their_limits(curves):
+    limits = {"vertical": ["tpr"], "horizontal": ["fpr"], "threshold": ["tpr", "fpr"]}
+    for method, names in limits.items():
+        chart = curves.roc.average(method=method, grid=11).roc.chart()
+        fields = [line["field"] for line in spec(chart)["encoding"]["tooltip"]]
+        ends = [f"{name}_{end}" for name in names for end in ("lower", "upper")]
+        assert fields == ["model", "threshold_mean", "fpr", "tpr", *ends]
+
+
 def test_without_limits_the_band_is_as_thin_as_the_line(curves):
     one = curves.filter(model="a", fold=0).roc.average(interval="t", grid=5)
     (record,) = records(one.roc.chart())

@@ -1,9 +1,7 @@
-"""Layers over curves: hulls, lines of equal cost, marked points, ties, empty panels."""
+"""Layers over curves: hulls, lines of equal cost, ties, empty panels."""
 
 from __future__ import annotations
 
-import math
-import re
 from itertools import pairwise
 from statistics import NormalDist
 
@@ -19,6 +17,7 @@ from tests.charts.specifications import (
     layers,
     lines,
     parts,
+    point_marks,
     records,
     reference_lines,
     spec,
@@ -44,7 +43,12 @@ def one(*rows):
     return rf.curve(pl.DataFrame({"label": label, "score": score}), "label", "score")
 
 
-RING = "row of lowest cost"
+def rings_and_lines(chart):
+    """Return the row of each ring, and the coordinates of each line of equal cost by model."""
+    drawn = {}
+    for row in parts(chart, "line of equal cost"):
+        drawn.setdefault(row.get("model"), []).append((row["x"], row["y"]))
+    return parts(chart), drawn
 
 
 def test_the_subtitle_names_the_lines_and_rings_that_are_drawn(table):
@@ -63,8 +67,9 @@ def test_the_subtitle_names_the_lines_and_rings_that_are_drawn(table):
         ({"hull": True}, "Add the chart of the hull: curves.roc.chart() + curves.roc.hull().roc."),
         ({"costs": COSTS}, "Add the chart of the lines: curves.roc.chart() + curves.roc.iso_lines"),
         ({"prevalence": 0.1}, "curves.roc.iso_lines(costs=…, prevalence=…).roc.chart()."),
+        ({"mark": 0.5}, "curves.roc.chart() + curves.roc.at(threshold=0.5).roc.chart()."),
     ],
-    ids=["hull", "costs", "prevalence"],
+    ids=["hull", "costs", "prevalence", "mark"],
 )
 def test_the_error_for_a_layer_as_an_option_shows_the_call(table, option, call):
     with pytest.raises(rf.ArgumentError) as caught:
@@ -72,25 +77,6 @@ def test_the_error_for_a_layer_as_an_option_shows_the_call(table, option, call):
     (name,) = option
     assert str(caught.value).startswith(f"chart: unexpected keyword argument {name!r}.")
     assert call in str(caught.value)
-
-
-def test_the_subtitle_states_that_no_points_are_marked(table):
-    none = rf.operating_point(table, "recall", subject_to={"precision": (0.99, 1)})
-    assert none["note"].to_list() == ["no_solution"] * 2
-    text = "no points are marked (no solution)"
-    for axes in ({"kind": "roc"}, {"x": "threshold", "y": "precision"}):
-        chart = rf.chart(table, mark=none, **axes)
-        assert chart.title.subtitle == text
-        assert chart.description.endswith(f" N{text[1:]}.")
-        assert "Points are marked" not in chart.description
-    chart = rf.chart(table, mark={"Half": 0.5, "Sure": none})
-    assert chart.title.subtitle == "no points are marked for Sure (no solution)"
-    assert chart.description.endswith(
-        "Points are marked: Half. No points are marked for Sure (no solution)."
-    )
-    outside = rf.chart(table, mark=math.inf, x_domain=(0.5, 1))
-    assert outside.title.subtitle == "no points are marked (not on the drawn lines)"
-    assert "subtitle" not in rf.chart(table, mark=0.5).to_dict()["title"]
 
 
 def test_nearly_equal_lines_of_a_lift_chart_are_drawn_once():
@@ -109,9 +95,8 @@ def test_nearly_equal_lines_of_a_lift_chart_are_drawn_once():
 
 
 def test_the_specification_of_a_chart_with_all_options_is_unchanged(table, assert_golden):
-    points = table.roc.at(fpr=0.1)
-    chart = rf.chart(table, ties=True, mark={"half": 0.5, "low": points}, scale="log")
-    assert_golden(chart, "roc_with_all_options")
+    points = table.roc.at(threshold=0.5).roc.chart(scale="log", text="threshold")
+    assert_golden(rf.chart(table, ties=True, scale="log") + points, "roc_with_all_options")
 
 
 @pytest.mark.render
@@ -121,13 +106,15 @@ def test_every_part_can_be_drawn_alone_and_together_and_in_panels(table):
     assert (lines(curves), reference_lines(curves)) == (2, 1)
     assert (lines(curves + hull), reference_lines(curves + hull)) == (2, 3)
     assert (lines(curves + costs), reference_lines(curves + costs)) == (4, 1)
-    marked = rf.chart(table, mark=[0.5, 1.0])
+    points = table.roc.at(threshold=[0.5, 1.0])
+    marked = curves + rf.chart(points)
     assert svg(marked).count('fill="#07469b" stroke="white"') == 2
-    everything = {"ties": True, "mark": {"x": 0.5}}
-    together = rf.chart(table, **everything) + rf.chart(table.roc.average(over="model", grid=5))
+    together = rf.chart(table, ties=True) + rf.chart(table.roc.average(over="model", grid=5))
     assert "mark-area" in svg(together + hull + costs)
-    panels = rf.chart(table, facet="model", color=None, **everything)
-    assert lines(panels & rf.chart(table.clear(), **everything) | marked) == 2 + lines(panels)
+    panels = rf.chart(table, facet="model", color=None, ties=True)
+    panels += rf.chart(points, facet="model", color=None)
+    assert len(point_marks(panels)) == 4
+    assert lines(panels & rf.chart(table.clear(), ties=True) | marked) == 2 + lines(panels)
 
 
 def test_charts_side_by_side_can_have_separate_legends(table):
@@ -161,7 +148,8 @@ def test_a_hull_has_the_rows_above_all_lines_between_two_other_rows(kind, rows):
 @pytest.mark.parametrize("prevalence", [None, 0.05, 0.9])
 def test_the_ring_is_at_the_row_of_least_cost_and_no_row_is_above_its_line(table, prevalence):
     chart = rf.iso_lines(table, costs=COSTS, prevalence=prevalence).roc.chart()
-    for name, ring, line in zip("ab", parts(chart, RING), parts(chart), strict=True):
+    rings, drawn = rings_and_lines(chart)
+    for ring, (name, ((x, y), (x2, y2))) in zip(rings, drawn.items(), strict=True):
         rows = table.filter(model=name)
         share = prevalence or float(
             (rows["tp"] + rows["fn"])[0] / (rows.row(0)[4] + rows.row(0)[5])
@@ -170,8 +158,7 @@ def test_the_ring_is_at_the_row_of_least_cost_and_no_row_is_above_its_line(table
         best = int(cost.arg_min())
         assert (ring["tp"], ring["fp"]) == (rows["tp"][best], rows["fp"][best])
         assert ring["expected_cost"] == pytest.approx(cost[best], rel=1e-6)
-        assert ring["model"] == line["model"] == name
-        (x, x2), (y, y2) = line["x"], line["y"]
+        assert ring["model"] == name
         slope = (1 - share) * COSTS["fp"] / (share * COSTS["fn"])
         assert (y2 - y) / (x2 - x) == pytest.approx(slope, rel=1e-5)
         assert ((rows["tpr"] - y) - slope * (rows["fpr"] - x)).max() < 1e-6
@@ -183,85 +170,30 @@ def test_the_ring_is_at_the_row_of_least_cost_and_no_row_is_above_its_line(table
 @pytest.mark.parametrize("prevalence", [None, 0.2])
 def test_lines_of_gain_and_lift_charts_are_those_of_the_table_of_lines(table, kind, prevalence):
     lines = rf.iso_lines(table, kind=kind, costs=COSTS, prevalence=prevalence)
-    chart = lines.roc.chart()
-    rings, drawn = parts(chart, RING), parts(chart)
-    for line, ring, part in zip(lines.iter_rows(named=True), rings, drawn, strict=True):
-        assert part["model"] == ring["model"] == line["model"]
-        tp = [line["tp"]] if kind == "lift_chart" else line["tp"]  # the y axis
-        assert (ring["tp"], ring["fp"]) == (tp, line["fp"])
-        for x, y in (*zip(part["x"], part["y"], strict=True), (ring["x"][0], ring["y"][0])):
+    rings, drawn = rings_and_lines(lines.roc.chart())
+    for line, ring, (model, points) in zip(
+        lines.iter_rows(named=True), rings, drawn.items(), strict=True
+    ):
+        assert model == ring["model"] == line["model"]
+        assert (ring["tp"], ring["fp"]) == (line["tp"], line["fp"])
+        for x, y in (*points, (ring["x"], ring["y"])):
             assert y == pytest.approx(line["intercept"] + line["slope"] * x, rel=1e-5, abs=1e-5)
-        assert min(part["x"][0], part["y"][0]) == pytest.approx(0, abs=1e-9)
+        assert min(points[0]) == pytest.approx(0, abs=1e-9)
 
 
 def test_a_line_that_only_touches_a_corner_is_a_ring():
     chart = one((True, 2), (False, 1)).roc.iso_lines(costs={"fp": 1, "fn": 1}).roc.chart()
-    assert [line["x"] for line in parts(chart)] == [[]]
-    (ring,) = parts(chart, RING)
-    assert (ring["x"], ring["y"], ring["threshold"], ring["expected_cost"]) == ([0], [1], 2, 0)
+    (ring,), drawn = rings_and_lines(chart)
+    assert not drawn
+    assert (ring["x"], ring["y"], ring["threshold"], ring["expected_cost"]) == (0, 1, 2, 0)
 
 
 @pytest.mark.parametrize(("costs", "ends"), [({"fp": 1}, "x"), ({"fn": 1}, "y")], ids=["fp", "fn"])
 def test_if_one_error_costs_nothing_the_line_is_horizontal_or_vertical(costs, ends):
     table = one((True, 3), (False, 2), (True, 1), (False, 0))
-    (line,) = parts(rf.iso_lines(table, costs=costs).roc.chart())
-    assert len(set(line[ends])) == 1
-
-
-@pytest.mark.parametrize("kind", ["roc", "det", "gain", "lift_chart"])
-def test_marked_thresholds_are_rows_of_at(table, kind):
-    thresholds = [-9.0, -1.0, 0.0, 0.4, 1.0, 1.0, 2.0, 9.0]
-    scale = {"scale": "linear"} if kind == "det" else {}
-    chart = rf.chart(table, kind=kind, mark=thresholds, **scale)
-    rows = rf.at(table, threshold=thresholds)
-    for name, record in zip("ab", parts(chart, "mark"), strict=True):
-        expected = rows.filter(model=name)
-        assert record["tp"] == expected["tp"].to_list()
-        assert record["fp"] == expected["fp"].to_list()
-        above = ["inf" if one == math.inf else one for one in expected["threshold"]]
-        assert record["threshold"] == above
-    tables = rf.chart(table, kind=kind, mark=rows, **scale)
-    assert parts(tables, "mark") == parts(chart, "mark")
-
-
-def test_points_lie_on_the_curves_of_their_groups(table):
-    points = table.filter(model="b").roc.at(tpr=0.5, interpolate=True)
-    (record,) = parts(rf.chart(table, mark={"half": points}), "mark")
-    assert (record["model"], record["mark"], record["y"]) == ("b", "half", [0.5])
-    assert record["threshold"] == ["between two rows"]
-    assert "threshold: between two" in svg(rf.chart(table, mark={"half": points}))
-    assert parts(rf.chart(table, mark=table.roc.at(fpr=[])), "mark") == []
-
-
-def test_undefined_points_are_not_marked(table):
-    alone = rf.curve(pl.DataFrame({"label": [1], "score": [1]}), "label", "score")
-    assert alone.roc.at(fpr=0.1)["tp"].to_list() == [None]
-    assert parts(rf.chart(alone, mark=alone.roc.at(fpr=0.1)), "mark") == []
-    above = parts(rf.chart(table, mark=99.0), "mark")
-    assert [record["x"] for record in above] == [[0], [0]]
-    assert parts(rf.chart(table, mark=99.0, kind="pr"), "mark") == []
-    assert parts(rf.chart(table, mark=99.0, scale="log"), "mark") == []
-
-
-def test_names_of_marks_have_shapes_in_a_legend(table):
-    chart = rf.chart(table, mark={"model's own": 0.5, "chosen": [1.0]})
-    shape = layers(chart)[-1]["encoding"]["shape"]
-    assert shape["scale"] == {
-        "domain": ["model's own", "chosen"],
-        "range": ["circle", "square"],
-    }
-    assert {"model's own", "chosen", "a (AUC"} & set(texts(chart)) == {"model's own", "chosen"}
-
-
-def test_marks_with_several_names_at_the_same_point_are_nested(table):
-    best = rf.operating_point(table, "youden")
-    chart = rf.chart(table, mark={"first": best, "second": best, "third": best})
-    # The circle of the first name is below a square and a diamond. Each area is 2.2 times the next.
-    (radius,) = set(re.findall(r'mark: first;[^>]*? d="M([\d.]+),0A', svg(chart)))
-    assert float(radius) == pytest.approx((90 * 2.2**2) ** 0.5 / 2, abs=0.001)
-    assert "size" in layers(chart)[-1]["encoding"]
-    single = rf.chart(table, mark={"first": best})
-    assert "size" not in layers(single)[-1]["encoding"]
+    _, drawn = rings_and_lines(rf.iso_lines(table, costs=costs).roc.chart())
+    (points,) = drawn.values()
+    assert len({point["xy".index(ends)] for point in points}) == 1
 
 
 @pytest.mark.parametrize("kind", ["roc", "gain", "lift_chart"])
@@ -311,15 +243,14 @@ def test_ties_that_the_line_would_hide_are_not_drawn():
 
 @pytest.mark.parametrize("scale", ["log", "normal_deviate"])
 def test_overlays_are_inside_axes_without_0(table, scale):
-    chart = rf.chart(table, scale=scale, ties=True, mark=[0.0, 99.0])
+    chart = rf.chart(table, scale=scale, ties=True)
     low, high = domain(chart, "x")
     if scale == "normal_deviate":
         low, high = (NormalDist().cdf(end) for end in (low, high))
-    drawn = [record for part in ("tie", "mark") for record in parts(chart, part)]
-    drawn += records(rf.iso_lines(table, costs=COSTS).roc.chart(scale=scale))
-    drawn += parts(rf.hull(table).roc.chart(scale=scale), "hull")
-    for record in drawn:
-        assert all(low - 1e-6 <= x <= high + 1e-6 for x in record["x"])
+    drawn = [x for record in parts(chart, "tie") for x in record["x"]]
+    tables = (rf.iso_lines(table, costs=COSTS), rf.hull(table), rf.at(table, threshold=[0, 99]))
+    drawn += [record["x"] for one in tables for record in records(one.roc.chart(scale=scale))]
+    assert all(low - 1e-6 <= x <= high + 1e-6 for x in drawn)
 
 
 def test_a_panel_without_a_curve_shows_that_the_auc_is_undefined():
@@ -356,57 +287,9 @@ def test_the_error_for_an_unsupported_option_names_the_kinds_that_support_it(
 
 def test_averaged_curves_have_no_overlays(table):
     mean = table.roc.average(over="model")
-    for option in ({"ties": True}, {"mark": 0.5}):
-        with pytest.raises(rf.OptionValueError) as caught:
-            mean.roc.chart(**option)
-        assert "cannot be used with a chart of a table of the type 'average'.\n" in str(
-            caught.value
-        )
-
-
-@pytest.mark.parametrize(
-    ("mark", "message"),
-    [
-        ("high", "mark='high': expected thresholds or a DataFrame of points.\nPass"),
-        (float("nan"), "mark=nan: expected thresholds or a DataFrame of points."),
-        ({}, "mark=[]: expected 1 to 6 names, got 0."),
-        ({f"m{i}": i for i in range(7)}, "mark=['m0', 'm1', 'm2', 'm3', 'm4', 'm5', 'm6']: expec"),
-        (
-            {1: 0.5},
-            (
-                "mark=1: this key of the mapping is not a string, or is empty.\n"
-                'Use, for example, mark={"high": 0.9}.'
-            ),
-        ),
-    ],
-    ids=["text", "nan", "empty", "seven", "number"],
-)
-def test_an_invalid_mark_raises_an_error(table, mark, message):
     with pytest.raises(rf.OptionValueError) as caught:
-        rf.chart(table, mark=mark)
-    assert str(caught.value).startswith(message)
-
-
-def test_points_of_other_cases_raise_an_error(table):
-    points = table.roc.at(fpr=0.1)
-    with pytest.raises(rf.MissingColumnError) as caught:
-        rf.chart(table, mark=points.drop("model"))
-    assert str(caught.value) == (
-        "mark: the table has no column 'model'.\n"
-        "The table has: 'at', 'at_value', 'threshold', 'tp', 'fp', 'fn', 'tn', 'fpr', 'tpr'."
-    )
-    with pytest.raises(rf.ColumnTypeError) as caught:
-        rf.chart(table, mark=points.with_columns(pl.col("model").cast(pl.Categorical)))
-    assert str(caught.value) == (
-        "mark: column 'model' of the table has type Categorical.\n"
-        "In the curves, it has type String. Cast one of the two columns."
-    )
-    with pytest.raises(rf.OptionValueError) as caught:
-        rf.chart(table, mark=points.with_columns(model=pl.lit("c")))
-    assert "no group of these points has a curve in the chart" in str(caught.value)
-    with pytest.raises(rf.OptionValueError) as caught:
-        rf.chart(table, mark=points.with_columns(pl.col("fn") + 1))
-    assert "a point has tp + fn = " in str(caught.value)
+        mean.roc.chart(ties=True)
+    assert "cannot be used with a chart of a table of the type 'average'.\n" in str(caught.value)
 
 
 def test_ties_must_be_true_or_false(table):

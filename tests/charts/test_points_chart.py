@@ -12,7 +12,7 @@ import pytest
 
 import rocframe as rf
 from rocframe.kinds import KINDS
-from tests.charts.specifications import encodings, marks, records, spec, svg
+from tests.charts.specifications import encodings, marks, point_marks, records, spec, svg, texts
 
 VOTE = rf.datasets.vote().filter(pl.col("model").str.contains("tree|svm"))
 NONE = VOTE.with_columns(label=pl.col("label") & (pl.col("model") == "linear_svm"))
@@ -91,7 +91,18 @@ def test_rules_have_shapes():
     points = rf.operating_point(CURVES, ["youden", "f1"])
     (shape,) = encodings(points.roc.chart(), "shape")
     assert shape["scale"]["domain"] == ["youden", "f1"]
-    assert (shape["field"], shape["title"]) == ("rule", "rule")
+    assert shape["field"] == "rule"
+
+
+def test_conditions_and_rules_of_a_sum_have_different_shapes_in_one_legend():
+    best, half = rf.operating_point(CURVES, "f1"), rf.at(CURVES, threshold=[0.5, 0.6])
+    both = CURVES.roc.chart() + best.roc.chart() + half.roc.chart()
+    shown = svg(both)
+    assert shown.count(">model<") == 1
+    assert {"f1", "threshold 0.5", "threshold 0.6"} <= set(texts(both))
+    marks = [re.findall(r' d="M([^"]*)"', mark)[0] for mark in point_marks(both)]
+    assert len(marks) == 6
+    assert len(set(marks)) == 3
 
 
 def test_marks_of_several_rules_at_the_same_point_are_nested():
@@ -144,8 +155,8 @@ def test_thresholds_are_printed_beside_points_as_in_figure_3_of_fawcett():
     curve = rf.curve(FAWCETT, "label", "score")
     expected = ["inf", *(f"{score:g}" for score in FAWCETT["score"])]
     thresholds = [math.inf, *FAWCETT["score"]]
-    assert printed(curve.roc.chart(mark=thresholds, text="threshold")) == expected
-    assert printed(curve.roc.at(threshold=thresholds).roc.chart(text="threshold")) == expected
+    points = curve.roc.at(threshold=thresholds).roc.chart(text="threshold")
+    assert printed(points) == printed(curve.roc.chart() + points) == expected
 
 
 def test_any_column_of_the_table_is_printed_with_three_digits():
@@ -156,10 +167,6 @@ def test_any_column_of_the_table_is_printed_with_three_digits():
         assert printed(points.roc.chart(text=name)) == expected
     assert printed(points.with_columns(tp=pl.lit(12345.6)).roc.chart(text="tp")) == ["12,346"] * 2
     assert printed(points.with_columns(note=pl.lit(None)).roc.chart(text="note")) == ["", ""]
-    names = CURVES.roc.chart(mark={"high": 0.8, "low": 0.2}, text="mark")
-    assert sorted(printed(names)) == ["high", "high", "low", "low"]
-    counts = CURVES.roc.chart(mark=0.5, text="tn", kind="pr")
-    assert printed(counts) == [str(n) for n in rf.at(CURVES, threshold=0.5)["tn"]]
     over = CURVES.roc.chart() + points.roc.chart(text="threshold")
     assert len(printed(over)) == 2
 
@@ -168,16 +175,10 @@ def test_texts_of_other_columns_raise_an_error():
     with pytest.raises(rf.MissingColumnError) as caught:
         rf.operating_point(CURVES).roc.chart(text="thresold")
     assert str(caught.value).startswith("text='thresold': the frame has no column of this name.")
-    with pytest.raises(rf.UnknownOptionError) as caught:
-        CURVES.roc.chart(mark=0.5, text="lift")
-    assert str(caught.value) == (
-        "text='lift': unknown value.\n"
-        "Choose one of: 'threshold', 'fpr', 'tpr', 'tp', 'fp', 'fn', 'tn', 'model'."
-    )
     with pytest.raises(rf.OptionValueError) as caught:
         CURVES.roc.chart(text="threshold")
-    assert str(caught.value) == (
-        "text='threshold': text= requires mark=.\nUse, for example, mark=0.5, text=\"threshold\"."
+    assert str(caught.value).startswith(
+        "text='threshold': this option cannot be used with a chart of a table of the type 'curve'."
     )
 
 

@@ -263,6 +263,7 @@ def test_sums_do_not_change_their_parts(two):
 def test_the_removed_options_name_the_new_call(two):
     for option, call in [
         ("hull", "curves.roc.chart() + curves.roc.hull().roc.chart()"),
+        ("mark", "curves.roc.chart() + curves.roc.at(threshold=0.5).roc.chart()"),
         ("costs", "curves.roc.chart() + curves.roc.iso_lines(costs=…, prevalence=…).roc.chart()"),
     ]:
         with pytest.raises(rf.RocframeError) as caught:
@@ -275,15 +276,15 @@ def test_a_line_of_equal_cost_touches_the_curve_at_its_row_of_lowest_cost(two):
     lines = two.roc.iso_lines(costs=costs)
     drawn = records(lines.roc.chart())
     for model, slope in lines.select("model", "slope").iter_rows():
-        line, ring = (row for row in drawn if row["model"] == model)
-        (x, end), (y, top) = line["fpr"], line["tpr"]
+        ring, *points = (row for row in drawn if row["model"] == model)
+        (x, y), (end, top) = ((point["fpr"], point["tpr"]) for point in points)
         assert (top - y) / (end - x) == pytest.approx(slope, rel=1e-6)
         best = rf.operating_point(two, "expected_cost", costs=costs).filter(model=model)
         assert (ring["fpr"], ring["tpr"]) == (
-            [best["fpr"].round_sig_figs(7).item()],
-            [best["tpr"].round_sig_figs(7).item()],
+            best["fpr"].round_sig_figs(7).item(),
+            best["tpr"].round_sig_figs(7).item(),
         )
-        assert y + slope * (ring["fpr"][0] - x) == pytest.approx(ring["tpr"][0], rel=1e-6)
+        assert y + slope * (ring["fpr"] - x) == pytest.approx(ring["tpr"], rel=1e-6)
 
 
 def test_sums_with_panels_draw_all_layers_of_all_charts(vote):

@@ -9,9 +9,8 @@ import pytest
 import rocframe as rf
 from tests.charts.specifications import (
     domain,
-    encodings,
     marks,
-    parts,
+    point_marks,
     records,
     shared,
     spec,
@@ -59,11 +58,11 @@ def test_thresholds_have_all_their_digits_on_the_axis_and_in_tooltips():
         assert set(records(chart)[0]["x"]) == set(thresholds)
     (line,) = records(curves.roc.chart())
     assert line["threshold"] == ["inf", *thresholds]
-    line, mark = records(curves.roc.chart(x="tpr", y="threshold", mark=thresholds[2]))
+    (line,) = records(curves.roc.chart(x="tpr", y="threshold"))
     assert set(line["y"]) == {thresholds[0], thresholds[1], thresholds[3]}
-    assert (mark["y"], mark["threshold"]) == ([thresholds[2]], [thresholds[2]])
-    point = curves.roc.at(threshold=thresholds[2]).roc.chart()
-    assert thresholds[2] in records(point)[0].values()
+    point = curves.roc.at(threshold=thresholds[2])
+    assert records(point.roc.chart(x="tpr", y="threshold"))[0]["y"] == thresholds[2]
+    assert thresholds[2] in records(point.roc.chart())[0].values()
 
 
 @pytest.mark.parametrize("metric", ["precision", "recall", "lift", "mcc"])
@@ -138,35 +137,44 @@ def test_rates_are_those_at_the_prevalence_of_the_table():
         assert record["y"][-1] == pytest.approx(0.1)
 
 
-def test_operating_points_are_marked_on_the_line_of_each_metric():
+def test_operating_points_are_on_the_line_of_each_metric():
     best = rf.operating_point(CURVES, "f1")
-    metrics = ["f1", "precision"]
-    chart = CURVES.roc.chart(x="threshold", y=metrics, mark={"highest F1": best, "half": 0.5})
-    marked = parts(chart, "mark")
-    assert len(marked) == 8
-    at_half = CURVES.roc.at(threshold=0.5)
-    for name, points in (("highest F1", best), ("half", at_half)):
+    options = {"x": "threshold", "y": ["f1", "precision"]}
+    both = CURVES.roc.chart(**options)
+    for points in (best, CURVES.roc.at(threshold=0.5)):
+        chart = points.roc.chart(**options)
+        both += chart
         rates = {"f1": 2 * pl.col("tp") / (2 * pl.col("tp") + pl.col("fp") + pl.col("fn"))}
         rates["precision"] = pl.col("tp") / (pl.col("tp") + pl.col("fp"))
         for row in points.with_columns(**rates).to_dicts():
-            for metric in metrics:
+            for metric in options["y"]:
                 (record,) = [
                     record
-                    for record in marked
-                    if (record["mark"], record["metric"], record["model"])
-                    == (name, metric, row["model"])
+                    for record in records(chart)
+                    if (record["metric"], record["model"]) == (metric, row["model"])
                 ]
                 expected = (row["threshold"], row[metric], row["tp"], row["fp"])
-                found = [record[field][0] for field in ("x", "y", "tp", "fp")]
+                found = [record[field] for field in ("x", "y", "tp", "fp")]
                 assert found == pytest.approx(expected, rel=1e-6)
-    assert {"highest F1", "half"} <= set(texts(chart))
-    assert chart.description.endswith("Points are marked: highest F1, half.")
-    for lines in (shared(chart, "tooltip"), encodings(chart, "tooltip")[-1]):
-        names = [line.get("title", line["field"]) for line in lines]
+        names = [line.get("title", line["field"]) for line in shared(chart, "tooltip")]
         assert names.count("threshold") == 1
         assert "value" in names
-    zoomed = CURVES.roc.chart(x="threshold", y="f1", mark=0.5, x_domain=(0.7, 0.8))
-    assert not parts(zoomed, "mark")
+    shown = texts(both)
+    assert {"f1", "threshold 0.5"} <= set(shown)
+    assert shown.count("model") == 1
+    assert len(point_marks(both)) == 8
+    zoomed = best.roc.chart(x="threshold", y="f1", x_domain=(0.7, 0.8))
+    assert not records(zoomed)
+    assert zoomed.title.subtitle == "Not drawn: decision_tree · f1, linear_svm · f1"
+
+
+@pytest.mark.parametrize("options", [{"x": "threshold", "y": "f1"}, {"x": "fpr", "y": "threshold"}])
+def test_one_threshold_does_not_extend_the_axis_of_the_curves(options):
+    curves = CURVES.filter(model="decision_tree")
+    side = "x" if options["x"] == "threshold" else "y"
+    lines, points = curves.roc.chart(**options), curves.roc.at(threshold=0.5).roc.chart(**options)
+    assert domain(lines + points, side) == domain(lines, side)
+    assert len(point_marks(points)) == 1
 
 
 def test_groups_named_metric_keep_their_name():
@@ -181,12 +189,13 @@ def test_the_threshold_against_rnp_is_the_quantile_function_of_the_score():
         {"label": [1, 0, 1, 1, 0, 0, 0, 0], "score": [0.9, 0.8, 0.6, 0.4, 0.4, 0.4, 0.2, 0.1]}
     )
     curve = rf.curve(predictions, "label", "score")
-    line, mark = records(curve.roc.chart(x="rnp", y="threshold", mark=0.5))
+    (line,) = records(curve.roc.chart(x="rnp", y="threshold"))
+    (mark,) = records(curve.roc.at(threshold=0.5).roc.chart(x="rnp", y="threshold"))
     x, y = (np.array(line[name])[::-1] for name in "xy")
     shares = np.arange(0.01, 1, 0.02)
     quantiles = np.quantile(predictions["score"], shares, method="inverted_cdf")
     assert np.interp(shares, x, y) == pytest.approx(quantiles)
-    assert (x.min(), x.max(), mark["x"], mark["y"]) == ([0], [1], [5 / 8], [0.6])
+    assert (x.min(), x.max(), mark["x"], mark["y"]) == (0, 1, 5 / 8, 0.6)
     rows = zip(line["tp"], line["x"], line["y"], strict=True)
     assert [row for row in rows if row[0] is not None] == [
         (1, 7 / 8, 0.9),
@@ -252,7 +261,10 @@ def test_panels_with_different_thresholds_have_separate_axes():
         for name, factor, start in (("margin", 9, -4), ("probability", 1, 0))
     )
     curves = rf.curve(both, "label", "score", by="model")
-    panels = curves.roc.chart(x="threshold", y="precision", facet="model", mark=0.5).to_dict()
+    options = {"x": "threshold", "y": "precision", "facet": "model"}
+    points = curves.roc.at(threshold=0.5).roc.chart(**options)
+    panels = (curves.roc.chart(**options) + points).to_dict()
+    assert points.to_dict()["spec"]["encoding"]["x"]["scale"] == {"nice": True, "zero": False}
     assert panels["resolve"] == {"scale": {"x": "independent"}}
     assert panels["spec"]["encoding"]["x"]["scale"] == {"nice": True, "zero": False}
     # All panels have the same axis if their thresholds are similar or if a domain is given.

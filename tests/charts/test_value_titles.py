@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 import rocframe as rf
-from tests.charts.specifications import encodings, records, spec
+from tests.charts.specifications import encodings, records, shared, spec
 
 PAYMENTS = pl.DataFrame(
     {
@@ -43,7 +43,7 @@ def test_axes_are_named_for_benefits_and_costs(kind, expected):
 
 
 def test_tooltips_are_named_for_benefits_and_costs():
-    chart = CURVES.roc.chart(**UNITS, mark=0.8)
+    chart = CURVES.roc.chart(**UNITS)
     for lines in (shown for shown in encodings(chart, "tooltip") if shown != {"value": None}):
         # The tooltips of curves have the area as their last line.
         assert [line.get("title", line["field"]) for line in lines if line["field"] != "auc"] == [
@@ -51,6 +51,9 @@ def test_tooltips_are_named_for_benefits_and_costs():
             *("Benefit (dollars)", "Cost (euros)"),
             *("Missed benefit (dollars)", "Avoided cost (euros)"),
         ]
+    points = CURVES.roc.at(threshold=0.8).roc.chart(**UNITS)
+    titles = {line.get("title", line["field"]) for line in shared(points, "tooltip")}
+    assert {"threshold", "Share of cost (euros)", "Benefit (dollars)"} <= titles
 
 
 def test_one_unit_names_one_axis():
@@ -86,7 +89,7 @@ def test_dashboards_name_the_axes_of_rates():
     board = spec(rf.dashboard(CURVES, **UNITS))
     roc, _, gain = board["vconcat"][0]["concat"][:3]
     for panel, x in ((roc, "Share of cost (euros)"), (gain, "Alert rate")):
-        encoding = panel["layer"][0]["encoding"]
+        encoding = panel["encoding"]
         assert encoding["x"]["title"] == x
         assert encoding["y"]["title"] == "Share of benefit (dollars)"
 

@@ -176,20 +176,6 @@ def test_without_variance_there_is_a_covariance_and_no_correlation():
     assert found["note"].to_list() == ["zero_variance"] * 9
 
 
-def test_undefined_groups_do_not_change_other_groups():
-    good = simulated(5, rows=12, groups=300)
-    bad = pl.concat(
-        simulated(6, rows=4).with_columns(g=pl.lit(1000 + i, pl.Int64), label=pl.lit(bool(i % 2)))
-        for i in range(3)
-    )
-    mixed = pl.concat([good, bad]).sample(fraction=1, shuffle=True, seed=1)
-    expected = rf.auc_covariance(good, "label", [*"abc"], by="g")
-    found = rf.auc_covariance(mixed, "label", [*"abc"], by="g")
-    assert_frame_equal(found.filter(pl.col("g") < 1000), expected, check_exact=True)
-    notes = found.filter(pl.col("g") >= 1000)["note"].to_list()
-    assert notes == ["no_positives"] * 9 + ["no_negatives"] * 9 + ["no_positives"] * 9
-
-
 @pytest.mark.parametrize("options", [{}, {"tpr": (0.7, 1)}, {"cluster": "user"}], ids=str)
 def test_the_order_of_rows_does_not_change_the_result(options):
     table = simulated(7, groups=3).with_columns(user=pl.col("id") % 9)

@@ -94,12 +94,6 @@ def test_a_long_table_is_paired_by_id_and_lazy_tables_stay_lazy(frame):
     assert chain.select("stage", "threshold").rows() == [(i, 0.5) for i in (1, 2, 3)] * 2
 
 
-def test_counts_repeat_rows():
-    counted = rf.chain(LOG, "label", MODELS, threshold=0.5, count="n", by="g")
-    repeated = LOG.select(pl.exclude("n").repeat_by("n")).explode(pl.all())
-    assert_frame_equal(counted, rf.chain(repeated, "label", MODELS, threshold=0.5, by="g"))
-
-
 def test_models_without_a_threshold_are_last_and_null():
     points = pl.DataFrame({"model": ["b", "c"], "threshold": [0.9, 0.5]})
     chain = rf.chain(LOG, "label", MODELS, threshold=points)

@@ -132,16 +132,6 @@ def test_independent_decisions_have_the_independent_rates():
     assert result.get_column("tpr").to_list() == [0.75 / 8, 0.75 + 1 / 8 - 0.75 / 8]
 
 
-def test_counts_repeat_rows_and_weights_add_up():
-    counted = rf.combine(LOG, "label", MODELS, threshold=0.5, count="n", by="g")
-    repeated = LOG.select(pl.exclude("n").repeat_by("n")).explode(pl.all())
-    assert_frame_equal(counted, rf.combine(repeated, "label", MODELS, threshold=0.5, by="g"))
-    weighted = rf.combine(LOG, "label", MODELS, threshold=0.5, weight="n", by="g")
-    rates = ["fpr", "tpr", *LIMITS]
-    assert_frame_equal(weighted.select(rates), counted.select(rates))
-    assert weighted.schema["tp"] == pl.Float64
-
-
 def test_a_long_table_is_paired_by_id_in_any_row_order():
     side_by_side = rf.combine(LOG, "label", ["a", "b", "c"], threshold=0.5, by="g")
     assert side_by_side.height == 2 * 3 * 2

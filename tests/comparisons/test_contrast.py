@@ -369,20 +369,6 @@ def test_p_values_are_adjusted_over_all_groups(adjust, formula):
     ]
 
 
-def test_undefined_groups_do_not_change_other_groups():
-    good = simulated(7, rows=12, groups=300)
-    bad = pl.concat(
-        simulated(8, rows=4).with_columns(g=pl.lit(1000 + i, pl.Int64), label=pl.lit(bool(i % 2)))
-        for i in range(3)
-    )
-    mixed = pl.concat([good, bad]).sample(fraction=1, shuffle=True, seed=1)
-    expected = rf.contrast(good, "label", [*"abc"], by="g")
-    found = rf.contrast(mixed, "label", [*"abc"], by="g")
-    assert_frame_equal(found.filter(pl.col("g") < 1000), expected, check_exact=True)
-    notes = found.filter(pl.col("g") >= 1000)["note"].to_list()
-    assert notes == ["no_positives", "no_negatives", "no_positives"]
-
-
 @pytest.mark.parametrize("options", [{}, {"tpr": (0.7, 1)}, {"cluster": "user"}], ids=str)
 def test_the_order_of_rows_does_not_change_the_result(options):
     table = simulated(9, groups=3).with_columns(user=pl.col("id") % 9)

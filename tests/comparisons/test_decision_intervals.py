@@ -93,6 +93,7 @@ def test_mover_combines_the_limits_of_two_proportions(prevalence):
     assert row.select("ci_method", "note").row(0) == ("mover", None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "prevalence"), [(200, 0.02), (1000, 0.1)])
 def test_limits_of_net_benefits_of_rare_events_keep_their_level(n, prevalence):
     rng = np.random.default_rng(3)

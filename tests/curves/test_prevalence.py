@@ -245,18 +245,18 @@ def test_the_line_of_a_chart_is_that_of_the_table(kind):
         assert [row["precision"] for row in rows] == pytest.approx([PI, PI])
 
 
-def test_marks_points_and_costs_are_at_the_prevalence():
+def test_points_and_costs_are_at_the_prevalence():
     table = curves(kind="gain", by=None)
     point = table.roc.at(alert_rate=0.3)
-    for chart in (table.roc.chart(mark=point), point.roc.chart()):
-        last = records_of(chart)[-1]
-        x = last["x"][0] if isinstance(last["x"], list) else last["x"]
-        assert x == pytest.approx(point["alert_rate"][0], rel=1e-6)
+    (drawn,) = records_of(point.roc.chart())
+    assert drawn["x"] == pytest.approx(point["alert_rate"][0], rel=1e-6)
     roc = curves(kind="roc", by=None)
     plain = curves(kind="roc", by=None, prevalence=None)
     costs = {"fp": 1, "fn": 5}
     same = plain.roc.iso_lines(costs=costs, prevalence=PI).roc.chart()
-    assert records_of(roc.roc.iso_lines(costs=costs).roc.chart()) == records_of(same)
+    drawn = records_of(roc.roc.iso_lines(costs=costs).roc.chart())
+    assert drawn[0].pop("prevalence") == PI
+    assert drawn == records_of(same)
 
 
 def test_a_dashboard_starts_at_the_prevalence():

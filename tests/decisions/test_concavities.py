@@ -191,15 +191,6 @@ def test_min_rows_leaves_out_small_concavities():
     assert 0 < found.filter(size >= 5).height < found.height
 
 
-def test_weighted_curves_have_the_concavities_of_repeated_rows():
-    weighted = TABLE.with_columns(w=pl.int_range(pl.len()) % 3)
-    found = rf.curve(weighted, "label", "score", weight="w").roc.concavities()
-    repeated = weighted.select(pl.exclude("w").repeat_by("w").explode(empty_as_null=False))
-    expected = rf.curve(repeated, "label", "score").roc.concavities()
-    assert found.schema["n_pos"] == pl.Float64
-    assert_frame_equal(found, expected.cast({"n_pos": pl.Float64, "n_neg": pl.Float64}))
-
-
 def repaired_over_folds(table: pl.DataFrame, **options) -> list[tuple[float, ...]]:
     """Return the numbers of concavities, the AUCs and the gains of each fold."""
     rows = []

@@ -145,19 +145,6 @@ def test_the_columns_are_those_documented_per_group():
     assert_frame_equal(measure, expected)
 
 
-def test_a_count_or_a_weight_of_n_is_n_rows():
-    counted = PREDICTIONS.with_columns(n=pl.Series([3, 1, 2, 4, 1, 2]))
-    repeated = counted.select(pl.all().repeat_by("n").list.explode(empty_as_null=False))
-    expected = rf.h_measure(repeated, "label", "score", prior="prevalence")
-    assert_frame_equal(
-        rf.h_measure(counted, "label", "score", count="n", prior="prevalence"), expected
-    )
-    weighted = rf.h_measure(counted, "label", "score", weight="n", prior="prevalence")
-    names = ["h_measure", "expected_loss", "trivial_loss", "prior_a"]
-    assert_frame_equal(weighted.select(names), expected.select(names))
-    assert weighted.item(0, "n_pos") == 3
-
-
 def test_unscored_rows_are_errors_at_every_threshold():
     missing = PREDICTIONS.with_columns(
         score=pl.Series([0.9, None, 0.7, 0.4, None, 0.1]),

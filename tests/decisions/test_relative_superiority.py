@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from itertools import combinations, pairwise
 from math import inf
@@ -290,4 +291,15 @@ def test_the_chart_has_a_bar_for_each_range():
     assert chart.title.text == "Which model has the lowest expected cost?"
     shown = svg(chart)
     assert all(f">{text}<" in shown for text in ("one model", "several models"))
-    assert chart.description.startswith("Relative superiority, ")
+    description = f"{chart.title.text} {ranges.height} rows. {chart.title.subtitle}. "
+    assert chart.description.startswith(description)
+
+
+def test_the_bars_of_several_models_in_one_line_are_inside_the_chart():
+    votes = rf.datasets.vote().filter(pl.col("fold") < 5)
+    curves = rf.curve(votes, "label", "score", by=["age", "model"])
+    chart = rf.relative_superiority(curves, across="model").roc.chart()
+    bars = re.findall(r'"bar"[^>]* d="M[\d.]+,([\d.]+)h[\d.]+v([\d.]+)', svg(chart))
+    ends = [(float(top), float(top) + float(height)) for top, height in bars]
+    assert len(ends) == len(records(chart))
+    assert all(0 <= top < bottom <= chart.height for top, bottom in ends)

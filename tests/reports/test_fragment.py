@@ -50,7 +50,7 @@ def test_a_fragment_contains_the_chart_and_a_call_that_draws_the_chart():
     assert [tag for tag, _ in page.tags] == ["div", "script", "div", "script"]
     with alt.theme.enable("rocframe"):
         assert json.loads(page.scripts[0]) == chart().to_dict()
-    assert page.scripts[1] == "window.rocframe&&rocframe.draw()"
+    assert page.scripts[1] == "window.rocframe?.draw?.()"
     assert page.tags[0][1] == {
         "class": "rocframe-chart",
         "role": "img",
@@ -156,7 +156,7 @@ def test_the_bundle_is_one_script_that_defines_one_name():
     (script,) = Reader(bundle).scripts
     assert bundle.count("</script") == 1
     assert "<!--" not in bundle
-    assert script.startswith("if(!window.rocframe)(()=>{")
+    assert script.startswith("if(!window.rocframe?.embed)(()=>{")
     assert "window.vega" not in script
 
 

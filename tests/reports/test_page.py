@@ -119,7 +119,7 @@ def test_the_numbers_of_the_page_are_those_of_the_functions():
 
 def test_names_and_values_are_escaped_everywhere():
     predictions = log(MARKUP).rename({"model": MARKUP[0]})
-    text = write(predictions, by=MARKUP[0], title=MARKUP[1], label=MARKUP[0],
+    text = write(predictions, by=MARKUP[0], title=MARKUP[1], label=MARKUP[0], dashboard=True,
                  files_skipped={MARKUP[1]: MARKUP[0]}, about={MARKUP[2]: MARKUP[1]})  # fmt: skip
     assert "<script>alert" not in text
     assert "<img src=x" not in text
@@ -170,7 +170,10 @@ def test_a_page_loads_no_other_files():
 
 
 def test_all_charts_of_a_page_share_one_script():
-    short, long = plain(), write(log("abcdef"), kind=["roc", "pr", "det", "gain", "lift"])
+    short, long = (
+        plain(),
+        write(log("abcdef"), kind=["roc", "pr", "det", "gain", "lift"], dashboard=True),
+    )
     for text in (short, long):
         assert text.count("window.rocframe={embed:") == 1
     assert len(long) - len(short) < 100_000
@@ -619,16 +622,16 @@ def test_the_curves_mark_the_recommended_thresholds():
         for part in spec["datasets"].values()
         if isinstance(part, str)
         for record in json.loads(part)
-        if record.get("_layer") == "mark"
+        if "rule" in record
     ]
     assert [(record["tp"], record["fp"]) for record in marks] == [
-        ([tp], [fp]) for tp, fp in best.select("tp", "fp").iter_rows()
+        *best.select("tp", "fp").iter_rows()
     ]
     assert len(marks) == 9
     assert any(text.endswith("classifier. Points: recommended thresholds.") for text in read.text)
     # The rows of pooled folds are not on the curves of the folds, and are not marked.
     means = Reader(write(rows, by=["model", "segment"], over="segment", kind="roc", costs=costs))
-    assert not any('"_layer":"mark"' in str(spec["datasets"]) for spec in means.curves())
+    assert not any('"rule"' in str(spec["datasets"]) for spec in means.curves())
     assert not any("Points: recommended" in text for text in means.text)
 
 
@@ -682,7 +685,7 @@ def test_a_page_is_written_even_without_any_curve(predictions, by, over):
 
 
 def test_equal_evaluations_produce_equal_pages():
-    assert write() == plain()
+    assert write(dashboard=True) == plain()
 
 
 def test_the_page_of_a_large_log_is_small():
@@ -690,7 +693,7 @@ def test_the_page_of_a_large_log_is_small():
     many = pl.select(
         model=pl.int_range(n) % 2, label=pl.int_range(n) % 3 == 0, score=pl.int_range(n).hash() % n
     )
-    assert len(write(many)) < 1_800_000  # the dashboard has 100,000 rows
+    assert len(write(many, dashboard=True)) < 1_800_000  # the dashboard has 100,000 rows
 
 
 def test_one_area_is_a_sentence_instead_of_a_table():
@@ -797,12 +800,12 @@ def test_tables_have_captions_and_full_names_in_a_column_per_group_key():
         for segment in ("east", "west")
         for pair in itertools.combinations(names, 2)
     }
-    assert not any("−" in spec["description"] for spec in read.specs()[:-1])
+    assert not any("−" in spec["description"] for spec in read.specs())
 
 
 def test_each_area_says_whether_it_is_pooled_or_a_mean():
     vote = rf.datasets.vote()
-    read = Reader(write(vote, by=["model", "fold"], id="id", kind="roc"))
+    read = Reader(write(vote, by=["model", "fold"], id="id", kind="roc", dashboard=True))
     titles = list(read.tables()[MEAN_AREAS][0])
     assert [title for title in titles if "AUC" in title] == [
         *("pooled AUC", "mean AUC", "95 % interval of the mean AUC", "AUC of mean curve")

@@ -9,6 +9,7 @@ import rocframe as rf
 from rocframe.reports.recommendations import costs_text, recommendations
 from rocframe.reports.report import ReportOptions
 from rocframe.reports.tables import areas_and_curves, report_tables
+from tests.reports.pages import without_dashboard
 
 LOG = pl.DataFrame(
     {
@@ -361,14 +362,16 @@ def test_invalid_costs_are_errors(options, message):
 def test_the_page_has_the_recommended_thresholds_after_the_best_model(tmp_path):
     pytest.importorskip("vl_convert")
     path = tmp_path / "page.html"
-    rf.report(LOG.rename({"model": "m<"}), "label", "score", path=path, by="m<",
-              costs={"fp": 1, "fn": 5})  # fmt: skip
+    with without_dashboard():
+        rf.report(LOG.rename({"model": "m<"}), "label", "score", path=path, by="m<",
+                  costs={"fp": 1, "fn": 5})  # fmt: skip
     page = path.read_text(encoding="utf-8")
     part = page[page.index('<h2 id="recommended"') : page.index('<h2 id="curves"')]
     assert page.index('<h2 id="best"') < page.index('<h2 id="recommended"')
     assert "<caption>Thresholds with the lowest expected cost per row</caption>" in part
     assert '<a href="#recommended">' in page
     assert "<dt><bdi>Costs</bdi></dt><dd><bdi>1 per false positive and 5 per false" in page
-    rf.report(LOG, "label", "score", path=path, costs={"fn": 1}, prevalence=0.12345678)
+    with without_dashboard():
+        rf.report(LOG, "label", "score", path=path, costs={"fn": 1}, prevalence=0.12345678)
     page = path.read_text(encoding="utf-8")
     assert "<dt><bdi>Prevalence of the costs</bdi></dt><dd><bdi>0.12345678</bdi></dd>" in page

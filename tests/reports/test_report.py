@@ -12,7 +12,8 @@ pytest.importorskip("vl_convert")
 
 from rocframe.reports.report import ReportOptions
 from rocframe.reports.tables import areas_and_curves, report_tables
-from tests.reports.pages import Reader
+from tests.all_cases import all_cases
+from tests.reports.pages import Reader, without_dashboard
 
 LOG = pl.DataFrame(
     {
@@ -26,8 +27,10 @@ WIDE = LOG.pivot("model", index=["id", "label"], values="score")
 
 
 def page(path, rows, *args, **options):
-    """Write a page, and return its content."""
-    return Reader(rf.report(rows, *args, path=path / "page.html", **options).read_text("utf-8"))
+    """Write a page without a dashboard, and return its content."""
+    with without_dashboard():
+        file = rf.report(rows, *args, path=path / "page.html", **options)
+    return Reader(file.read_text("utf-8"))
 
 
 def test_scores_of_different_resolutions_raise_the_error_of_auc(tmp_path):
@@ -43,18 +46,18 @@ def test_scores_of_different_resolutions_raise_the_error_of_auc(tmp_path):
 
 
 def test_all_ways_to_pass_several_scores_give_the_same_page(tmp_path):
-    pages = [
-        rf.report(WIDE, "label", scores, path=tmp_path / f"{i}.html").read_bytes()
-        for i, scores in enumerate(
-            [
-                ["a", "b"],
-                [pl.col("a"), cs.by_name("b")],
-                {"a": "a", "b": pl.col("b")},
-                cs.by_name("a", "b"),
-                pl.col("a", "b"),
-            ]
-        )
+    ways = [
+        ["a", "b"],
+        [pl.col("a"), cs.by_name("b")],
+        {"a": "a", "b": pl.col("b")},
+        cs.by_name("a", "b"),
+        pl.col("a", "b"),
     ]
+    with without_dashboard():
+        pages = [
+            rf.report(WIDE, "label", scores, path=tmp_path / f"{i}.html").read_bytes()
+            for i, scores in enumerate(ways)
+        ]
     assert pages == pages[:1] * len(pages)
     assert "Scores: a and b." in pages[0].decode()
 
@@ -158,17 +161,19 @@ def test_an_infinite_score_of_a_model_does_not_affect_the_calibration_of_other_m
         assert "Calibration chart, 1 curve" in chart["description"]
 
 
-@pytest.mark.parametrize("name", ["^s.*$", "*", "", "position"])
-def test_a_group_column_may_have_any_name(tmp_path, name):
+def test_a_group_column_may_have_any_name(tmp_path):
     rows = LOG.with_columns(segment=pl.col("id") // 2)
-    for by in (["segment"], ["model", "segment"]):
-        expected = page(tmp_path, rows, "label", "score", by=by, kind="roc")
-        keys = [name if key == "segment" else key for key in by]
-        renamed = rows.rename({"segment": name})
-        read = page(tmp_path, renamed, "label", "score", by=keys, kind="roc")
-        assert len(read.curves()) == len(expected.curves())
-        panels = [text for text in read.text if text.endswith((" = 0", " = 1"))]
-        assert len(panels) == 4 * (len(by) - 1)  # ROC curves and calibration
+    with all_cases() as case:
+        for by in (["segment"], ["model", "segment"]):
+            expected = page(tmp_path, rows, "label", "score", by=by, kind="roc")
+            for name in ("^s.*$", "*", "", "position"):
+                keys = [name if key == "segment" else key for key in by]
+                renamed = rows.rename({"segment": name})
+                with case(by, name):
+                    read = page(tmp_path, renamed, "label", "score", by=keys, kind="roc")
+                    assert len(read.curves()) == len(expected.curves())
+                    panels = [text for text in read.text if text.endswith((" = 0", " = 1"))]
+                    assert len(panels) == 4 * (len(by) - 1)  # ROC curves and calibration
 
 
 @pytest.mark.parametrize("name", ["^s.*$", "*", ""])

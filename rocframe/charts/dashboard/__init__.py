@@ -1,1 +1,0 @@
-"""Dashboards: linked charts of curves at one threshold."""
