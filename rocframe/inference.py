@@ -76,9 +76,6 @@ def method_text(name: str) -> str:
     return METHOD_TEXTS.get(name, name.replace("_", " "))
 
 
-# Methods that are valid only for full areas of independent rows with equal weights.
-FULL_AREA_METHODS = ("newcombe", "hanley_mcneil", "hanley_mcneil_exponential")
-
 STANDARD_NORMAL = NormalDist()
 MAX_RESAMPLES = 10**8  # this many replicates of one statistic need 0.8 GB
 # The default interval of an AUC is wider if a class has fewer rows or clusters; see
@@ -171,8 +168,7 @@ def newcombe(
 ) -> Limits:
     """Return Newcombe's (2006) limits of an AUC, by Newton's method and bisection.
 
-    A limit θ satisfies |area - θ| = z·se(θ), where se(θ) is the standard error if the true area is
-    θ.
+    A limit θ satisfies |area - θ| = z·se(θ), with the standard error for the true area θ.
     """
     if not len(area):
         return area, area
@@ -203,7 +199,7 @@ def newcombe_variance(
     """Return the variance of an AUC by method 5 of Newcombe (2006).
 
     This is Hanley and McNeil's formula for exponential scores, in which both class sizes in the
-    numerator are replaced by their mean, (n_pos + n_neg) / 2.
+    numerator are replaced by their mean.
     """
     return _newcombe_variance_and_slope(area, n_pos, n_neg)[0]
 
@@ -294,9 +290,8 @@ def paired_difference(
 ) -> Estimate:
     """Return the difference of two proportions of the same rows, with Newcombe's (1998) limits.
 
-    `both`, `only_a` and `only_b` are the numbers of rows that both, only the first, and only the
-    second proportion count. This is method 10: Wilson's limits, and the correlation phi with
-    a continuity correction.
+    The proportions count `both + only_a` and `both + only_b` rows. This is method 10: Wilson's
+    limits, and the correlation phi with a continuity correction.
     """
     of_a, of_b = both + only_a, both + only_b
     neither = total - of_a - only_b
@@ -334,9 +329,7 @@ def check_alternative(alternative: str) -> None:
 
 
 def normal_p_value(
-    statistic: NDArray[np.float64],
-    alternative: Alternative,
-    df: NDArray[np.float64] | None = None,
+    statistic: NDArray[np.float64], alternative: Alternative, df: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
     """Return p-values of standard normal statistics, or of t with `df` degrees of freedom."""
     from scipy.special import ndtr, stdtr
@@ -355,10 +348,7 @@ def normal_p_value(
 def is_as_extreme(
     drawn: NDArray[Any], observed: NDArray[Any] | int, alternative: Alternative
 ) -> NDArray[np.bool_]:
-    """Return whether each statistic of a permutation is at least as extreme as the observed one.
-
-    The mean of the statistic over all permutations is 0.
-    """
+    """Return whether each permuted statistic, with mean 0, is as extreme as the observed one."""
     if alternative == "two-sided":
         extreme: NDArray[np.bool_] = np.abs(drawn) >= np.abs(observed)
     else:
@@ -391,11 +381,7 @@ def check_adjust(adjust: str | None) -> None:
 def adjust_p_values(
     p_values: NDArray[np.float64], families: NDArray[Any], adjust: Adjust | None
 ) -> NDArray[np.float64]:
-    """Adjust p-values within families by Holm's or Benjamini and Hochberg's method.
-
-    `families` is an array with the number of the family of each test. P-values that are NaN are not
-    counted as tests, and remain NaN.
-    """
+    """Adjust p-values within `families` by Holm or Benjamini and Hochberg; NaN is no test."""
     p, size = pl.col("p"), pl.col("p").count()
     adjusted = {
         "holm": (p * (size - p.rank("min") + 1)).cum_max(),
@@ -408,10 +394,7 @@ def adjust_p_values(
 
 
 def adjust_table(
-    table: pl.DataFrame,
-    adjust: Adjust | None,
-    name: str = "p_value",
-    adjusted: str = "p_adjusted",
+    table: pl.DataFrame, adjust: Adjust | None, name: str = "p_value", adjusted: str = "p_adjusted"
 ) -> pl.DataFrame:
     """Return the table with the p-values of a column, adjusted over all groups and models."""
     p_value = table[name].cast(pl.Float64).fill_null(np.nan).to_numpy()
@@ -424,11 +407,10 @@ def simultaneous_limits(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
     """Return Bonferroni's simultaneous limits of the differences in a table of tests.
 
-    `groups` are the numbers of the groups. The family of each test is the one for which Holm's
-    method returns the adjusted p-values of the table: the tests of its group, or all tests. The
-    limits of tests with other limits than estimate ± quantile · se, such as bootstrap limits, are
-    NaN. Return None if the p-values were not adjusted by Holm's method, or if all families consist
-    of one test.
+    The family of a test is the one for which Holm's method returns the adjusted p-values of the
+    table: the tests of its group in `groups`, or all tests. Limits other than estimate ± quantile ·
+    se, such as bootstrap limits, are NaN. Return None if the p-values were not adjusted by Holm's
+    method, or if all families consist of one test.
     """
     from scipy.special import ndtri, stdtrit
 
@@ -512,9 +494,9 @@ MAX_NAMES_IN_NOTE = 10  # for further curves, a note contains only their number
 def first_notes(applies: Mapping[Note, NDArray[np.bool_ | np.int64]]) -> NDArray[np.object_]:
     """Return the first note that applies to each group, or None.
 
-    `applies` maps each note to an array with a Boolean or a count for each group. A note applies to
-    a group if its Boolean is True or its count is above 0. The count is appended to the note, as in
-    `redrawn:12`. The note `few_rows:3` does not replace later notes: both are joined.
+    `applies` has, for each note, a Boolean or a count for each group. A count above 0 is appended
+    to the note, as in `redrawn:12`. The note `few_rows:3` does not replace later notes: both are
+    joined.
     """
     result = np.full(len(next(iter(applies.values()))), None, object)
     for note in reversed(get_args(Note)):  # an earlier note replaces later notes
@@ -557,13 +539,8 @@ def class_notes(
 ) -> NDArray[np.object_]:
     """Return the first note that applies to each group, or None.
 
-    `n_pos` and `n_neg` are the class sizes of the groups. If they are sums of weights, the number
-    of rows is unknown, and no group has the note `one_positive` or `one_negative`. If `clustered`
-    is true, they are numbers of clusters, and these two notes are `one_positive_cluster` and
-    `one_negative_cluster`.
-
-    Each other argument has a Boolean or a count for each group, as in `first_notes`, or is None if
-    the note applies to no group. `others` are further notes.
+    If `n_pos` and `n_neg` are sums of weights, no group has a note on a single row. If `clustered`
+    is true, they are numbers of clusters. Each other argument is as in `first_notes`.
     """
     one_positive: Note = "one_positive_cluster" if clustered else "one_positive"
     one_negative: Note = "one_negative_cluster" if clustered else "one_negative"
@@ -584,10 +561,7 @@ def class_notes(
 def few_rows(
     n_pos: NDArray[np.int64], n_neg: NDArray[np.int64], minimum: Any = MIN_DIFFERENCE_UNITS
 ) -> NDArray[np.int64]:
-    """Return the size of the smaller class if it is below the minimum, and 0 otherwise.
-
-    The sizes are numbers of rows or clusters.
-    """
+    """Return the number of rows or clusters of the smaller class if below the minimum, else 0."""
     smaller = np.minimum(n_pos, n_neg)
     return np.where(smaller < minimum, smaller, 0)
 

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     )
     from rocframe.kernel.scan import Scannable
 
-BOOTSTRAPS = ("bootstrap", "bootstrap_basic", "bootstrap_bca")
 # Largest relative difference of two floats that are equal up to rounding errors.
 ROUNDING_ERROR = 1e-12
 Influences = tuple["NDArray[np.float64]", "NDArray[np.float64]"]
@@ -49,14 +48,11 @@ Influences = tuple["NDArray[np.float64]", "NDArray[np.float64]"]
 class Statistic:
     """A statistic that can be bootstrapped, and the range of its values.
 
-    `replicate` computes the statistic. If it returns several values for each group, the statistic
-    is the value in `column`. `influence` returns two arrays of empirical influence values: one for
-    positives and one for negatives. The influence value of a distinct score is the derivative of
-    the statistic with respect to the weight of the rows with this score. The last value of each
-    array is the influence of unscored rows. `influence` is None for a statistic without BCa limits.
-    `bounds` are the lowest and the highest possible value. If the statistic is a supremum over
-    thresholds, `supremum` returns the replicates with the columns that `supremum_limits` requires.
-    `of_probabilities` is true if all scores must be in [0, 1].
+    `replicate` computes the statistic, the value in `column` if it returns several for each group.
+    `influence` returns the empirical influence values of positives and of negatives: derivatives
+    with respect to the weight of the rows with each distinct score; the last value is for unscored
+    rows. It is None for a statistic without BCa limits. `supremum` returns the replicates of a
+    supremum for `supremum_limits`. `of_probabilities` is true if all scores must be in [0, 1].
     """
 
     replicate: ReplicateStatistic
@@ -68,22 +64,86 @@ class Statistic:
 
     def values(self, scan: Scannable) -> NDArray[np.float64]:
         """Return the statistic of each group of a scan."""
-        values = self.replicate.function(scan)
+        return self.column_of(self.replicate.function(scan))
+
+    def column_of(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the values of this statistic among those that `replicate` returns."""
         return values[:, self.column] if self.replicate.width > 1 else values
+
+    def replicates_for(self, ci: str | None) -> ReplicateStatistic:
+        """Return the function of the replicates that an interval method requires."""
+        of_supremum = ci is not None and BOOTSTRAPS[ci].of_supremum
+        return self.supremum if of_supremum and self.supremum is not None else self.replicate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BootstrapLimits:
+    """How limits are computed from replicates: as quantiles, unless one of the fields is True.
+
+    `is_reflected`: quantiles reflected at the estimate. `is_corrected`: quantiles corrected for
+    bias and skewness (BCa), which requires influence values. `of_supremum`: `supremum_limits`.
+    """
+
+    is_reflected: bool = False
+    is_corrected: bool = False
+    of_supremum: bool = False
+
+
+BOOTSTRAPS = {
+    "bootstrap": BootstrapLimits(),
+    "bootstrap_basic": BootstrapLimits(is_reflected=True),
+    "bootstrap_bca": BootstrapLimits(is_corrected=True),
+    "bootstrap_supremum": BootstrapLimits(of_supremum=True),
+}
 
 
 class BootstrapInterval(NamedTuple):
-    """Standard error and confidence limits of one statistic; NaN if undefined.
-
-    `constant` is True if all replicates are equal. `n_undefined` is the number of replicates that
-    are NaN.
-    """
+    """Standard error and limits; `constant` if all replicates are equal; number of NaNs."""
 
     se: float
     lower: float
     upper: float
     constant: bool
     n_undefined: int
+
+
+class IntervalColumns:
+    """Intervals as columns, which are arrays of any shape; NaN or None if undefined.
+
+    `constant` is True if all replicates are equal, or if the variance is 0. `n_redrawn` is the
+    number of resamples that were drawn again or omitted.
+    """
+
+    def __init__(self, *shape: int) -> None:
+        self.se, self.lower, self.upper = np.full((3, *shape), nan)
+        self.method = np.full(shape, None, object)
+        self.constant = np.zeros(shape, bool)
+        self.n_redrawn = np.zeros(shape, np.int64)
+
+    @property
+    def variance(self) -> NDArray[np.float64]:
+        """The squared standard errors; 0 if all replicates are equal."""
+        return np.where(self.constant, 0.0, self.se**2)
+
+    def add(
+        self,
+        at: Any,
+        replicates: NDArray[np.float64],
+        estimate: float,
+        ci: str | None,
+        level: float,
+        *,
+        bounds: tuple[float, float] = (0.0, 1.0),
+        acceleration: Callable[[], float] = lambda: 0.0,
+        n_redrawn: int = 0,
+    ) -> None:
+        """Write the interval of one statistic to position `at` of each column."""
+        interval = bootstrap_interval(
+            replicates, estimate, ci, level, bounds=bounds, acceleration=acceleration
+        )
+        self.se[at], self.lower[at], self.upper[at], self.constant[at], n_undefined = interval
+        self.n_redrawn[at] = n_redrawn + n_undefined
+        self.method[at] = None if isnan(interval.lower) else ci
 
 
 def batched_replicates(
@@ -97,10 +157,9 @@ def batched_replicates(
 ) -> tuple[NDArray[Any], int]:
     """Return all replicates, one row each, and the number of resamples that were drawn again.
 
-    `draw` returns the replicates of one batch and the number of resamples of the batch that were
-    drawn again. Batches are drawn in parallel, each from a separate random stream, so results do
-    not depend on the number of threads. With `arrays_only`, `draw` runs no query of polars; see
-    `run_parallel`.
+    `draw` returns both for one batch. Batches are drawn in parallel, each from a separate random
+    stream, so results do not depend on the number of threads. With `arrays_only`, `draw` runs no
+    query of polars; see `run_parallel`.
     """
     parts = run_parallel(
         lambda batch: draw(seed.stream(key, batch[0]), batch[1]),
@@ -121,10 +180,13 @@ def bootstrap_interval(
 ) -> BootstrapInterval:
     """Return the standard error and the confidence limits; replicates that are NaN are left out.
 
-    If `ci` is None, only the standard error is computed. `acceleration` returns the acceleration,
-    and is called for BCa limits only.
+    If `ci` is None, only the standard error is computed. `acceleration` is called for BCa limits
+    only. The replicates of a supremum have three columns; see `supremum_limits`.
     """
-    values = np.sort(replicates[~np.isnan(replicates)])
+    method = None if ci is None else BOOTSTRAPS[ci]
+    of_supremum = method is not None and method.of_supremum
+    values = replicates[:, 0] if of_supremum else replicates
+    values = np.sort(values[~np.isnan(values)])
     n_undefined = len(replicates) - len(values)
     if isnan(estimate) or len(values) < 2:
         return BootstrapInterval(nan, nan, nan, False, n_undefined)
@@ -138,10 +200,13 @@ def bootstrap_interval(
         with np.errstate(over="ignore"):
             deviation = float(np.ldexp(np.ldexp(values, -power).std(ddof=1), power))
         se = deviation if isfinite(deviation) else nan
-    if ci is None:
+    if method is None:
         return BootstrapInterval(se, nan, nan, False, n_undefined)
-    a = acceleration() if ci == "bootstrap_bca" else 0.0
-    limits = bootstrap_limits(ci, level, estimate, values, a, scale=scale)
+    if of_supremum:
+        limits = supremum_limits(replicates, estimate, level)
+    else:
+        a = acceleration() if method.is_corrected else 0.0
+        limits = bootstrap_limits(method, level, estimate, values, a, scale=scale)
     lower, upper = np.clip(limits, *bounds)
     return BootstrapInterval(se, float(lower), float(upper), False, n_undefined)
 
@@ -149,9 +214,9 @@ def bootstrap_interval(
 def rounding_scale(largest: Any, bounds: tuple[float, float], unit: Any = 1.0) -> Any:
     """Return the size of the numbers that determine the rounding errors of a statistic.
 
-    `largest` is the largest absolute value of the statistic. If negative values are possible, the
-    statistic is a difference of two rates, and the result is `unit`, the value of a rate of 1: both
-    rates have rounding errors even if the difference is nearly 0.
+    `largest` is the largest absolute value of the statistic. If negative values are possible, it is
+    a difference of two rates, and the result is `unit`, the value of a rate of 1: both rates have
+    rounding errors even if the difference is nearly 0.
     """
     return unit if -inf < bounds[0] < 0 else largest
 
@@ -164,7 +229,7 @@ def nearly_equal(a: Any, b: Any, *, scale: Any = 1.0) -> Any:
 
 
 def bootstrap_limits(
-    ci: str,
+    method: BootstrapLimits,
     level: float,
     estimate: float,
     values: NDArray[np.float64],
@@ -174,11 +239,11 @@ def bootstrap_limits(
 ) -> tuple[float, float]:
     """Return the lower and upper limit from the sorted replicates `values`.
 
-    `a` is the acceleration. BCa limits are NaN if all replicates are above the estimate, or all are
-    below it. Basic limits are NaN if one of them is a difference of two infinite numbers.
+    `a` is the acceleration. BCa limits are NaN if all replicates are on one side of the estimate.
+    Basic limits are NaN if one of them is a difference of two infinite numbers.
     """
     p_lower, p_upper = (1 - level) / 2, (1 + level) / 2
-    if ci == "bootstrap_bca":
+    if method.is_corrected:
         tied = nearly_equal(values, estimate, scale=scale)
         ties, below = np.count_nonzero(tied), np.count_nonzero((values < estimate) & ~tied)
         share = (below + ties / 2) / len(values)
@@ -187,7 +252,7 @@ def bootstrap_limits(
         bias = STANDARD_NORMAL.inv_cdf(share)
         p_lower, p_upper = (_bca_probability(p, bias, a) for p in (p_lower, p_upper))
     lower, upper = replicate_quantile(values, p_lower), replicate_quantile(values, p_upper)
-    if ci == "bootstrap_basic":
+    if method.is_reflected:
         lower, upper = 2 * estimate - upper, 2 * estimate - lower
         return (nan, nan) if isnan(lower) or isnan(upper) else (lower, upper)
     return lower, upper
@@ -198,10 +263,9 @@ def supremum_limits(
 ) -> tuple[float, float]:
     """Return confidence limits of the largest value of a function D of the threshold, at least 0.
 
-    D is computed from the data, and D* from a resample. The columns of `replicates` are sup D*, sup
-    (D* - D) and sup (2·D - D*), where sup is the largest value over all thresholds. `estimate` is
-    sup D. The lower limit is sup D minus the (1 + level) / 2 quantile of the second column. The
-    upper limit is the (1 + level) / 2 quantile of the third column.
+    The columns of `replicates` are sup D*, sup (D* - D) and sup (2·D - D*) for D* of a resample.
+    `estimate` is sup D. With p = (1 + level) / 2, the lower limit is sup D minus the p-quantile of
+    the second column, and the upper limit is the p-quantile of the third.
     """
     _, excess, reflected = replicates[~np.isnan(replicates[:, 0])].T
     margin, upper = (
@@ -234,11 +298,7 @@ def replicate_limits(values: NDArray[np.float64], level: float) -> NDArray[np.fl
 
 
 class ColumnLimits(NamedTuple):
-    """The limits of each column of replicates; NaN if undefined.
-
-    `constant` is True if all replicates are equal. `n_undefined` is the number of replicates that
-    are NaN.
-    """
+    """The limits of each column of replicates; NaN if undefined; see `BootstrapInterval`."""
 
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
@@ -272,14 +332,12 @@ def _bca_probability(p: float, bias: float, a: float) -> float:
 
 
 def acceleration(
-    influence: NDArray[np.float64],
-    rows: NDArray[np.int64],
-    cluster: NDArray[Any] | None = None,
+    influence: NDArray[np.float64], rows: NDArray[np.int64], cluster: NDArray[Any] | None = None
 ) -> float:
     """Return BCa's acceleration, ΣL³ / (6·(ΣL²)^(3/2)) over rows or clusters.
 
-    `influence` has the influence value L of each kind of row, and `rows` the number of identical
-    rows of this kind. `cluster` has the number of the cluster of each kind, from 0.
+    `influence` has the value L of each kind of row, `rows` the number of identical rows of this
+    kind, and `cluster` the number of its cluster, from 0.
     """
     if cluster is not None:
         influence = np.bincount(cluster, rows * influence).astype(np.float64)
@@ -309,9 +367,6 @@ def sample_acceleration(
 
 
 def _row_influence(side: ClassRows, influence: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the influence of each kind of row of a class; `influence` is that of each score.
-
-    With weights, the influence of a row is proportional to its weight.
-    """
+    """Return the influence of each kind of row, which is proportional to its weight."""
     values: NDArray[np.float64] = influence[side.step]
     return values if side.weight is None else values * side.weight

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -75,14 +75,12 @@ def area(
 ) -> FrameT:
     """Compute the area under each curve of a curve table.
 
-    Precision-recall curves have two areas. `average_precision` is the precision times the increase
-    in recall, summed over all rows. `pr_auc` is the integral of the interpolated curve: between two
-    points, the curve is a hyperbola. For all other kinds, the result is `auc`, the area under the
-    ROC curve, computed from the counts of the table. For lift charts, the result also has the areas
-    under the lift chart: `lift_area` with straight lines between the points, and `lift_area_step`
-    with steps.
-
-    For a table of averaged curves, the result is the area under each averaged curve.
+    For precision-recall curves, `average_precision` is the precision times the increase in recall,
+    summed over all rows, and `pr_auc` is the integral of the interpolated curve, a hyperbola
+    between two points. For all other kinds, `auc` is the area under the ROC curve, from the counts
+    of the table. Lift charts also have the area under the lift chart with straight lines
+    between the points (`lift_area`) and with steps (`lift_area_step`). A table of averaged curves
+    has the area under each averaged curve.
 
     Parameters
     ----------
@@ -94,9 +92,9 @@ def area(
         Kind of curve, such as `"roc"`; see `curve`. By default, the two rates right of `tn`
         determine the kind.
     alert_rate : (float, float), default None
-        Range of the alert rate, the share of rows that are predicted positive. The range must start
-        at 0: `(0, 0.01)` is the 1 % of the rows with the highest scores. For all kinds, the result
-        is the partial area that the function `auc` returns for the same range.
+        Range of the share of rows that are predicted positive, from 0: `(0, 0.01)` is the 1 % of
+        the rows with the highest scores. For all kinds, the result is the partial area that `auc`
+        returns for the same range.
 
     Returns
     -------
@@ -104,29 +102,20 @@ def area(
         `*by, auc`, or `*by, average_precision, pr_auc` for precision-recall, or `*by, auc,
         lift_area, lift_area_step` for lift charts; one row per group. Areas are Float64.
 
-        - `auc`, `average_precision` and `pr_auc` are in [0, 1].
-        - `auc` is null if there are no positives or no negatives.
-        - `average_precision` and `pr_auc` are null if there are no positives.
-        - `lift_area` and `lift_area_step` are between 0 and the number of positives. Both areas
-          are null if the group has no rows.
-        - `lift_area_step` is a mean over all rows of the group. The value of a row is the number of
-          positives with a higher score than the row.
-        - `lift_area` is a mean over all rows of the group, too. The value of a row is the number of
-          positives with a higher score than the row, plus 1/2 for each positive with the same
-          score. If the row is positive, it is itself one of the positives with the same score.
+        - `auc` is null if there are no positives or no negatives. `average_precision` and `pr_auc`
+          are null if there are no positives.
+        - `lift_area` and `lift_area_step` are between 0 and the number of positives: the mean over
+          all rows of the number of positives with a higher score. In `lift_area`, a positive with
+          the same score (also the row itself) counts 1/2. They are null if the group has no rows.
 
-        With `alert_rate`, the result is `*by, partial_auc`. The partial area is null if there are
-        no positives or no negatives.
+        With `alert_rate`, the result is `*by, partial_auc`, null if there are no positives or no
+        negatives. If the table was computed with `prevalence=`, all areas except `auc` are those at
+        that prevalence, and also null without negatives.
 
-        If the table was computed with `prevalence=`, all areas except `auc` are the areas at that
-        prevalence. These areas are null if there are no positives or no negatives.
-
-        For averaged curves as returned by `average`, the result has the group columns and one area.
-        The area is `auc_of_mean` for ROC and DET. For all other kinds, the area is `area_of_mean`,
-        the integral of y over x. Rows are connected by straight lines, also if there are only few
-        given thresholds. The area is null if the rows
-        do not cover the range of x from 0 to 1, or if `n_curves` differs between rows. `by`, `kind`
-        and `alert_rate` are not available for averaged curves.
+        For averaged curves, the result is `auc_of_mean` for ROC and DET, and `area_of_mean`, the
+        integral of y over x, for all other kinds. Straight lines connect the rows. The area is null
+        if the rows do not cover x from 0 to 1, or if `n_curves` differs between rows. `by`, `kind`
+        and `alert_rate` are not available.
 
     Raises
     ------
@@ -138,15 +127,12 @@ def area(
 
     Notes
     -----
-    If the curve was computed with `thresholds=`, an error is raised if there are several scores
-    between two thresholds. Use `tie_bounds` for the range that contains the area.
+    If several scores are between two of the given `thresholds=`, an error is raised; `tie_bounds`
+    returns the range of the area.
 
-    With *m* positives and the prevalence π, `lift_area` is m · (π/2 + (1 − π) · auc). If positives
-    are unscored (`missing="worst"`), `lift_area` is smaller than this value. The area under the
-    gain curve is `lift_area` / m.
-
-    If a curve ends at a TPR below 1, as with unscored positives (`missing="worst"`),
-    `average_precision` and `pr_auc` are areas up to the highest recall of the curve.
+    With *m* positives and the prevalence π, `lift_area` is m · (π/2 + (1 − π) · auc), and smaller
+    with unscored positives (`missing="worst"`). `lift_area` / m is the area under the gain curve.
+    With unscored positives, `average_precision` and `pr_auc` are areas up to the highest recall.
 
     References
     ----------
@@ -281,10 +267,7 @@ def average_precision_of(curves: Curves) -> NDArray[np.float64]:
 
 
 def precision_recall_areas(curves: Curves) -> Areas:
-    """Return the average precision of each curve, and the area under the interpolated curve.
-
-    Both are NaN if there are no positives.
-    """
+    """Return the average precision and the interpolated area; NaN without positives."""
     steps = steps_at_prevalence(curves)
     sums = (
         step_sum(steps.tp, steps.fp, steps.tp0),
@@ -294,11 +277,7 @@ def precision_recall_areas(curves: Curves) -> Areas:
 
 
 def steps_at_prevalence(curves: Curves) -> Steps:
-    """Return the steps of each curve, with counts as floats.
-
-    If the table was computed with `prevalence=`, the false positives are multiplied by a weight
-    that changes the prevalence to this value.
-    """
+    """Return the steps of each curve as floats, with weighted negatives for `prevalence=`."""
     steps = Steps.from_curves(curves).as_floats()
     if curves.prevalence is None:
         return steps
@@ -310,10 +289,7 @@ def steps_at_prevalence(curves: Curves) -> Steps:
 
 
 def area_per_positive(curves: Curves, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the sum of `values` over the rows of each curve, divided by the number of positives.
-
-    At a given prevalence, precision is undefined without negatives, so the result is NaN.
-    """
+    """Return sums over the rows of each curve, per positive; NaN where precision is undefined."""
     if not len(curves.firsts):
         return np.zeros(0)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -324,11 +300,7 @@ def area_per_positive(curves: Curves, values: NDArray[np.float64]) -> NDArray[np
 
 
 def step_sum(tp: NDArray[Any], fp: NDArray[Any], tp0: NDArray[Any]) -> NDArray[np.float64]:
-    """Return, for each row of a curve, its precision times the increase in true positives.
-
-    `tp` and `fp` are the counts of the row, and `tp0` is the number of true positives in the
-    previous row.
-    """
+    """Return, for each row of a curve, its precision times the increase in true positives."""
     # The operations are in place, because allocating an array takes longer than the arithmetic.
     area: NDArray[np.float64] = np.add(tp, fp, dtype=np.float64)
     np.divide(tp, area, out=area, where=area > 0)
@@ -345,9 +317,9 @@ def lift_chart_areas(curves: Curves) -> Areas:
 def _lift_area_parts(curves: Curves) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the areas of the rectangles and of the triangles under each lift chart, in positives.
 
-    Each point is the upper left corner of a rectangle that extends to the next point. The rectangle
-    of the last point extends to the alert rate 1; its width is the share of unscored positives. The
-    triangles are between the rectangles and the straight lines that connect the points.
+    Each point is the upper left corner of a rectangle up to the next point or, with unscored
+    positives, to the alert rate 1. The triangles are between the rectangles and the lines through
+    the points.
     """
     if not len(curves.firsts):
         return np.zeros(0), np.zeros(0)
@@ -384,8 +356,8 @@ MEASURES: dict[str, tuple[tuple[str, ...], Callable[[Curves], Areas]]] = {
 def area_of_mean(plan: pl.LazyFrame, schema: pl.Schema, mean: CurveAverage) -> pl.LazyFrame:
     """Return the query plan that computes the area under each averaged curve.
 
-    Straight lines connect the rows of a curve. The area is null if the rows do not cover the axis
-    from 0 to 1, if a row has no mean, or if rows are means of different numbers of curves.
+    The area is null if the rows do not cover the axis from 0 to 1, if a row has no mean, or if rows
+    are means of different numbers of curves.
     """
     name = "auc_of_mean" if mean.kind.roc_area else "area_of_mean"
     check_group_columns(mean.by, schema, (name,))
@@ -420,10 +392,7 @@ Range = tuple[float, float]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RateRange:
-    """The range of a partial area: FPR or TPR from `low` to `high`.
-
-    `mcclish` is true if the area is standardized by McClish's method.
-    """
+    """The range of a partial area: FPR or TPR from `low` to `high`, `mcclish` to standardize."""
 
     rate: Literal["fpr", "tpr"]
     low: float
@@ -432,10 +401,7 @@ class RateRange:
 
     @classmethod
     def parse(cls, rates: Mapping[str, object], standardize: str | None) -> RateRange | None:
-        """Check the options, and return the range; None if no rate is given.
-
-        `rates` are the arguments `fpr`, `tpr`, `specificity` and `sensitivity`.
-        """
+        """Check the options, and return the range; None if no rate is given."""
         check_choice("standardize", standardize, ("mcclish", None))
         given = [name for name, ends in rates.items() if ends is not None]
         if len(given) > 1:
@@ -484,10 +450,7 @@ class RateRange:
         return (high - low) * (high + low) / 2
 
     def standardize(self, area: Any) -> Any:
-        """Return McClish's standardized areas, which are 1/2 for chance and at most 1.
-
-        If `mcclish` is false, return the areas unchanged. `area` is an array or an expression.
-        """
+        """Return McClish's standardized areas if `mcclish` is true: 1/2 for chance, at most 1."""
         if not self.mcclish:
             return area
         return (1 + (area - self.chance) / (self.high - self.low - self.chance)) / 2
@@ -506,11 +469,7 @@ class RateRange:
         return (pos, neg) if self.rate == "fpr" else (neg, pos)
 
     def areas(self, scan: Scannable) -> tuple[NDArray[np.float64], ...]:
-        """Return three partial areas of each group: with ties counted as 1/2, as 0 and as 1.
-
-        The curve at a tie is a straight line for 1/2, the step below this line for 0, and the step
-        above this line for 1. The areas are not standardized.
-        """
+        """Return partial areas, not standardized: with ties counted as 1/2, as 0 and as 1."""
         low, high = self.ends
 
         def integrate(block: Block) -> list[NDArray[np.float64]]:
@@ -599,8 +558,8 @@ class ClippedPlacements(NamedTuple):
     """Placement values for a partial area: derivatives of the area with respect to row weights.
 
     A constant is added to the values of each class, which does not change variances. `low` and
-    `high` are the y values of the curve of each group at the ends of the range. `unscored` has the
-    values of unscored rows of each group, in the order of `RateRange.order_classes`.
+    `high` are the y values at the ends of the range. `unscored` has the values of unscored rows, in
+    the order of `RateRange.order_classes`.
     """
 
     scan: Scannable
@@ -624,11 +583,7 @@ class ClippedPlacements(NamedTuple):
         return cls(scan, rate_range, low, high, np.array([np.zeros(len(start)), start]))
 
     def at(self, block: Block) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the placement values at each distinct score: of the y class, and of the x class.
-
-        For an FPR range, the x class is the class of negatives. For a TPR range, the x class is the
-        class of positives.
-        """
+        """Return the placement values at each distinct score: of the y class, of the x class."""
         start, stop = self.rate_range.ends
         segment = Segments.from_block(self.scan, block, self.rate_range)
         left, right = np.clip(segment.x0, start, stop), np.clip(segment.x1, start, stop)
@@ -668,10 +623,7 @@ def _heights_at_ends(scan: Scannable, rate_range: RateRange) -> NDArray[np.float
 
 
 def partial_placements(scan: Scan, rate_range: RateRange) -> NDArray[np.float64]:
-    """Return the placement value of each row of the frame for a partial area.
-
-    The scan must have the positions of rows in the frame.
-    """
+    """Return the placement value of each row of the frame for a partial area."""
     placements = ClippedPlacements.from_scan(scan, rate_range)
     unscored = rate_range.order_classes(*placements.unscored)
     return scatter_to_rows(
@@ -725,11 +677,7 @@ def partial_variance(scan: Scan, rate_range: RateRange) -> VarianceParts:
 
 
 def partial_influence(sample: ReplicateScan, rate_range: RateRange) -> Influences:
-    """Return the influence values of a partial area at each score: of positives, of negatives.
-
-    An influence value is the centered placement value, divided by the total weight of the class.
-    The last value of each array is for unscored rows.
-    """
+    """Return the influence values of a partial area as `auc_influence` does for the AUC."""
     block, totals = sample.block, sample.totals
     placements = ClippedPlacements.from_scan(sample, rate_range)
     steps = rate_range.order_classes(*placements.at(block))
@@ -751,17 +699,13 @@ def partial_influence(sample: ReplicateScan, rate_range: RateRange) -> Influence
     return pos, neg
 
 
-# The methods of `auc(ci=)` that are valid for the area at the top. DeLong's variance is not valid,
-# because it treats the score at the end of the range as known. This score varies between samples.
-TOP_INTERVALS = ("bootstrap", "bootstrap_basic")
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopRange:
     """The top of the list: the rows with the highest scores, up to the alert rate `share`."""
 
     share: float
     mcclish: bool = False
+    slope: ClassVar[float] = 1.0  # the areas are already standardized
 
     @classmethod
     def parse(cls, alert_rate: Range, *, mcclish: bool = False) -> TopRange:
@@ -773,22 +717,26 @@ class TopRange:
             raise OptionValueError.compose("alert_rate", alert_rate, problem, example)
         return cls(share=high, mcclish=mcclish)
 
-    def standardized_areas(self, scan: Scannable) -> tuple[NDArray[np.float64], ...]:
-        """Return three areas of each group: with ties counted as 1/2, as 0 and as 1.
-
-        If `mcclish` is false, the areas are not standardized.
-        """
+    def areas(self, scan: Scannable) -> tuple[NDArray[np.float64], ...]:
+        """Return areas with ties counted as 1/2, 0 and 1; standardized if `mcclish` is true."""
         totals = scan.totals
         parts = scan.map(lambda block: self.pairs(Steps.from_block(scan, block)))
         wins, wins_or_ties = group_sums(scan, [part[:2] for part in parts], 2, pair_dtype(scan, 1))
         cut = group_sums(scan, [part.cut for part in parts], 3)
         return self.quotients(TopPairs(wins, wins_or_ties, cut), totals.pos, totals.neg)
 
-    def pairs(self, steps: Steps, prevalence: float | None = None) -> TopPairs:
-        """Return numbers of pairs in which the positive is at the top and has the higher score.
+    @staticmethod
+    def standardize(area: Any) -> Any:
+        """Return the areas unchanged, because they are already standardized."""
+        return area
 
-        Alert rates are computed at `prevalence`; None means the prevalence of each group.
-        """
+    @staticmethod
+    def variance(scan: Scan, *_: object) -> VarianceParts:
+        """Return NaN for each group, because the variance is unknown."""
+        return VarianceParts(*np.full((3, len(scan.totals.pos)), np.nan))
+
+    def pairs(self, steps: Steps, prevalence: float | None = None) -> TopPairs:
+        """Return the pairs with the positive at the top, at a prevalence or at that of a group."""
         starts, pos, neg = steps.starts, steps.pos, steps.neg
         pos_weight: NDArray[Any] = np.ones(len(pos), np.int64)
         neg_weight = pos_weight
@@ -825,10 +773,7 @@ class TopRange:
     def quotients(
         self, pairs: TopPairs, pos: NDArray[Any], neg: NDArray[Any]
     ) -> tuple[NDArray[np.float64], ...]:
-        """Return three areas: the result of `pairs`, divided by the number of all pairs.
-
-        If `mcclish` is true, the areas are standardized.
-        """
+        """Return three areas: `pairs`, divided by the number of all pairs, and standardized."""
         whole = Pairs(wins=pairs.wins, wins_or_ties=pairs.wins_or_ties, pos=pos, neg=neg)
         with np.errstate(divide="ignore", invalid="ignore"):
             areas = np.clip(whole.shares + pairs.cut / (pos.astype(float) * neg), 0, 1)
@@ -839,14 +784,10 @@ class TopRange:
         return tuple(areas)
 
     def statistic(self) -> Statistic:
-        """Return the area as a `Statistic` for the bootstrap.
-
-        Resamples are drawn from both classes together, because the area depends on the prevalence.
-        """
+        """Return the area as a `Statistic`; it depends on the prevalence."""
         return Statistic(
             replicate=ReplicateStatistic(
-                function=lambda sample: self.standardized_areas(sample)[0],
-                depends_on_prevalence=True,
+                function=lambda sample: self.areas(sample)[0], depends_on_prevalence=True
             ),
             influence=None,
             bounds=(-inf, inf) if self.mcclish else (0.0, 1.0),
@@ -856,9 +797,9 @@ class TopRange:
 class TopPairs(NamedTuple):
     """Numbers of pairs of each group in which the positive is at the top and has the higher score.
 
-    `wins` and `wins_or_ties` are for positives whose tied rows are all at the top: without and with
-    tied pairs. The rows of `cut` are for positives of the one score whose rows are only partly at
-    the top: with a tied pair counted as 1/2, as 0 and as 1.
+    `wins` and `wins_or_ties` are for positives whose tied rows are all at the top. The rows of
+    `cut` are for positives of the one score whose rows are only partly at the top: with a tied pair
+    counted as 1/2, as 0 and as 1.
     """
 
     wins: NDArray[Any]

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from rocframe.areas.area import TOP_INTERVALS, RateRange, TopRange
+from rocframe.areas.area import RateRange, TopRange
 from rocframe.areas.pairs import (
     AUC_STATISTIC,
     Clusters,
-    VarianceParts,
     auc_variance_parts,
     class_sizes,
     count_pairs,
@@ -20,7 +20,6 @@ from rocframe.areas.pairs import (
 )
 from rocframe.frames import as_input_frame, build_table
 from rocframe.inference import (
-    FULL_AREA_METHODS,
     SMALL_CLASS,
     Confidence,
     class_notes,
@@ -38,7 +37,7 @@ from rocframe.kernel.groups import scale_weights
 from rocframe.kernel.resample import RandomDraws, resample_groups, stream_keys
 from rocframe.kernel.scan import Scan
 from rocframe.options import NOT_GIVEN, check_choice, check_supported, public
-from rocframe.resampling import BOOTSTRAPS, bootstrap_interval, sample_acceleration
+from rocframe.resampling import IntervalColumns, sample_acceleration
 from rocframe.schemas.statistics import AUC_NAMES, PARTIAL_AUC_NAMES, auc_columns
 
 if TYPE_CHECKING:
@@ -48,12 +47,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.areas.area import Range
-    from rocframe.areas.pairs import ClassSizes, Pairs
+    from rocframe.areas.pairs import ClassSizes, Pairs, VarianceParts
     from rocframe.frames import FrameT
-    from rocframe.inference import AUCIntervalMethod
+    from rocframe.inference import AUCIntervalMethod, Limits
     from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
-    from rocframe.resampling import Statistic
 
 
 @public
@@ -82,11 +80,10 @@ def auc(
 ) -> FrameT:
     """Compute the area under the ROC curve of each group, with a confidence interval.
 
-    The AUC is the probability that a random positive has a higher score than a random negative. A
-    pair with equal scores is a tie and counts 1/2. The AUC is (2·wins + ties) /
-    (2·positives·negatives): wins is the number of pairs in which the positive has the higher score,
-    and ties is the number of tied pairs. Without weights, these numbers are exact integers. In
-    `auc_pessimistic` a tie counts 0, in `auc_optimistic` a tie counts 1.
+    The AUC is the probability that a random positive has a higher score than a random negative; a
+    tie counts 1/2. It is (2·wins + ties) / (2·positives·negatives), where wins and ties are numbers
+    of pairs of a positive and a negative, and exact integers without weights. In `auc_pessimistic`
+    a tie counts 0, in `auc_optimistic` it counts 1.
 
     Parameters
     ----------
@@ -99,41 +96,37 @@ def auc(
     by : str or sequence of str, default None
         Group columns; null is a group.
     fpr : (float, float), default None
-        Range of the false positive rate, such as `(0, 0.1)`. The partial area is the integral of
+        Range of the false positive rate, such as `(0, 0.1)`: the partial area is the integral of
         TPR over this range.
     tpr : (float, float), default None
-        Range of the true positive rate, such as `(0.9, 1)`. The partial area is the integral of 1 -
+        Range of the true positive rate, such as `(0.9, 1)`: the partial area is the integral of 1 -
         FPR over this range.
     specificity : (float, float), default None
         Range of the specificity, 1 - FPR: `(0.9, 1)` is the same as `fpr=(0, 0.1)`.
     sensitivity : (float, float), default None
         Another name of `tpr`.
     alert_rate : (float, float), default None
-        Range of the alert rate, the share of rows that are predicted positive. The range must start
-        at 0: `(0, 0.01)` selects the 1 % of the rows with the highest scores. The partial area is
-        the probability that a random positive is one of the selected rows, and has a higher score
-        than a random negative. A tie counts 1/2. See Notes.
+        Range of the share of rows that are predicted positive, from 0: `(0, 0.01)` selects the 1 %
+        of the rows with the highest scores. The partial area is the probability that a random
+        positive is one of these rows, and has a higher score than a random negative.
     standardize : {"mcclish"}, default None
         `"mcclish"` rescales a partial area so that a random model has 0.5 and a perfect model has
         1.
     ci : str or None, default "logit_delong"
         Method of the interval.
 
-        - `"logit_delong"`: interval of the logit of the AUC, with DeLong's variance. If a class has
-          fewer than 50 rows or clusters, the interval is wider; see Notes.
+        - `"logit_delong"`: on the logit scale, with DeLong's variance; wider if a class has fewer
+          than 50 rows or clusters (see Notes).
         - `"delong"`: Wald interval with DeLong's variance, clipped to [0, 1].
-        - `"newcombe"`: Newcombe's interval.
-        - `"hanley_mcneil"`: Wald interval with Hanley and McNeil's variance.
-        - `"hanley_mcneil_exponential"`: Wald interval with Hanley and McNeil's approximation of the
-          variance from the AUC and the class sizes.
+        - `"newcombe"`, `"hanley_mcneil"`, `"hanley_mcneil_exponential"`: Newcombe's interval, and
+          Wald intervals with Hanley and McNeil's variance, from the data or from the AUC and the
+          class sizes. Not for partial areas, `weight` and `cluster`.
         - `"bootstrap"`: quantiles of the AUC over resamples of the rows.
         - `"bootstrap_basic"`: these quantiles, reflected at the estimate: 2·`auc` - quantile.
         - `"bootstrap_bca"`: these quantiles, corrected for bias and skewness.
         - None: no interval.
 
-        For partial areas, `"newcombe"`, `"hanley_mcneil"` and `"hanley_mcneil_exponential"` are not
-        available. For `alert_rate`, the limits are null with the default of `ci`. To compute
-        limits, pass `"bootstrap"` or `"bootstrap_basic"`.
+        For `alert_rate`, only `"bootstrap"` and `"bootstrap_basic"` have limits.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     n_boot : int, default 2000
@@ -157,34 +150,23 @@ def auc(
         `*by`, (`model`,) `auc, lower, upper, se, auc_pessimistic, auc_optimistic, n_pos, n_neg,
         n_missing, ci_level, ci_method, note`; one row per group, sorted by group. With `fpr`, `tpr`
         or `alert_rate`, the areas are named `partial_auc, partial_auc_pessimistic,
-        partial_auc_optimistic`. Areas and limits are Float64 in [0, 1]; with `standardize`, areas
-        and limits can be below 0 for a model worse than chance. `n_pos`, `n_neg` and `n_missing`
-        (Int64) are the numbers of positives, of negatives, and of rows with a missing value. A row
-        counts `count` times; `weight` has no effect on these numbers.
+        partial_auc_optimistic`. Areas and limits are Float64 in [0, 1]; with `standardize`, they
+        can be below 0 for a model worse than chance. `n_pos`, `n_neg` and `n_missing` (Int64) are
+        the numbers of positives, of negatives, and of rows with a missing value, without weights.
 
-        Areas, the standard error `se` and the limits are null if there are no positives or no
-        negatives. `se` and the limits are also null in three other cases:
-
-        - The variance is 0, for example because all scores are equal. For the bootstrap methods,
-          this is the variance over the resamples. For all other methods, this is DeLong's variance,
-          even if the limits are computed from another variance.
-        - `ci` is one of DeLong's methods or a bootstrap method, and a class has only one row. With
-          `cluster`, this also applies if all rows of a class are in one cluster.
-        - `alert_rate` is given, and `ci` has its default.
-
-        There is one exception to the first two cases: if the AUC (not a partial area) is 0 or 1,
-        `se` is null, but the limits are not null. They are computed by Newcombe's method, and
-        `ci_method` (String) is `"newcombe"`.
-
-        `ci_method` is `"logit_delong_newcombe"` or `"logit_delong_t"` if `ci` is `"logit_delong"`
-        and a class has fewer than 50 rows or clusters; see Notes. In all other cases, it is `ci`.
+        Areas, `se` and limits are null if there are no positives or no negatives. `se` and limits
+        are also null if the variance (DeLong's, or that over the resamples) is 0, for example
+        because all scores are equal; if a class has only one row or cluster, with DeLong's methods
+        and the bootstrap; and with `alert_rate` and the default of `ci`. If the AUC (not a partial
+        area) is 0 or 1, the limits are Newcombe's instead, and `ci_method` (String) is
+        `"newcombe"`. `ci_method` is also `"logit_delong_newcombe"` or `"logit_delong_t"` for small
+        classes (see Notes).
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
-        no_negatives, one_positive, one_negative, zero_variance, no_limits, redrawn`. With
-        `cluster`, the note of a class in a single cluster is `one_positive_cluster` or
-        `one_negative_cluster`. `no_limits` means that the limits are null for another reason.
-        `redrawn:12` means that 12 resamples had no row of one class and were drawn again. This is
-        possible with `cluster` and with `alert_rate`.
+        no_negatives, one_positive, one_negative, zero_variance, no_limits, redrawn`; with
+        `cluster`, `one_positive_cluster` and `one_negative_cluster`. `no_limits`: the limits are
+        null for another reason. `redrawn:12`: 12 resamples had no row of one class and were drawn
+        again, which is possible with `cluster` and `alert_rate`.
 
     Raises
     ------
@@ -194,26 +176,21 @@ def auc(
     Notes
     -----
     If a class has fewer than 50 rows, DeLong's variance is too uncertain for `"logit_delong"`. The
-    quantile of the normal distribution is then replaced by that of a t distribution with
-    Satterthwaite's degrees of freedom, and each limit is this limit or Newcombe's limit: the one
-    that is farther from the AUC. For partial areas and with `cluster`, only the quantile is
-    replaced, and the number of clusters is used instead of the number of rows.
+    quantile is then that of a t distribution with Satterthwaite's degrees of freedom, and each
+    limit is this limit or Newcombe's, whichever is farther from the AUC. For partial areas and with
+    `cluster`, only the quantile is replaced, and clusters are counted instead of rows. With
+    `cluster`, Obuchowski's variance replaces DeLong's.
 
-    With `cluster`, Obuchowski's variance is used instead of DeLong's.
+    With `alert_rate=(0, u)`, the partial area is Clémençon and Vayatis' local AUC: the integral of
+    1 - FPR over TPR, from 0 to the TPR at the alert rate u. It is the AUC for u = 1, u - u²/2 for
+    random scores, and at most u divided by the prevalence. DeLong's variance is not valid for it,
+    because the lowest score in the range depends on the data of both classes. Its resamples are
+    drawn from both classes together.
 
-    With `alert_rate=(0, u)`, the partial area is Clémençon and Vayatis' local AUC: 1 - FPR is
-    integrated with respect to TPR, from TPR = 0 to the point of the ROC curve with the alert rate
-    u. For u = 1, the local AUC is the AUC. For random scores, the local AUC is u - u²/2. The local
-    AUC is at most u divided by the prevalence. DeLong's variance is not valid for the local AUC,
-    because the lowest score in the range depends on the data of both classes. Resamples for the
-    local AUC are drawn from both classes together.
-
-    Each resample has as many rows of each class as the data. For the local AUC, it has as many rows
-    in total as the data. With `cluster`, each resample consists of as many clusters as the data.
-    The p-quantile of n replicates in increasing order is the replicate at position p·(n + 1),
-    counted from 1 and interpolated linearly. The skewness correction of `"bootstrap_bca"` uses the
-    placement values of the rows. The placement value of a row is the share of rows of the other
-    class that are ranked correctly relative to this row.
+    Otherwise, each resample has as many rows of each class as the data; with `cluster`, as many
+    clusters. The p-quantile of n replicates is the replicate at position p·(n + 1), interpolated
+    linearly. The skewness correction of `"bootstrap_bca"` uses placement values: the share of rows
+    of the other class that are ranked correctly relative to a row.
 
     References
     ----------
@@ -257,30 +234,19 @@ def auc(
     confidence = Confidence.parse(ci, level, n_boot, seed)
     rates = {"fpr": fpr, "tpr": tpr, "specificity": specificity, "sensitivity": sensitivity}
     rate_range = _parse_range(rates, alert_rate, standardize)
-    check_supported(
-        "alert_rate",
-        alert_rate,
-        f"ci={ci!r}",
-        supported=ci in {None, "logit_delong", *TOP_INTERVALS},
-        hint=f'Use ci="{TOP_INTERVALS[0]}".',
-    )
-    for option, value in {**rates, "weight": weight, "cluster": cluster}.items():
-        check_supported(
-            option,
-            value,
-            f"ci={ci!r}",
-            supported=ci not in FULL_AREA_METHODS,
-            hint='Use ci="logit_delong", ci="delong" or ci="bootstrap".',
-        )
+    method = None if ci is None else AREA_METHODS[ci]
+    if method is not None:
+        options = {"alert_rate": alert_rate, **rates, "weight": weight, "cluster": cluster}
+        for option, value in options.items():
+            check_supported(
+                option,
+                value,
+                f"ci={ci!r}",
+                supported=option not in method.refuses,
+                hint=TOP_HINT if option == "alert_rate" else FULL_AREA_HINT,
+            )
     roles = Roles(
-        label=label,
-        score=score,
-        by=by,
-        positive=positive,
-        weight=weight,
-        count=count,
-        missing=missing,
-        cluster=cluster,
+        label, score, by, positive, weight=weight, count=count, missing=missing, cluster=cluster
     )
 
     def compute(cases: Cases) -> pl.DataFrame:
@@ -305,6 +271,15 @@ def _parse_range(
     return TopRange.parse(alert_rate, mcclish=standardize == "mcclish")
 
 
+class AucTable(NamedTuple):
+    """The result of `auc`, the variance of each area if it was computed, its scan and clusters."""
+
+    table: pl.DataFrame
+    parts: VarianceParts | None
+    scan: Scan
+    clusters: Clusters | None
+
+
 def auc_table(
     cases: Cases, rate_range: RateRange | TopRange | None, confidence: Confidence
 ) -> AucTable:
@@ -314,194 +289,192 @@ def auc_table(
     # alert rates depend on the ratio of the weights of the classes.
     cases = scale_weights(cases, by_class=not statistic.replicate.depends_on_prevalence)
     scan = Scan.from_cases(cases)
-    pairs, names = None, PARTIAL_AUC_NAMES
+    method = None if confidence.ci is None else AREA_METHODS[confidence.ci]
+    uses_formula = method is not None and method.limits is not None
+    clusters = None
+    if method is not None and cases.cluster is not None:
+        clusters = Clusters.from_scan(scan, cases.cluster)
+    pairs, names, slope = None, PARTIAL_AUC_NAMES, 1.0
     areas: tuple[NDArray[np.float64], ...]
-    variance_of: Callable[..., VarianceParts] | None = None
-    standardize: Callable[[Any], Any]
-    standardize, slope = (lambda area: area), 1.0
+    standardize: Callable[[Any], Any] = np.asarray  # areas that are not standardized
     if rate_range is None:
-        is_delong = confidence.ci is not None and confidence.ci not in BOOTSTRAPS
-        squares = is_delong and cases.cluster is None and cases.weight is None
+        squares = uses_formula and cases.cluster is None and cases.weight is None
         pairs, names = count_pairs(scan, squares=squares), AUC_NAMES
         areas, variance_of = pairs.areas, partial(auc_variance_parts, scan, pairs)
-    elif isinstance(rate_range, TopRange):
-        areas = rate_range.standardized_areas(scan)
     else:
         areas, variance_of = rate_range.areas(scan), partial(rate_range.variance, scan)
         standardize, slope = rate_range.standardize, rate_range.slope
-    columns: dict[str, Any] = {
+    intervals, parts = IntervalColumns(len(areas[0])), None
+    sizes = class_sizes(scan, clusters)
+    if uses_formula:
+        parts = variance_of(clusters, cases.weight)
+        measured = MeasuredAreas(
+            scan=scan,
+            area=areas[0],
+            maximum=statistic.bounds[1],
+            parts=parts,
+            pairs=pairs,
+            clusters=clusters,
+            sizes=sizes,
+        )
+        intervals = measured.intervals(confidence)
+    elif method is not None:
+        draws = RandomDraws(
+            n_draws=confidence.n_boot,
+            seed=confidence.seed,
+            keys=stream_keys(scan.rows.keys, cases.model),
+            cluster=cases.cluster,
+        )
+        enough = (sizes[0] > 1) & (sizes[1] > 1)
+        for result in resample_groups(scan, [statistic.replicate], draws, enough, arrays_only=True):
+            group = result.population.group
+            intervals.add(
+                group,
+                result.values[0],
+                float(areas[0][group]),
+                confidence.ci,
+                confidence.level,
+                bounds=statistic.bounds,
+                acceleration=partial(sample_acceleration, result.population, statistic.influence),
+                n_redrawn=result.n_redrawn[0],
+            )
+    if method is not None and rate_range is None:
+        perfect = is_perfect(areas[0]) & np.isnan(intervals.se)
+        n_pos, n_neg = (n[perfect] for n in sizes)
+        intervals.lower[perfect], intervals.upper[perfect] = perfect_area_limits(
+            areas[0][perfect], n_pos, n_neg, confidence.level
+        )
+        intervals.method[perfect] = "newcombe"
+    note = class_notes(
+        *sizes,
+        clustered=clusters is not None,
+        zero_variance=intervals.constant,
+        no_limits=np.isnan(intervals.lower) & ~np.isnan(areas[0]) & (method is not None),
+        redrawn=intervals.n_redrawn,
+    )
+    columns = {
         "n_pos": scan.totals.pos_rows,
         "n_neg": scan.totals.neg_rows,
         "n_missing": scan.rows.unscored.n_missing,
         **dict(zip(names, map(standardize, areas), strict=True)),
+        "se": intervals.se * slope,
+        "lower": standardize(intervals.lower),
+        "upper": standardize(intervals.upper),
+        "ci_level": None if method is None else confidence.level,
+        "ci_method": list(intervals.method),
+        "note": list(note),
     }
-    clusters = parts = variance = n_redrawn = None
-    if confidence.ci is not None and cases.cluster is not None:
-        clusters = Clusters.from_scan(scan, cases.cluster)
-    sizes = class_sizes(scan, clusters)
-    if confidence.ci is not None:
-        if confidence.ci in BOOTSTRAPS:
-            draws = RandomDraws(
-                n_draws=confidence.n_boot,
-                seed=confidence.seed,
-                keys=stream_keys(scan.rows.keys, cases.model),
-                cluster=cases.cluster,
-            )
-            groups = (sizes[0] > 1) & (sizes[1] > 1)
-            interval = _bootstrap_area_interval(
-                scan, statistic, areas[0], confidence, draws=draws, groups=groups
-            )
-        else:
-            # The variance of areas over a range of alert rates is unknown; see `TOP_INTERVALS`.
-            parts = VarianceParts(*np.full((3, len(areas[0])), np.nan))
-            if variance_of is not None:
-                parts = variance_of(clusters, cases.weight)
-            interval = _analytic_interval(
-                scan,
-                areas[0],
-                parts,
-                confidence,
-                pairs=pairs,
-                maximum=statistic.bounds[1],
-                clusters=clusters,
-            )
-        interval.replace_degenerate(areas[0], sizes, confidence.level, full_area=rate_range is None)
-        variance, n_redrawn = interval.variance, interval.n_redrawn
-        columns |= {
-            "se": interval.se * slope,
-            "lower": standardize(interval.lower),
-            "upper": standardize(interval.upper),
-            "ci_level": confidence.level,
-            "ci_method": list(interval.method),
-        }
-    zero_variance = None if variance is None else variance == 0
-    no_limits = np.zeros(len(areas[0]), bool)
-    if confidence.ci is not None:
-        no_limits = np.isnan(interval.lower) & ~np.isnan(areas[0])
-    note = class_notes(
-        *sizes,
-        clustered=clusters is not None,
-        zero_variance=zero_variance,
-        no_limits=no_limits,
-        redrawn=n_redrawn,
-    )
-    columns["note"] = list(note)
     table = build_table(scan.rows.keys, columns, auc_columns(names))
     return AucTable(table, parts, scan, clusters)
 
 
-class AucTable(NamedTuple):
-    """The result of `auc`, the scan of its rows, and their clusters; None without clusters.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MeasuredAreas:
+    """The areas of all groups, at most `maximum`, and what formulas of intervals are computed from.
 
-    `parts` is the variance of each area; None if the method of the interval does not use it.
+    `parts` is the variance of each area. `pairs` is None for partial areas. `sizes` are the numbers
+    of rows of both classes or, with clusters, of clusters.
     """
 
-    table: pl.DataFrame
-    parts: VarianceParts | None
     scan: Scan
+    area: NDArray[np.float64]
+    maximum: float
+    parts: VarianceParts
+    pairs: Pairs | None
     clusters: Clusters | None
+    sizes: ClassSizes
+
+    def intervals(self, confidence: Confidence) -> IntervalColumns:
+        """Return the intervals by a formula; undefined if the variance of the area is 0."""
+        assert confidence.ci is not None
+        method, columns = AREA_METHODS[confidence.ci], IntervalColumns(len(self.area))
+        variance = self.parts.total if method.variance is None else method.variance(self)
+        columns.se = np.sqrt(np.where(variance > 0, variance, np.nan))
+        columns.method[:] = confidence.ci
+        assert method.limits is not None
+        columns.lower, columns.upper = method.limits(self, columns, confidence.level)
+        columns.constant = self.parts.total == 0
+        for values in (columns.se, columns.lower, columns.upper):
+            values[columns.constant] = np.nan
+        columns.method[np.isnan(columns.lower)] = None
+        return columns
 
 
-class AreaInterval(NamedTuple):
-    """Variance, standard error, limits and method of each group; NaN or None if undefined."""
-
-    variance: NDArray[np.float64]
-    se: NDArray[np.float64]
-    lower: NDArray[np.float64]
-    upper: NDArray[np.float64]
-    method: NDArray[np.object_]
-    n_redrawn: NDArray[np.int64] | None = None
-
-    def replace_degenerate(
-        self, area: NDArray[np.float64], sizes: ClassSizes, level: float, *, full_area: bool
-    ) -> None:
-        """Set the limits to NaN if the variance is 0, or to Newcombe's limits if the AUC is 0 or 1.
-
-        For partial areas (`full_area` is false), the limits are NaN in both cases.
-        """
-        n_pos, n_neg = sizes
-        for values in (self.se, self.lower, self.upper):
-            values[self.variance == 0] = np.nan
-        self.method[np.isnan(self.lower)] = None
-        perfect = full_area & ~(self.variance > 0) & is_perfect(area)
-        self.lower[perfect], self.upper[perfect] = perfect_area_limits(
-            area[perfect], n_pos[perfect], n_neg[perfect], level
-        )
-        self.method[perfect] = "newcombe"
+def _wald_limits(areas: MeasuredAreas, columns: IntervalColumns, level: float) -> Limits:
+    return wald(areas.area, columns.se, normal_quantile(level), areas.maximum)
 
 
-def _bootstrap_area_interval(
-    scan: Scan,
-    statistic: Statistic,
-    area: NDArray[np.float64],
-    confidence: Confidence,
-    *,
-    draws: RandomDraws,
-    groups: NDArray[np.bool_],
-) -> AreaInterval:
-    """Return the bootstrap interval of each group where `groups` is True."""
-    variance, se, lower, upper = np.full((4, len(area)), np.nan)
-    n_redrawn = np.zeros(len(area), np.int64)
-    for result in resample_groups(scan, [statistic.replicate], draws, groups, arrays_only=True):
-        group = result.population.group
-        interval = bootstrap_interval(
-            result.values[0],
-            float(area[group]),
-            confidence.ci,
-            confidence.level,
-            bounds=statistic.bounds,
-            acceleration=partial(sample_acceleration, result.population, statistic.influence),
-        )
-        se[group], lower[group], upper[group] = interval.se, interval.lower, interval.upper
-        variance[group] = 0.0 if interval.constant else interval.se**2
-        n_redrawn[group] = interval.n_undefined + result.n_redrawn[0]
-    method = np.full(len(area), confidence.ci, object)
-    return AreaInterval(variance, se, lower, upper, method, n_redrawn)
+def _logit_limits(areas: MeasuredAreas, columns: IntervalColumns, level: float) -> Limits:
+    """Return limits on the logit scale, which are wider if a class has few rows or clusters."""
+    area, se, sizes, clusters = areas.area, columns.se, areas.sizes, areas.clusters
+    lower, upper = logit(area, se, normal_quantile(level), areas.maximum)
+    small = np.flatnonzero(np.minimum(*sizes) < SMALL_CLASS)
+    if len(small):
+        from scipy.special import stdtrit
+
+        n = sizes[0] + sizes[1] if clusters is None else clusters.sizes[2]
+        t = stdtrit(areas.parts.df(sizes, n)[small], (1 + level) / 2)
+        columns.method[small] = "logit_delong_t"
+        lower[small], upper[small] = logit(area[small], se[small], t, areas.maximum)
+        if areas.pairs is not None and clusters is None:  # Newcombe's limits: independent rows
+            n_pos, n_neg = (size[small] for size in sizes)
+            others = newcombe(area[small], n_pos, n_neg, normal_quantile(level))
+            lower[small] = np.minimum(lower[small], others[0])
+            upper[small] = np.maximum(upper[small], others[1])
+            columns.method[small] = "logit_delong_newcombe"
+    return lower, upper
 
 
-def _analytic_interval(
-    scan: Scan,
-    area: NDArray[np.float64],
-    parts: VarianceParts,
-    confidence: Confidence,
-    *,
-    pairs: Pairs | None,
-    maximum: float,
-    clusters: Clusters | None,
-) -> AreaInterval:
-    """Return the interval of each group from the variance of its area, which is at most `maximum`.
+def _pairs_variance(
+    variance: Callable[[Scan, Pairs], NDArray[np.float64]], areas: MeasuredAreas
+) -> NDArray[np.float64]:
+    """Return a variance that is computed from the pairs of full areas."""
+    assert areas.pairs is not None
+    return variance(areas.scan, areas.pairs)
 
-    `pairs` is None for partial areas, and is used for methods of full areas only.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AreaMethod:
+    """A method of the interval of an area: a formula, or a bootstrap if `limits` is None.
+
+    `variance` is the squared standard error; None for DeLong's variance. `limits` may change the
+    names of methods in the columns. `refuses` are the options that the method does not support.
     """
-    variance, method = parts.total, np.full(len(area), confidence.ci, object)
-    z, se_variance = normal_quantile(confidence.level), variance
-    n_pos, n_neg = scan.totals.pos_rows, scan.totals.neg_rows
-    if confidence.ci == "newcombe":
-        se_variance = newcombe_variance(area, n_pos, n_neg)
-    elif pairs is not None and confidence.ci == "hanley_mcneil":
-        se_variance = hanley_mcneil_variance(scan, pairs)
-    elif pairs is not None and confidence.ci == "hanley_mcneil_exponential":
-        se_variance = hanley_mcneil_exponential_variance(pairs)
-    se = np.sqrt(np.where(se_variance > 0, se_variance, np.nan))
-    if confidence.ci == "newcombe":
-        lower, upper = newcombe(area, n_pos, n_neg, z)
-    elif confidence.ci == "logit_delong":
-        lower, upper = logit(area, se, z, maximum)
-        sizes = class_sizes(scan, clusters)
-        small = np.flatnonzero(np.minimum(*sizes) < SMALL_CLASS)
-        if len(small):
-            from scipy.special import stdtrit
 
-            n = n_pos + n_neg if clusters is None else clusters.sizes[2]
-            t = stdtrit(parts.df(sizes, n)[small], (1 + confidence.level) / 2)
-            ends = logit(area[small], se[small], t, maximum)
-            method[small] = "logit_delong_t"
-            lower[small], upper[small] = ends
-            if pairs is not None and clusters is None:  # Newcombe's limits are for independent rows
-                others = newcombe(area[small], n_pos[small], n_neg[small], z)
-                lower[small] = np.minimum(lower[small], others[0])
-                upper[small] = np.maximum(upper[small], others[1])
-                method[small] = "logit_delong_newcombe"
-    else:
-        lower, upper = wald(area, se, z, maximum)
-    return AreaInterval(variance, se, lower, upper, method)
+    limits: Callable[[MeasuredAreas, IntervalColumns, float], Limits] | None = None
+    variance: Callable[[MeasuredAreas], NDArray[np.float64]] | None = None
+    refuses: tuple[str, ...] = ()
+
+
+# DeLong's variance is not valid for the area at the top, because it treats the score at the end of
+# the range as known. This score varies between samples, and its influence values are unknown. The
+# default of `ci` is accepted, and its limits are null.
+TOP = ("alert_rate",)
+TOP_HINT = 'Use ci="bootstrap".'
+FULL_AREA_HINT = 'Use ci="logit_delong", ci="delong" or ci="bootstrap".'
+# The options of partial areas, and of rows with dependence or with different weights.
+FULL_AREA_ONLY = (*TOP, "fpr", "tpr", "specificity", "sensitivity", "weight", "cluster")
+AREA_METHODS: dict[str, AreaMethod] = {
+    "logit_delong": AreaMethod(limits=_logit_limits),
+    "delong": AreaMethod(limits=_wald_limits, refuses=TOP),
+    "newcombe": AreaMethod(
+        limits=lambda areas, _, level: newcombe(areas.area, *areas.sizes, normal_quantile(level)),
+        variance=lambda areas: newcombe_variance(areas.area, *areas.sizes),
+        refuses=FULL_AREA_ONLY,
+    ),
+    "hanley_mcneil": AreaMethod(
+        limits=_wald_limits,
+        variance=partial(_pairs_variance, hanley_mcneil_variance),
+        refuses=FULL_AREA_ONLY,
+    ),
+    "hanley_mcneil_exponential": AreaMethod(
+        limits=_wald_limits,
+        variance=partial(
+            _pairs_variance, lambda _, pairs: hanley_mcneil_exponential_variance(pairs)
+        ),
+        refuses=FULL_AREA_ONLY,
+    ),
+    "bootstrap": AreaMethod(),
+    "bootstrap_basic": AreaMethod(),
+    "bootstrap_bca": AreaMethod(refuses=TOP),
+}

@@ -34,11 +34,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Pairs:
-    """Numbers of pairs of a positive and a negative in each group.
+    """Numbers of pairs of a positive and a negative in each group: `pos` times `neg` pairs.
 
-    There are `pos` times `neg` pairs. `wins` is the number of pairs in which the positive has the
-    higher score. `wins_or_ties` is the number of pairs in which the positive has a higher or an
-    equal score. `squares` are the results of `squared_placements`, or None if not requested.
+    In `wins`, the positive has the higher score; in `wins_or_ties`, the higher or an equal score.
+    `squares` are the results of `squared_placements`, or None if not requested.
     """
 
     wins: NDArray[Any]
@@ -65,11 +64,7 @@ class Pairs:
 
 
 def count_pairs(scan: Scannable, *, squares: bool = False) -> Pairs:
-    """Return the numbers of pairs of each group; see `Pairs`.
-
-    If `squares` is true, the squares are computed in the same scan, which takes less time than two
-    scans.
-    """
+    """Return the pairs of each group; `squares` in the same scan is faster than in two scans."""
     scored_neg = scan.totals.scored_neg
 
     def count(block: Block) -> list[tuple[NDArray[Any], NDArray[Any]]]:
@@ -85,20 +80,12 @@ def count_pairs(scan: Scannable, *, squares: bool = False) -> Pairs:
         of_pos, of_neg = group_sums(scan, [part[1] for part in parts], 2, pair_dtype(scan, 2))
         sums = of_pos, of_neg
     return Pairs(
-        wins=wins,
-        wins_or_ties=wins_or_ties,
-        pos=scan.totals.pos,
-        neg=scan.totals.neg,
-        squares=sums,
+        wins=wins, wins_or_ties=wins_or_ties, pos=scan.totals.pos, neg=scan.totals.neg, squares=sums
     )
 
 
 def squared_placements(scan: Scannable) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return two sums of squares for each group: of the doubled placement values of each class.
-
-    The first sum is that of positives, the second that of negatives. `doubled_placements` defines
-    placement values. They are multiplied by 2 because twice the value is always an integer.
-    """
+    """Return the sums of squared doubled placement values of each group: positives, negatives."""
     scored_neg = scan.totals.scored_neg
     parts = scan.map(lambda block: _squared_placement_sums(block, scored_neg))
     of_pos, of_neg = group_sums(scan, parts, 2, pair_dtype(scan, 2))
@@ -117,10 +104,7 @@ def _squared_placement_sums(
 
 
 def group_sums(scan: Scannable, parts: list[Any], columns: int, dtype: Any = float) -> NDArray[Any]:
-    """Return sums over all blocks, with `columns` rows and one column per group.
-
-    `parts` has the result of each block: `columns` arrays with one value per group of the block.
-    """
+    """Return sums over all blocks, with `columns` rows and one column per group."""
     total = np.zeros((columns, len(scan.totals.pos)), dtype)
     for piece, part in zip(scan.ranges, parts, strict=True):
         for column, values in zip(total, part, strict=True):
@@ -129,10 +113,7 @@ def group_sums(scan: Scannable, parts: list[Any], columns: int, dtype: Any = flo
 
 
 def pair_dtype(scan: Scannable, power: int) -> Any:
-    """Return the dtype for sums of doubled placement values, each raised to `power`.
-
-    The dtype is float for weights, Int64 if the sums fit, and otherwise object for Python integers.
-    """
+    """Return the dtype of sums of (doubled placement value) ** `power`: float, Int64 or object."""
     pos, neg = scan.totals.pos, scan.totals.neg
     if pos.dtype.kind == "f":
         return np.float64
@@ -141,11 +122,11 @@ def pair_dtype(scan: Scannable, power: int) -> Any:
 
 
 def doubled_placements(scan: Scan) -> NDArray[Any]:
-    """Return twice the placement value of each row of the frame; 0 for rows without a score.
+    """Return twice the placement value of each row of the frame, an integer; 0 without a score.
 
-    The placement value of a positive is the number of negatives with a lower score. The placement
-    value of a negative is the number of positives with a higher score. A tie counts 1/2. The scan
-    must have the positions of rows in the frame.
+    The placement value of a positive is the number of negatives with a lower score, that of a
+    negative the number of positives with a higher score. A tie counts 1/2. The scan must have
+    positions of rows.
     """
     scored_neg = scan.totals.scored_neg
     zeros = np.zeros(len(scored_neg), scored_neg.dtype)
@@ -183,9 +164,8 @@ def scatter_to_rows(
 ) -> NDArray[Any]:
     """Return a value for each row of the frame, from values for each distinct score and class.
 
-    `values_of` returns the values of positives and of negatives at each score of a block.
-    `unscored` are the values of unscored positives and negatives of each group. Rows that are left
-    out have the value 0.
+    `values_of` returns the values of positives and of negatives at each score of a block;
+    `unscored` are those of unscored rows of each group. Rows that are left out have the value 0.
     """
     rows = scan.rows
     row = rows.row
@@ -235,8 +215,8 @@ ZERO_VARIANCE = 1e-28
 class VarianceParts(NamedTuple):
     """The variance of each area, or of each difference of areas, and the parts of both classes.
 
-    `of_pos` and `of_neg` are the variances of the mean placement values of the positives and of the
-    negatives. `total` is their sum and, with clusters, twice their covariance.
+    `of_pos` and `of_neg` are the variances of the mean placement values of both classes. `total` is
+    their sum and, with clusters, twice their covariance.
     """
 
     total: NDArray[np.float64]
@@ -256,8 +236,7 @@ class VarianceParts(NamedTuple):
     def spread(self, sizes: ClassSizes) -> NDArray[np.float64]:
         """Return Σ v²/(n - 1) over both classes, the denominator of Satterthwaite's formula.
 
-        `v` is the part of a class, and `n` its number of rows or clusters. Brunner and Munzel
-        (2000) use this formula for one area.
+        `v` is the part of a class, and `n` its size. Brunner and Munzel (2000) use it for one area.
         """
         with np.errstate(divide="ignore", invalid="ignore"):
             result: NDArray[np.float64] = self.of_pos**2 / (sizes[0] - 1) + self.of_neg**2 / (
@@ -266,10 +245,7 @@ class VarianceParts(NamedTuple):
         return result
 
     def df(self, sizes: ClassSizes, n: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return Satterthwaite's degrees of freedom; NaN if the variance is 0 or undefined.
-
-        `n` are the numbers of rows or clusters of both classes together.
-        """
+        """Return Satterthwaite's degrees of freedom for `n` rows or clusters; NaN if undefined."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return limit_df(self.total**2 / self.spread(sizes), sizes, n)
 
@@ -279,21 +255,10 @@ def limit_df(
 ) -> NDArray[np.float64]:
     """Return degrees of freedom that are at least those of the smaller class, and at most n - 1.
 
-    Without clusters, Satterthwaite's formula has these bounds. If clusters have rows of both
-    classes, the parts of the variance are dependent, and the bounds are not automatic.
+    If clusters have rows of both classes, Satterthwaite's formula does not have these bounds.
     """
     limited: NDArray[np.float64] = np.clip(df, np.minimum(*sizes) - 1, n - 1)
     return limited
-
-
-def auc_variance(
-    scan: Scan,
-    pairs: Pairs,
-    clusters: Clusters | None = None,
-    weight: NDArray[np.float64] | None = None,
-) -> NDArray[np.float64]:
-    """Return DeLong's variance of each AUC, or Obuchowski's if rows are in clusters."""
-    return auc_variance_parts(scan, pairs, clusters, weight).total
 
 
 def auc_variance_parts(
@@ -302,7 +267,7 @@ def auc_variance_parts(
     clusters: Clusters | None = None,
     weight: NDArray[np.float64] | None = None,
 ) -> VarianceParts:
-    """Return the variance of each AUC as in `auc_variance`, and the parts of both classes."""
+    """Return DeLong's variance of each AUC, or Obuchowski's if rows are in clusters."""
     if clusters is None:
         return delong_variance_parts(scan, pairs)
     scales = 2 * scan.totals.neg, 2 * scan.totals.pos
@@ -337,9 +302,8 @@ def placement_variance(
 ) -> NDArray[np.float64]:
     """Return the sample variance of the placement values of a class, divided by the class size.
 
-    `own` is the size of the class, and `other` is the size of the other class. `total` is the sum
-    of the doubled placement values, and `squares` is the sum of their squares. The values can also
-    be differences between the placement values of two models.
+    `own` and `other` are the sizes of this and of the other class. `total` and `squares` are the
+    sums of the doubled values and of their squares, or of differences of the values of two models.
     """
     return placement_covariance(own, other, squares, total, total)
 
@@ -353,9 +317,8 @@ def placement_covariance(
 ) -> NDArray[np.float64]:
     """Return the sample covariance of two placement values of a class, divided by the class size.
 
-    `own` is the size of the class, and `other` is the size of the other class. `products` is the
-    sum of the products of doubled placement values. `total` and `other_total` are the sums of the
-    two doubled values.
+    The arguments are as in `placement_variance`, with `products` of the doubled values of two
+    models.
     """
     # u and v are the doubled values. The result is (own·Σuv − Σu·Σv) / (own²·(own−1)·(2·other)²).
     result = np.full(len(own), np.nan)
@@ -373,10 +336,7 @@ def placement_covariance(
 
 
 def _weighted_delong_variance(scan: Scan, pairs: Pairs) -> VarianceParts:
-    """Return DeLong's variance of each AUC for weighted rows; NaN if a class has one row.
-
-    Degrees of freedom are numbers of rows, not sums of weights.
-    """
+    """Return DeLong's variance of weighted rows; NaN if a class has one row."""
     auc = pairs.areas[0]
     scored_neg = scan.totals.scored_neg
 
@@ -407,10 +367,9 @@ def class_variances(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the parts of both classes of DeLong's variances or covariances of weighted rows.
 
-    `rows` are the numbers of rows of both classes. `squares` has, for each class, the sums of
-    squares (for variances) or products (for covariances) of deviations. A deviation is a placement
-    value minus the mean, multiplied by the weight of the row and divided by the total weight of the
-    class. The first axis of the arrays is the group.
+    `squares` has, for each class, the sums of squares or products of deviations. A deviation is a
+    placement value minus the mean, times the share of the row in the weight of the class. The first
+    axis of the arrays is the group.
     """
     shape = (-1, *[1] * (squares[0].ndim - 1))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -424,10 +383,9 @@ def class_variances(
 class Clusters:
     """The clusters of all groups; a cluster with rows in two groups is two clusters.
 
-    `groups` is the number of groups, and `group` is the group of each cluster. `number` is the
-    number of each cluster in the frame, which is the same in all groups. `rows` are the
-    positions of the positives and of the negatives in the frame, and `cluster` are the numbers of
-    the clusters of these rows.
+    `group` is the group of each cluster, and `number` its number in the frame. `rows` are the
+    positions of the positives and of the negatives in the frame, and `cluster` the clusters of
+    these rows.
     """
 
     groups: int
@@ -481,10 +439,7 @@ class Clusters:
 
 
 def class_sizes(scan: Scan, clusters: Clusters | None) -> ClassSizes:
-    """Return the numbers of positives and negatives of each group.
-
-    With clusters, return the numbers of clusters with positives and of clusters with negatives.
-    """
+    """Return the numbers of positives and negatives of each group or, if given, of clusters."""
     if clusters is None:
         return scan.totals.pos_rows, scan.totals.neg_rows
     return clusters.sizes[:2]
@@ -498,8 +453,8 @@ def obuchowski_variance(
 ) -> VarianceParts:
     """Return Obuchowski's variance of each group from the placement values of all rows.
 
-    `scales` are two divisors per group: for the values of positives and for those of negatives. The
-    result is NaN if fewer than two clusters have positives, or fewer than two have negatives.
+    `scales` are two divisors per group: for the values of positives and of negatives. The result is
+    NaN if a class has fewer than two clusters.
     """
     group, groups = clusters.group, clusters.groups
     pos, neg = centered_cluster_sums(clusters, values, weight, scales)
@@ -521,8 +476,8 @@ def centered_cluster_sums(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return two sums for each cluster: of the centered values of its positives and its negatives.
 
-    A centered value is the value minus the mean of its class in the group. The sums are divided by
-    the total weight of the class in the group.
+    A centered value is the value minus the mean of its class in the group, divided by the total
+    weight of the class.
     """
     group, groups = clusters.group, clusters.groups
     class_sums = []
@@ -544,8 +499,8 @@ def centered_cluster_sums(
 class ClusterParts(NamedTuple):
     """Scaled sums of each cluster, whose products add up to Obuchowski's covariances of areas.
 
-    The covariance of the areas of groups i and j is the sum of pos[i]·pos[j] + neg[i]·neg[j] +
-    pos_of_both[i]·neg_of_both[j] + neg_of_both[i]·pos_of_both[j] over the clusters of both groups.
+    The covariance of groups i and j is the sum of pos[i]·pos[j] + neg[i]·neg[j] +
+    pos_of_both[i]·neg_of_both[j] + neg_of_both[i]·pos_of_both[j] over their clusters.
     """
 
     pos: NDArray[np.float64]
@@ -577,11 +532,7 @@ def _bin_sums(bins: NDArray[np.int64], values: NDArray[Any], length: int) -> NDA
 
 
 def hanley_mcneil_variance(scan: Scan, pairs: Pairs) -> NDArray[np.float64]:
-    """Return Hanley and McNeil's variance of each AUC.
-
-    The formula contains two probabilities: that two positives have higher scores than a negative,
-    and that a positive has a higher score than two negatives. Both are estimated from the data.
-    """
+    """Return Hanley and McNeil's variance of each AUC, with q1 and q2 from the data."""
     scored_neg = scan.totals.scored_neg
 
     def triples(block: Block) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -611,8 +562,7 @@ def _triples_times_six(
     """Return six times the number of triples: a row, and two rows of the other class.
 
     Both rows of the other class are on the correct side of the score of the row. With A rows on the
-    correct side and E tied rows, a row counts A² + A·E + E²/3 triples. `correct` is A and
-    `correct_or_tied` is A + E at each score, and `rows` is the number of rows with this score.
+    correct side (`correct`) and E tied rows, a row counts A² + A·E + E²/3 triples.
     """
     # A² + (A + E)² + (2·A + E)² is 6·(A² + A·E + E²/3).
     counts = (correct, correct_or_tied, correct + correct_or_tied)
@@ -631,10 +581,7 @@ def hanley_mcneil_exponential_variance(pairs: Pairs) -> NDArray[np.float64]:
 
 
 def exponential_variance(area: Any, n_pos: Any, n_neg: Any) -> Any:
-    """Return Hanley and McNeil's variance of an AUC for scores with exponential distributions.
-
-    The arguments are numbers or arrays.
-    """
+    """Return Hanley and McNeil's variance of an AUC, for scores with exponential distributions."""
     q1, q2 = area / (2 - area), 2 * area**2 / (1 + area)
     return _variance_from_triples(area, n_pos, n_neg, q1, q2)
 
@@ -642,8 +589,8 @@ def exponential_variance(area: Any, n_pos: Any, n_neg: Any) -> Any:
 def _variance_from_triples(area: Any, n_pos: Any, n_neg: Any, q1: Any, q2: Any) -> Any:
     """Return Hanley and McNeil's variance of an AUC.
 
-    `q1` is the probability that two random positives have higher scores than a random negative.
-    `q2` is the probability that a random positive has a higher score than two random negatives.
+    `q1` is the probability that two random positives have higher scores than a random negative, and
+    `q2` that a random positive has a higher score than two random negatives.
     """
     square = area**2
     numerator = area * (1 - area) + (n_pos - 1) * (q1 - square) + (n_neg - 1) * (q2 - square)
@@ -653,9 +600,9 @@ def _variance_from_triples(area: Any, n_pos: Any, n_neg: Any, q1: Any, q2: Any) 
 class Steps(NamedTuple):
     """The steps of the curves of some groups: each lowers the threshold to the next distinct score.
 
-    `tp` and `fp` are the counts at or above the score, and `tp0` and `fp0` the counts above the
-    score. Unscored negatives are false positives at every score. Group i has the steps `starts[i]`
-    to `starts[i + 1] - 1`, and its classes have `pos[i]` and `neg[i]` rows.
+    `tp` and `fp` are the counts at or above the score, and `tp0` and `fp0` those above it. Unscored
+    negatives are false positives at every score. Group i has the steps `starts[i]` to `starts[i +
+    1] - 1`, and its classes have `pos[i]` and `neg[i]` rows.
     """
 
     tp0: NDArray[Any]
@@ -710,10 +657,7 @@ class Steps(NamedTuple):
         return np.repeat(values, np.diff(self.starts))
 
     def rates(self, *names: str) -> list[NDArray[np.float64]]:
-        """Return counts divided by the size of the class; NaN if the class is absent.
-
-        `names` are the names of the counts, such as `"tp0"`.
-        """
+        """Return counts, such as `"tp0"`, divided by the size of the class; NaN if it is absent."""
         totals = {"t": self.of_steps(self.pos), "f": self.of_steps(self.neg)}
         with np.errstate(divide="ignore", invalid="ignore"):
             return [getattr(self, name) / totals[name[0]] for name in names]
@@ -731,8 +675,8 @@ class Steps(NamedTuple):
 class EqualErrors(NamedTuple):
     """Steps that cross the line FPR = 1 - TPR.
 
-    `tpr0` and `fpr0` are the rates above the score of the step, `tpr` and `fpr` those at or above
-    it. `fraction` is the fraction of the step before the line, and `rate` is the FPR on the line.
+    `fraction` is the fraction of the step before the line, and `rate` the FPR on the line. The
+    other fields are rates above the score of the step, and at or above it.
     """
 
     step: NDArray[np.int64]

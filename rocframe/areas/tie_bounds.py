@@ -7,12 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 import polars as pl
 
-from rocframe.areas.area import (
-    area_per_positive,
-    areas_of_ties,
-    step_sum,
-    steps_at_prevalence,
-)
+from rocframe.areas.area import area_per_positive, areas_of_ties, step_sum, steps_at_prevalence
 from rocframe.areas.pairs import Steps
 from rocframe.curves.locate import log_growth, precision_recall_integral
 from rocframe.curves.table import COMPLETE_CURVES, check_ends, curve_layout, read_curves
@@ -69,18 +64,14 @@ def tie_bounds(
         One row per group and metric, in the order of `metrics`: `*by, metric, value, pessimistic,
         optimistic`.
 
-        `metric` (String) is the name of the metric. `value` (Float64) is the value of the metric
-        for the curve, with ties as in `area` and `summary`. `pessimistic` (Float64) is the worst
-        value and `optimistic` (Float64) the best value over all ways to separate tied rows; for
-        `average_precision`, `pessimistic` is a lower bound of the worst value (see Notes). For
-        `eer`, where lower values are better, `pessimistic >= value >= optimistic`; for all other
-        metrics, `pessimistic <= value <= optimistic`. All three values are in [0, 1].
+        `metric` (String) is the name of the metric, `value` (Float64) its value for the curve, as
+        in `area` and `summary`. `pessimistic` and `optimistic` (Float64) are the worst and the best
+        value over all ways to separate tied rows; the worst `average_precision` is a lower bound
+        (see Notes). All are in [0, 1]. For `eer`, lower values are better.
 
         `value` is null for a curve with several scores between two given thresholds
-        (`thresholds=`), which are treated as tied. The values are null if there are no positives.
-        The values of `auc`, `ks` and `eer` are also null if there are no negatives. If the table
-        was computed with `prevalence=`, `average_precision` and `pr_auc` are computed at this
-        prevalence, and are also null if there are no negatives.
+        (`thresholds=`), which are treated as tied. All are null if there are no positives; for
+        `auc`, `ks`, `eer`, and at a given `prevalence=`, also if there are no negatives.
 
     Raises
     ------
@@ -96,25 +87,20 @@ def tie_bounds(
 
     Notes
     -----
-    Each tie is a diagonal segment of the ROC curve. The curve of the scores before rounding is
-    inside the rectangle whose diagonal is this segment. In the optimistic curve, the positives of
-    each tie come before the negatives. In the pessimistic curve, the negatives come first. Both are
-    step curves.
+    A tie is a diagonal segment of the ROC curve. The curve of the scores before rounding is inside
+    the rectangle around it. In the optimistic curve, the positives of each tie come first; in the
+    pessimistic curve, the negatives. Both are step curves, under which `auc` and `pr_auc` are
+    computed.
 
-    - `auc`: the areas under the two step curves.
-    - `ks`: `pessimistic` is the largest TPR - FPR at a point of the given curve, in which tied rows
-      are not separated. `optimistic` is the largest TPR - FPR at an upper left corner of a
-      rectangle.
-    - `eer`: the line FPR = 1 - TPR crosses one of the rectangles. On the part of the line inside
-      this rectangle, `optimistic` is the lowest and `pessimistic` the highest FPR.
-    - `pr_auc`: the integrals of precision over recall along the two step curves.
-    - `average_precision`: `optimistic` is the value if, in each tie, all positives get the same
-      score, above the scores of the negatives. The worst value results if, in each tie, the
-      positives get scores that differ from each other, all below the scores of the negatives.
-      `pessimistic` is a lower bound of this worst value. The bound is exact if each tie has at most
-      64 positives. Each tie with more positives can make the bound too low, by less than 0.001 / P,
-      where P is the number of all positives of the curve. With weights, the bound is the value of
-      `pessimistic` for `pr_auc`.
+    - `ks`: the largest TPR - FPR at a point of the given curve (`pessimistic`), and at an upper
+      left corner of a rectangle (`optimistic`).
+    - `eer`: the lowest and the highest FPR on the line FPR = 1 - TPR inside the rectangle that the
+      line crosses.
+    - `average_precision`: `optimistic` if all positives of a tie get one score above those of the
+      negatives. It is lowest if they get distinct scores below those of the negatives.
+      `pessimistic` is exact for ties of at most 64 positives; each tie with more makes it too low
+      by less than 0.001 / P, where P is the number of positives. With weights, it is that of
+      `pr_auc`.
 
     References
     ----------
@@ -239,10 +225,9 @@ def _lowest_precision_sum(
 ) -> NDArray[np.float64]:
     """Return the sum of the precisions of the positives of each row, if they have different scores.
 
-    All negatives of the row have higher scores than its positives. The sum of (tp0 + j) / (tp0 + j
-    + fp) for j = 1 to n is n - fp·(sum of 1 / (tp0 + fp + j)). The first terms of this sum are
-    added one by one. The others are replaced by an integral, which is an upper bound, because the
-    reciprocal is convex.
+    All negatives of the row have higher scores. The sum of (tp0 + j) / (tp0 + j + fp) for j = 1 to
+    n is n - fp·(sum of 1 / (tp0 + fp + j)). The first terms of this sum are added one by one. The
+    others are replaced by an integral, an upper bound, because the reciprocal is convex.
     """
     n = tp - tp0
     reciprocals = np.zeros(len(tp))
@@ -284,14 +269,11 @@ def ties(curves: FrameT, /, *, by: By = None) -> FrameT:
         For each group, one row per score that occurs in both classes, sorted by falling score:
         `*by, threshold, auc_change, tied_pos, tied_neg`. Groups without ties have no rows.
 
-        - `threshold` is the tied score.
         - `auc_change` (Float64) is the largest change of the AUC if the tied rows get different
-          scores. If all positives of the tie get higher scores than its negatives, the AUC
-          increases by this number. If they get lower scores, the AUC decreases by this number.
-        - `tied_pos` and `tied_neg` are the numbers of positives and negatives with this score. With
-          weights, they are the sums of the weights. They have the dtype of `tp` and `fp`.
-
-        Only group columns can be null.
+          scores: an increase if all positives of the tie get higher scores than its negatives, a
+          decrease if they get lower scores.
+        - `tied_pos` and `tied_neg` are the numbers of positives and negatives with this score, or
+          the sums of their weights, with the dtype of `tp` and `fp`.
 
     Raises
     ------
@@ -305,13 +287,10 @@ def ties(curves: FrameT, /, *, by: By = None) -> FrameT:
 
     Notes
     -----
-    `auc_change` is tied_pos·tied_neg / (2·P·N), where P and N are the numbers of all positives and
-    all negatives. This is the area of the triangle above or below the diagonal segment. For each
-    curve, the sum of `auc_change` is half of the difference between `auc_optimistic` and
-    `auc_pessimistic` of `auc`.
-
-    The curve can also be computed with `thresholds=` or `max_error=`. All scores between two
-    neighboring thresholds are then one tie.
+    `auc_change` is tied_pos·tied_neg / (2·P·N) for P positives and N negatives: the area between
+    the diagonal segment and the sides of its rectangle. Its sum over a curve is half of the
+    difference between `auc_optimistic` and `auc_pessimistic` of `auc`. For curves with
+    `thresholds=` or `max_error=`, all scores between two thresholds are one tie.
 
     References
     ----------

@@ -14,25 +14,18 @@ from rocframe.averages.means import (
     MAX_CELLS,
     CurveGroups,
     CurveValues,
+    MeanSample,
     collect_blocks,
     curve_weights,
-    format_keys,
     grid_blocks,
     group_curves,
-    group_keys,
-    mean_limits,
     merge_curves,
     pooled_curves,
 )
 from rocframe.averages.options import parse_average_options
 from rocframe.curves.locate import CurveAxis, find_curves_lacking_rows, interleave
 from rocframe.curves.table import SEPARATE_CURVES, check_gaps, curve_layout, name_key, read_curves
-from rocframe.errors import (
-    BrokenCurveError,
-    ColumnTypeError,
-    MissingColumnError,
-    OptionValueError,
-)
+from rocframe.errors import BrokenCurveError, ColumnTypeError, MissingColumnError, OptionValueError
 from rocframe.frames import (
     as_input_frame,
     build_table,
@@ -43,8 +36,8 @@ from rocframe.frames import (
     select_keys,
     through_node,
 )
-from rocframe.inference import counted_note, exclusion_notes, join_notes, note_with_keys
-from rocframe.kernel.arrays import interpolate_in_groups, scale_by_groups
+from rocframe.inference import counted_note, join_notes, note_with_keys
+from rocframe.kernel.arrays import interpolate_in_groups
 from rocframe.kernel.codec import concatenated_ranges
 from rocframe.kernel.groups import group_starts
 from rocframe.kernel.resample import stream_keys
@@ -84,7 +77,6 @@ if TYPE_CHECKING:
     from rocframe.decisions.costs import ClassShares
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By
-    from rocframe.kernel.groups import RowGroups
     from rocframe.kinds import KindName
 
 
@@ -115,9 +107,9 @@ def average(
 ) -> FrameT:
     """Average the curves of each group over folds, or over another group column.
 
-    Each row is a point of the averaged curve: means over the curves of the group, standard
-    deviations between the curves, and confidence limits of the means. Curves without positives or
-    without negatives are excluded and listed in `note`.
+    Each row is a point of the averaged curve: means over the curves of the group, their standard
+    deviations, and confidence limits of the means. Curves that lack a class are excluded and listed
+    in `note`.
 
     Parameters
     ----------
@@ -125,31 +117,25 @@ def average(
         A curve table as returned by `curve`, with all rows of each curve.
     over : str, sequence of str or None, default "fold"
         Group columns to average over, such as the fold. Curves with the same values of all other
-        group columns form a group. None: the curves are not averaged, and the result has the values
-        of each curve, without limits.
+        group columns form a group. None: the result has the values of each curve, without limits.
     method : str, default "vertical"
-        Method of averaging. `"threshold"` and `"pooled"` require that scores have the same
-        meaning in all curves.
+        Method of averaging. `"threshold"` and `"pooled"` require scores with the same meaning in
+        all curves.
 
         - `"vertical"`: the mean of y at given values of x.
-        - `"horizontal"`: the mean of x at given values of y; y must be a rate that only rises or
-          only falls with the threshold.
+        - `"horizontal"`: the mean of x at given values of y, a rate that only rises or only falls
+          with the threshold.
         - `"threshold"`: the means of x and y at given thresholds, from the counts of
           `score >= threshold` of each curve.
         - `"pooled"`: one curve from the predictions of all curves together.
-
-        The following methods are for curves of one class against all others (see `one_vs_rest`).
-        They compute no confidence limits:
-
-        - `"macro"`: the vertical mean with equal weights.
-        - `"weighted"`: the vertical mean, with each class weighted by its number of positives.
-        - `"micro"`: as `"pooled"`.
+        - `"macro"`, `"weighted"`, `"micro"`: for curves of one class against all others (see
+          `one_vs_rest`), without limits: the vertical mean with equal weights, or with each class
+          weighted by its number of positives; and as `"pooled"`.
     fixed : str or Expr, default None
-        Metric that is fixed: the means are computed at the values of this metric that are given in
-        `grid`. Pass one of these: the name of a metric (such as `"tpr"` or `"accuracy"`);
-        `"threshold"`; a named expression over counts and rates. The default
-        depends on `method`: it is an axis of the curve, or the threshold. With `method="pooled"`,
-        the pooled curve is evaluated at the values in `grid`.
+        Metric at whose values, given in `grid`, the means are computed: a name (such as `"tpr"` or
+        `"accuracy"`), `"threshold"`, or a named expression over counts and rates. By default, an
+        axis of the curve or the threshold, as `method` says. With `method="pooled"`, the pooled
+        curve is evaluated at these values.
     metrics : str, Expr or sequence of these, default None
         Metrics to average, instead of the axes of the curve: names of metrics or of the four
         counts, and named expressions over counts and rates. Expressions may contain `threshold`
@@ -159,34 +145,31 @@ def average(
         interpolate between the two neighboring rows.
     grid : int, sequence of float or str, default 101
         Values of the fixed metric: a number of evenly spaced values, or a list of values. For
-        thresholds, and for metrics without two finite bounds, a number n selects n of the observed
-        values. `"union"`: all values that occur in at least one curve. With `"union"`, an averaged
-        curve has two rows for each value of a fixed axis: the mean just left and the mean just
-        right of the value. The two means differ if a curve jumps at this value.
+        thresholds, and metrics without two finite bounds, a number n selects n of the observed
+        values. `"union"`: all values that occur in at least one curve; an averaged curve then has
+        two rows for each value of a fixed axis, the mean just left and just right of the value,
+        which differ if a curve jumps there.
     interval : str or None, default "corrected"
         Method of the confidence limits. All limits are pointwise.
 
         - `"corrected"`: t interval for folds of one data set, corrected for the overlap of their
           training sets (Nadeau and Bengio).
         - `"t"` and `"normal"`: intervals for independent test sets.
-        - `"binomial"`: Wilson's interval of a rate, from the counts of all test sets together. It
-          is available only for means at given thresholds.
-        - `"bootstrap"`: percentiles of the mean over resampled curves. At each point, the curves
-          that have a value are resampled.
+        - `"binomial"`: Wilson's interval of a rate at given thresholds, from the counts of all test
+          sets together.
+        - `"bootstrap"`: percentiles of the mean over resampled curves that have a value.
         - None: no limits.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     test_per_train : float, default None
-        Ratio of test rows to training rows, for `interval="corrected"`. The default is the ratio of
-        k-fold cross-validation, 1 / (k - 1). Required if `over` names several columns, such as a
-        repetition and a fold.
+        Ratio of test rows to training rows, for `interval="corrected"`; by default 1 / (k - 1), as
+        in k-fold cross-validation. Required if `over` names several columns.
     weights : str or mapping, default "equal"
         Weight of each curve in the mean: `"equal"`; `"rows"`, the number of rows; `"positives"`,
         the number of positives; or a mapping from the values of `over` to numbers above 0.
     prior : mapping, default None
-        Weights of the classes for `method="weighted"`, instead of their numbers of positives: a
-        mapping from the values of `over` to numbers above 0, such as the class proportions in the
-        population where the model will be used.
+        Weights of the classes for `method="weighted"`, a mapping from the values of `over` to
+        numbers above 0, such as class proportions. By default, the numbers of positives.
     ranks : {"within"}, default None
         `"within"`, for `"pooled"` and `"micro"`: replace each score by the proportion of rows of
         the same curve with a lower score, plus half the proportion of rows with the same score.
@@ -195,9 +178,8 @@ def average(
     seed : int, default None
         Seed of the draws, an integer >= 0; None uses a new seed in each call.
     prevalence : float, default None
-        Prevalence, between 0 and 1. Metrics that depend on the prevalence, such as precision, are
-        computed at this prevalence. The default is the prevalence that was passed to `curve`, or
-        the prevalence of each curve if none was passed. The counts do not change.
+        Prevalence, between 0 and 1, at which metrics that depend on it, such as precision, are
+        computed. By default, that of `curve(prevalence=)`, or of each curve. Counts do not change.
     beta : float, default 1.0
         Weight of recall relative to precision in `"f_beta"`.
     costs : mapping of str to float, default None
@@ -217,19 +199,16 @@ def average(
         `_sd`, `_se`, `_lower` and `_upper`; then `ci_level, n_curves, threshold_mean, threshold_sd,
         note`. The axes and all columns right of them are Float64, except `n_curves` (Int64, the
         number of curves that reach this point) and `note` (String). Rows are sorted by group, then
-        by rising value of the fixed metric. If the threshold is fixed, they are sorted by group,
-        then by falling threshold.
+        by rising value of the fixed metric, or by falling threshold.
 
-        `threshold_mean` is the mean of one threshold per curve. For a fixed `fpr` or `alert_rate`,
-        the threshold of a curve is the lowest threshold whose rate does not exceed the value. For a
-        fixed `tpr` or `recall`, the threshold of a curve is the highest threshold whose rate is at
-        least the value; for a fixed `fnr`, the highest threshold whose rate is at most the value.
+        `threshold_mean` is the mean of one threshold per curve: the lowest whose rate does not
+        exceed a fixed `fpr` or `alert_rate`, the highest whose rate is at least a fixed `tpr` or
+        `recall`, or at most a fixed `fnr`.
 
-        Standard deviations have the divisor n - 1. If there is a single curve, standard deviations,
-        standard errors and limits are null. If all curves have the same value, standard errors and
-        limits are null, and the note is `zero_variance`. `interval="binomial"` is an exception: the
-        limits are not null in these two cases, and the standard error is null only if the mean is 0
-        or 1. Limits are clipped to the range of the metric.
+        Standard deviations have the divisor n - 1. For a single curve, they, standard errors and
+        limits are null; if all curves have the same value, standard errors and limits are null.
+        With `interval="binomial"`, limits are not null in these cases, and standard errors only if
+        the mean is 0 or 1. Limits are clipped to the range of the metric.
 
         `note` is null, or contains all of the following values that apply:
 
@@ -238,29 +217,23 @@ def average(
         - `left_out:1 (7)`: one curve, with the value 7 of `over`, lacks a class and is excluded.
         - `lacks_rows:1 (3)`: one curve, with the value 3 of `over`, lacks rows and has no value at
           this point.
-        - `fewer:precision (3)`: the mean of the precision is over only 3 of the `n_curves` curves,
-          because the precision is undefined for the others.
+        - `fewer:precision (3)`: the precision is defined for only 3 of the `n_curves` curves.
 
         For tables of `calibration`, the fixed axis is `score_mean` and the averaged axis is
         `event_rate`. `threshold_mean` is equal to `score_mean`.
 
         For pooled curves, the result is a curve table: `threshold, tp, fp, fn, tn`, the column
         `prevalence` if the curves have it, the two axes, then `pooled_auc, mean_auc, n_curves,
-        note`. The pooled curve includes the rows of curves without positives or without negatives;
-        `mean_auc` excludes these curves. If the row with the lowest threshold of a curve still has
-        true negatives, the curve lacks the rows for the lowest scores. `pooled_auc` and `mean_auc`
-        are then null, and `note` contains `lacks_rows`.
+        note`. It includes the rows of curves that lack a class; `mean_auc` excludes these curves.
+        Both areas are null, with the note `lacks_rows`, if a curve ends before its lowest score.
 
     Raises
     ------
     RocframeError
-        If the table is not a curve table, if a curve has no row with threshold `inf`, or if several
-        curves have the same values of `by`. This error is also raised if `over` is not a group
-        column of the table, or if an option is invalid.
+        If the table is not a curve table, if a curve has no row with threshold `inf`, if several
+        curves have the same values of `by`, or if `over` is not a group column.
     OptionValueError
-        If the method does not support the fixed axis, if the method does not support the given
-        value of `grid`, `test_per_train` or `weights`, or if an option is given that the method
-        does not use.
+        If the method does not support an option, or the fixed axis.
     UnknownOptionError
         If `fixed` or `metrics` is not the name of a metric.
 
@@ -270,57 +243,38 @@ def average(
 
     Notes
     -----
-    If a curve has several points with the same value of an axis, the best point is used: the
-    highest TPR at an FPR, the lowest FPR at a TPR, the highest precision at a recall. Between rows,
-    the counts are interpolated linearly. A curve with unscored negatives begins at an FPR above 0;
-    for lower FPRs, its TPR is 0.
+    If a curve has several points with the same value of an axis, the best point is used, such as
+    the highest TPR at an FPR. Between rows, the counts are interpolated linearly. A curve with
+    unscored negatives begins at an FPR above 0; for lower FPRs, its TPR is 0.
 
-    If `fixed` is a metric that is not an axis, such as accuracy, a curve may have the fixed value
-    at several points. Such a point is either a row that has exactly this value, or a point between
-    two neighboring rows, of which one has a higher and the other a lower value. For `tpr`, `fnr`,
-    `npv`, `false_omission_rate` and `lr_neg`, the point with the highest threshold is used. For all
-    other metrics, the point with the lowest threshold is used.
+    If `fixed` is not an axis, a curve may have the fixed value at several points: rows with exactly
+    this value, or between two neighboring rows on both sides of it. The point with the highest
+    threshold is used for `tpr`, `fnr`, `npv`, `false_omission_rate` and `lr_neg`, and the point
+    with the lowest threshold for all other metrics.
 
-    With `grid="union"`, the area under the vertical mean of ROC curves equals the mean of the areas
-    under the curves.
+    With `grid="union"`, the area under the vertical mean of ROC curves is the mean of the areas.
 
-    All limits assume that the curves are independent, apart from the overlap of training sets that
-    `"corrected"` includes. If several curves are of the same cases, such as the curves of several
-    readers, the limits are too narrow. A curve table does not contain the rows, so it cannot show
-    which curves share cases. For the mean AUC of such curves, use `fold_auc` with `id`.
+    All limits assume that the curves are independent, apart from the overlap that `"corrected"`
+    includes. For curves of the same cases, such as those of several readers, they are too narrow;
+    for the mean AUC of such curves, use `fold_auc` with `id`. Binomial limits are Wilson's limits
+    of the rate of all predictions together, which does not depend on `weights`; if the mean of the
+    rates is outside, the nearest limit is set to it. The p-quantile of n bootstrap means is the
+    mean at position p·(n + 1), interpolated linearly.
 
-    Binomial limits are Wilson's limits of the pooled rate. The pooled rate is the rate of the
-    predictions of all curves that have a value at this point, taken together. It does not depend on
-    the option `weights`. The mean of the rates depends on `weights`, so it can differ from the
-    pooled rate. If the mean is outside the limits, the nearest limit is set to the mean.
+    If a curve has true negatives at its lowest threshold, it lacks the rows for the lowest scores,
+    because of a filter or of `curve(thresholds=...)`. It has no value at points that need these
+    rows; metrics that both rise and fall, such as accuracy, need all rows. A curve with unscored
+    positives (`missing="worst"`) has no value above its highest TPR.
 
-    The p-quantile of n bootstrap means in increasing order is the mean at position p·(n + 1),
-    counted from 1 and interpolated linearly.
+    Curves of `calibration` are averaged at given scores, with `method="vertical"` and without
+    options about metrics. Their event rates are interpolated linearly, without values outside
+    their points.
 
-    At the lowest threshold of a complete curve, all rows are predicted positive, so there are no
-    true negatives. If a curve has true negatives at its lowest threshold, it lacks the rows for the
-    lowest scores, because of a filter or of `curve(thresholds=...)`. Such a curve has no value at
-    points that need these rows. Metrics that both rise and fall, such as accuracy, need all rows.
-
-    A curve with unscored positives (`missing="worst"`) ends at a TPR below 1. The curve has no
-    value at a higher TPR.
-
-    `curves` can also be a table of `calibration`. Its curves are averaged at given scores, with
-    `method="vertical"`. The event rate of a curve at a score is interpolated linearly between the
-    points (`score_mean`, `event_rate`) of the curve. A curve has no value below its first point and
-    no value above its last point. Options about metrics are not supported.
-
-    `"threshold"` and `"pooled"` are computed exactly from curves with a row for each distinct
-    score. A curve from `curve(thresholds=...)` lacks rows. Missing rows are detected in two cases:
-    the row with the lowest threshold has true negatives, or two neighboring rows of a curve without
-    weights have the same counts. Rows with the same counts show that no prediction has the lower of
-    the two thresholds as its score, so the curve was computed with `thresholds`, and rows for some
-    scores can be missing.
-
-    - If missing rows are detected, the curve has values only at its own thresholds. The curve can
-      be pooled only with curves that have the same thresholds.
-    - If rows are missing but this is not detected, the result is that of predictions whose scores
-      are rounded down to the next threshold of the curve.
+    `"threshold"` and `"pooled"` are exact for curves with a row for each distinct score. A curve of
+    `curve(thresholds=...)` is recognized by true negatives in its last row, or without weights by
+    two neighboring rows with the same counts. It has values only at its own thresholds, and is
+    pooled only with curves that have the same thresholds. If it is not recognized, the result is
+    that of scores rounded down to its thresholds.
 
     References
     ----------
@@ -426,7 +380,7 @@ def average(
         rest = tuple(name for name in table.by if name not in options.over)
         rescaled = table.has_prevalence
         plan = None if options.pools_curves else options.plan(curve_kind, rescaled=rescaled)
-        _check_not_simplified(table, options.method, plan)
+        _check_not_simplified(table, options, plan)
         is_weighted = any(table.count_dtype(name).is_float() for name in CONFUSION)
         columns: dict[str, Any] = {}
         if plan is not None:
@@ -442,7 +396,7 @@ def average(
         # Averages with grid="union" are recognized by the column `side`, so no group column may be
         # named `side`.
         check_group_columns(rest, table.keys, (*columns, "side"))
-        if options.interval == "binomial" and is_weighted:
+        if is_weighted and options.limits is not None and options.limits.of_proportions:
             raise OptionValueError.compose(
                 "interval",
                 options.interval,
@@ -455,7 +409,7 @@ def average(
             if plan is None:
                 return pooled_curves(all_curves, curve_kind, options.over, ranked=options.ranked)
             plan_at_prevalence = plan.at_prevalence(all_curves.prevalence)
-            if options.method == "pooled":
+            if options.averaging.pools_curves:
                 return pooled_metrics(all_curves, plan_at_prevalence)
             return average_curves(all_curves, plan_at_prevalence)
 
@@ -479,9 +433,11 @@ DEFAULTS = {
 }
 
 
-def _check_not_simplified(table: CurveLayout, method: str, plan: AveragePlan | None) -> None:
+def _check_not_simplified(
+    table: CurveLayout, options: AverageOptions, plan: AveragePlan | None
+) -> None:
     """Raise an error for simplified curves if the method requires counts at all thresholds."""
-    at_thresholds = plan is None or plan.fixed is None or method == "pooled"
+    at_thresholds = plan is None or plan.fixed is None or options.averaging.pools_curves
     if at_thresholds and all(name in table.row for name in SIMPLIFICATION):
         raise BrokenCurveError.compose(
             "curves: simplified curves lack rows, so the counts at a threshold are unknown",
@@ -555,10 +511,9 @@ def _mean_table(
 class CurveAverager:
     """Computes the means of all groups at values of one metric or of the threshold.
 
-    `lacks_rows` is True for curves that do not have one row per distinct score. If a metric is
-    fixed instead of the threshold, `lacks_rows` is True only for curves that end before their
-    lowest score. `streams` identify the random numbers of each group. `n_pooled` is the number of
-    curves in each pooled curve, or None if curves are averaged.
+    `lacks_rows` is True for curves without a row per distinct score or, if a metric is fixed, for
+    curves that end before their lowest score. `streams` identify the random numbers of each group.
+    `n_pooled` is the number of curves in each pooled curve, or None if curves are averaged.
     """
 
     curve_groups: CurveGroups
@@ -569,10 +524,7 @@ class CurveAverager:
     n_pooled: NDArray[np.int64] | None
 
     def columns(self, block: GridBlock) -> dict[str, NDArray[Any]]:
-        """Return the columns of the result for a block of groups and values.
-
-        Each column is an array with one row per group and one column per value.
-        """
+        """Return the columns of a block, arrays with one row per group and one column per value."""
         curve_groups, plan, options = self.curve_groups, self.plan, self.plan.options
         sizes = curve_groups.sizes[block.groups]
         rows = concatenated_ranges(curve_groups.starts[block.groups], sizes)
@@ -618,14 +570,14 @@ class CurveAverager:
                 finite = replace(
                     finite, values=np.where(np.isinf(finite.values), np.nan, finite.values)
                 )
-            limits = mean_limits(
-                finite,
-                options,
+            limits = MeanSample(
+                values=finite,
+                options=options,
                 curves=sizes,
                 rows=self.axis.total(metric.proportion_of)[curve],
                 streams=[self.streams[group] for group in block.groups],
                 bounds=metric.bounds,
-            )
+            ).limits()
             is_finite = np.isfinite(mean)
             constant |= limits.constant & is_finite
             interval = (limits.se, limits.lower, limits.upper)
@@ -661,20 +613,18 @@ class CurveAverager:
         constant: NDArray[np.bool_],
         unknown: NDArray[np.bool_],
     ) -> NDArray[np.object_]:
-        """Return the note of each group and value.
+        """Return the notes of groups and values: excluded curves, missing rows, undefined metrics.
 
-        The note has the keys of excluded curves, the keys of curves that lack rows at the value,
-        and the metrics that are undefined for some curves. `n_curves` is the number of curves with
-        a point, and `counts` has the number of curves for which each metric is defined. `constant`
-        is True if all curves have the same value. `unknown` has one row per curve, and is True if
-        the curve has no value because it lacks rows.
+        `n_curves` is the number of curves with a point, and `counts` that for each metric.
+        `constant` is True if all curves have the same value. `unknown` has one row per curve, and
+        is True if the curve has no value because it lacks rows.
         """
-        notes = np.empty(n_curves.shape, object)
+        notes, limits = np.empty(n_curves.shape, object), self.plan.options.limits
         for i, group in enumerate(block.groups):
             excluded = self.curve_groups.notes[group]
             notes[i] = excluded
             notes[i, constant[i]] = join_notes("zero_variance", excluded)
-            if self.plan.options.interval not in {None, "binomial"}:
+            if limits is not None and not limits.of_proportions:
                 notes[i, n_curves[i] == 1] = join_notes("one_curve", excluded)
         ends = np.cumsum(self.curve_groups.sizes[block.groups])
         for i in np.unique(np.searchsorted(ends, np.flatnonzero(unknown.any(axis=1)), "right")):
@@ -711,17 +661,15 @@ def is_calibration_table(columns: Sequence[str]) -> bool:
 
 
 def plan_calibration_average(
-    frame: pl.LazyFrame,
-    schema: pl.Schema,
-    by: By,
-    options: AverageOptions,
+    frame: pl.LazyFrame, schema: pl.Schema, by: By, options: AverageOptions
 ) -> pl.LazyFrame:
     """Return the query plan that averages calibration curves at given scores."""
     subject = "an average of calibration curves"
-    if options.method != "vertical":
+    averaging = options.averaging
+    if averaging.fixes != "x" or averaging.pools_curves:
         hint = 'Use method="vertical".'
         check_supported("method", options.method, subject, noun="value", hint=hint)
-    if options.interval == "binomial":
+    if options.limits is not None and options.limits.of_proportions:
         hint = 'Use interval="corrected" or interval="t".'
         check_supported("interval", options.interval, subject, noun="value", hint=hint)
     grid = parse_grid(options.grid, keyword="union", bounds=(0, 1))
@@ -756,44 +704,53 @@ def plan_calibration_average(
 
 
 def _average_table(
-    keys: pl.DataFrame,
-    points: pl.DataFrame,
-    options: AverageOptions,
-    grid: int | str | list[float],
+    keys: pl.DataFrame, points: pl.DataFrame, options: AverageOptions, grid: int | str | list[float]
 ) -> pl.DataFrame:
-    """Return the table of means, with one row per group and score.
-
-    `keys` and `points` have one row per point of a curve: its group columns and its numbers.
-    """
+    """Return the means of each group and score, from the keys and numbers of points of curves."""
     curve_keys, owner = number_keys(keys, keys.columns)
     _check_bins(curve_keys, owner, points)
     curves = CalibrationCurves.from_points(owner, points, curve_keys.height)
-    groups = group_keys(curve_keys, options.over)
-    curve, starts = groups.order, groups.starts
     totals = _row_totals(owner, points, curve_keys.height, options.weights)
     weight = curve_weights(
         curve_keys, options.over, options.weights, options.weights_argument, **totals
     )
-    weight = scale_by_groups(weight[curve], starts)
-    names = format_keys(curve_keys, options.over)
-    notes = exclusion_notes(names[curve], (curves.sizes > 0)[curve], starts)
-    streams = stream_keys(groups.keys)
+    groups = CurveGroups.from_keys(
+        curve_keys, curves, options.over, usable=curves.sizes > 0, weight=weight
+    )
+    starts, streams = groups.starts, stream_keys(groups.keys)
     tables = [build_table(groups.keys.clear(), {}, AVERAGE)]
     for block, scores in _blocks(curves, groups, grid):
-        members = curve[starts[block.start] : starts[block.stop]]
+        members = slice(starts[block.start], starts[block.stop])
         values = CurveValues(
-            values=curves.rates_at(members, scores),
-            weight=weight[starts[block.start] : starts[block.stop]],
+            values=curves.rates_at(groups.curve[members], scores),
+            weight=groups.weight[members],
             starts=starts[block] - starts[block.start],
         )
-        columns = _average_columns(
-            values,
-            scores,
-            options,
-            sizes=np.diff(starts[block.start : block.stop + 1]),
+        limits = MeanSample(
+            values=values,
+            options=options,
+            curves=groups.sizes[block],
+            rows=np.zeros(len(values.values)),
             streams=streams[block],
-            notes=notes[block],
-        )
+            bounds=(0.0, 1.0),
+        ).limits()
+        parts = (values.mean, values.sd, limits.se, limits.lower, limits.upper)
+        repeated = np.tile(scores, block.stop - block.start)
+        columns: dict[str, Any] = {
+            SCORE: repeated,
+            **{name: part.ravel() for name, part in zip(mean_columns(RATE), parts, strict=True)},
+            "ci_level": None if options.interval is None else options.level,
+            "n_curves": values.count.ravel(),
+            "threshold_mean": repeated,
+            "threshold_sd": np.where(np.isnan(repeated), np.nan, 0.0),
+            "note": [
+                join_notes("zero_variance", note) if is_constant else note
+                for note, constant in zip(
+                    groups.notes[block], limits.constant.tolist(), strict=True
+                )
+                for is_constant in constant
+            ],
+        }
         rows = np.repeat(np.arange(block.start, block.stop), len(scores))
         tables.append(build_table(groups.keys, columns, AVERAGE, rows=rows))
     return pl.concat(tables)
@@ -839,10 +796,7 @@ class CalibrationCurves(NamedTuple):
         return np.unique(self.score[concatenated_ranges(self.starts[curve], self.sizes[curve])])
 
     def rates_at(self, curve: NDArray[np.int64], at: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the event rates of some curves (rows) at given scores (columns).
-
-        An event rate is NaN outside the range of the scores of the curve.
-        """
+        """Return event rates of curves (rows) at scores (columns); NaN outside their range."""
         result = np.full((len(curve), len(at)), np.nan)
         has_points = self.sizes[curve] > 0
         first = self.starts[curve[has_points], None]
@@ -854,57 +808,18 @@ class CalibrationCurves(NamedTuple):
 
 
 def _blocks(
-    curves: CalibrationCurves, groups: RowGroups, grid: int | str | list[float]
+    curves: CalibrationCurves, groups: CurveGroups, grid: int | str | list[float]
 ) -> Iterator[tuple[slice, NDArray[np.float64]]]:
     """Yield blocks of groups, and the scores at which the curves of these groups are averaged."""
     if isinstance(grid, str):
         for i, (start, end) in enumerate(pairwise(groups.starts)):
-            scores = curves.scores_of(groups.order[start:end])
+            scores = curves.scores_of(groups.curve[start:end])
             # A group without scores has one row, which contains its note.
             yield slice(i, i + 1), scores if len(scores) else np.array([np.nan])
         return
     common = np.array(grid_values(grid))
     for block in split_groups(groups.starts * len(common), MAX_CELLS):
         yield block, common
-
-
-def _average_columns(
-    values: CurveValues,
-    scores: NDArray[np.float64],
-    options: AverageOptions,
-    *,
-    sizes: NDArray[np.int64],
-    streams: list[tuple[int, ...]],
-    notes: list[str | None],
-) -> dict[str, Any]:
-    """Return the columns of the result for a block of groups.
-
-    `sizes` are the numbers of curves of the groups, `streams` identify their random numbers, and
-    `notes` are the notes on their excluded curves.
-    """
-    limits = mean_limits(
-        values,
-        options,
-        curves=sizes,
-        rows=np.zeros(len(values.values)),
-        streams=streams,
-        bounds=(0.0, 1.0),
-    )
-    parts = (values.mean, values.sd, limits.se, limits.lower, limits.upper)
-    repeated = np.tile(scores, len(sizes))
-    return {
-        SCORE: repeated,
-        **{name: part.ravel() for name, part in zip(mean_columns(RATE), parts, strict=True)},
-        "ci_level": None if options.interval is None else options.level,
-        "n_curves": values.count.ravel(),
-        "threshold_mean": repeated,
-        "threshold_sd": np.where(np.isnan(repeated), np.nan, 0.0),
-        "note": [
-            join_notes("zero_variance", note) if is_constant else note
-            for note, constant in zip(notes, limits.constant.tolist(), strict=True)
-            for is_constant in constant
-        ],
-    }
 
 
 def _row_totals(

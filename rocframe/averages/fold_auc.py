@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -49,12 +49,12 @@ from rocframe.schemas.statistics import FOLD_AUC, POOLING_GAP, curve_average_of
 from rocframe.schemas.table_type import ROW_COUNTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from rocframe.frames import FrameT
-    from rocframe.inference import Note
+    from rocframe.inference import Limits, Note
     from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
     from rocframe.kernel.groups import SortedRows
@@ -79,9 +79,8 @@ def fold_auc(
 ) -> FrameT:
     """Compute the mean AUC of the folds of each group, with a confidence interval.
 
-    The result also contains the area under the averaged curve of the folds, and the pooled AUC,
-    which also compares rows of different folds. Folds without positives or without negatives are
-    excluded from the mean and from the averaged curve.
+    The result also has the area under the averaged curve of the folds, and the pooled AUC, which
+    also compares rows of different folds. Folds that lack a class are excluded from the means.
 
     Parameters
     ----------
@@ -96,9 +95,8 @@ def fold_auc(
     by : str or sequence of str, default None
         Group columns; null is a group.
     id : str or Expr, default None
-        Column or expression that identifies the case of a row, if a case has rows in several folds,
-        such as one for each reader. Rows with the same value are dependent. `id` and `count` cannot
-        be used together. None: the rows of different folds are assumed to be independent.
+        The case of a row, if a case has rows in several folds, such as one for each reader: rows of
+        a case are dependent. Not with `count`. None: rows of different folds are independent.
     ci : str or None, default "logit_delong"
         Method of the interval.
 
@@ -124,24 +122,21 @@ def fold_auc(
         `*by`, (`model`,) `mean_auc, lower, upper, sd, se, auc_of_mean, pooled_auc, n_curves, n_pos,
         n_neg, n_missing, ci_level, ci_method, note`; one row per group, sorted by group.
 
-        - `sd` is the standard deviation of the areas of the folds, with the divisor `n_curves` - 1.
-          It is null for one fold.
+        - `sd` is the standard deviation of the areas of the folds, with the divisor `n_curves` - 1;
+          null for one fold.
         - `se` and the limits are null if the variance is 0 or, for DeLong's methods, if a fold has
-          only one row of a class. With `id`, this also applies if all rows of a class are of one
-          case.
-        - `auc_of_mean` is the area under the averaged curve. This curve is the mean TPR of the
-          folds at 101 values of the FPR.
+          only one row (with `id`, one case) of a class.
+        - `auc_of_mean` is the area under the mean TPR of the folds at 101 values of the FPR.
         - `pooled_auc` is the AUC of all rows of the group.
         - `n_curves` (Int64) is the number of folds with both classes.
         - `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of positives, of negatives, and
           of rows with a missing value, in all folds together.
-        - `ci_method` and `note` are String. The columns whose types are not stated are Float64.
+        - `ci_method` and `note` are String. All other columns are Float64.
         - `note` is null, or the first of these values that applies: `no_rows, no_positives,
-          no_negatives, one_positive, one_negative, zero_variance, one_curve`. `one_curve` means
-          that `sd` is null because only one fold has an AUC. With `id`, the note of a fold with a
-          class of a single case is `one_positive_cluster` or `one_negative_cluster`. If folds are
-          excluded, `note` also contains their number and names: `left_out:1 (3)` means that one
-          fold is excluded, the fold 3.
+          no_negatives, one_positive, one_negative, zero_variance, one_curve`; with `id`,
+          `one_positive_cluster` and `one_negative_cluster` of a fold. `one_curve`: `sd` is null,
+          because only one fold has an AUC. `left_out:1 (3)` is added if one fold, the fold 3, is
+          excluded.
 
     Raises
     ------
@@ -160,13 +155,12 @@ def fold_auc(
 
     Notes
     -----
-    The intervals treat the fitted models as fixed and the test rows as random. The intervals do not
-    include the variation between models fitted on other training rows, or between readers. Without
-    `id`, the folds are assumed to have no cases in common. If a case is in several folds, as in
-    repeated cross-validation or if several readers score the same cases, the limits are then too
-    narrow. With `id`, the variance of the mean is that of the mean influence of each case
-    (Obuchowski's variance for clusters). The limits are also too narrow if a row occurs once for
-    each class, as in the result of `one_vs_rest`. In this case, use `multiclass_auc`.
+    The intervals treat the fitted models as fixed and the test rows as random: they do not include
+    the variation between models fitted on other rows, or between readers. If a case is in several
+    folds, as in repeated cross-validation or with several readers, the limits are too narrow
+    without `id`. With `id`, the variance is that of the mean influence of each case (Obuchowski's
+    variance for clusters). For rows that occur once for each class, as in `one_vs_rest`, use
+    `multiclass_auc`.
 
     References
     ----------
@@ -200,17 +194,15 @@ def fold_auc(
     """
     check_choice("ci", ci, (*get_args(FoldIntervalMethod), None))
     level = parse_level(level)
-    if weight is not None and ci == "ledell":
-        problem = 'ci="ledell" is defined only for rows without weights'
-        raise OptionValueError.compose("weight", weight, problem, 'Use ci="delong" with weights.')
-    if id is not None and ci == "ledell":
-        problem = 'ci="ledell" assumes that different rows are independent'
-        raise OptionValueError.compose("id", id, problem, 'Use ci="logit_delong" with id=.')
+    method = None if ci is None else FOLD_METHODS[ci]
+    for option, value in (("weight", weight), ("id", id)):
+        if method is not None and value is not None and option in method.refuses:
+            raise OptionValueError.compose(option, value, *method.refuses[option])
     roles = Roles(
-        label=label,
-        score=score,
-        by=by,
-        positive=positive,
+        label,
+        score,
+        by,
+        positive,
         weight=weight,
         count=count,
         missing=missing,
@@ -236,10 +228,7 @@ def fold_table(
     *,
     ci_level: float | None = None,
 ) -> FrameT:
-    """Return a table with a row per group: the counts, and the columns that `compute` returns.
-
-    `ci_level` is the same in all rows.
-    """
+    """Return a table with a row per group: the counts, and the columns that `compute` returns."""
     names = parse_over(over)
 
     def table(cases: Cases) -> pl.DataFrame:
@@ -281,8 +270,7 @@ class Folds:
     """The areas of the folds of all groups, and the scan from which they are computed.
 
     Group i has the folds `starts[i]` to `starts[i + 1] - 1` of the scan. `usable` is True for folds
-    with both classes; `names` are the keys of the folds as text. `over` are the columns of
-    `cases.keys` that identify the folds.
+    with both classes; `names` are the keys of the folds as text, in the columns `over`.
     """
 
     cases: Cases
@@ -314,10 +302,7 @@ class Folds:
 
     @property
     def pooled_cases(self) -> Cases:
-        """The cases without the fold keys, so that all folds of a group are one curve.
-
-        The weights of each group are scaled.
-        """
+        """The cases without the fold keys, with weights scaled in each group."""
         return scale_weights(replace(self.cases, keys=self.cases.keys.drop(self.over)))
 
     @property
@@ -369,17 +354,14 @@ def _fold_auc_columns(folds: Folds, ci: FoldIntervalMethod | None, level: float)
         "pooled_auc": count_pairs(Scan.from_cases(folds.pooled_cases)).areas[0],
     }
     if ci is not None:
-        clusters = None
-        if folds.cases.cluster is not None:
+        method, clusters = FOLD_METHODS[ci], None
+        if folds.cases.cluster is None:
+            variance = method.variance(folds)
+        else:
             clusters = Clusters.from_scan(folds.scan, folds.cases.cluster)
             variance = _clustered_mean_variance(folds, clusters)
-        elif ci == "ledell":
-            variance = _ledell_mean_variance(folds)
-        else:
-            variance = _delong_mean_variance(folds)
         se = np.sqrt(np.where(variance > 0, variance, np.nan))
-        limits = logit if ci == "logit_delong" else wald
-        lower, upper = limits(folds.areas.mean[:, 0], se, normal_quantile(level), 1.0)
+        lower, upper = method.limits(folds.areas.mean[:, 0], se, normal_quantile(level), 1.0)
         columns |= {
             "se": se,
             "lower": lower,
@@ -391,10 +373,7 @@ def _fold_auc_columns(folds: Folds, ci: FoldIntervalMethod | None, level: float)
 
 
 def _delong_mean_variance(folds: Folds) -> NDArray[np.float64]:
-    """Return the variance of the mean AUC of each group, from DeLong's variance of each fold.
-
-    The folds are assumed to be independent.
-    """
+    """Return the variance of each mean AUC, from DeLong's variance of independent folds."""
     scan = folds.scan
     variance = delong_variance(scan, count_pairs(scan))
     values = folds.usable_values(variance)
@@ -407,8 +386,8 @@ def _delong_mean_variance(folds: Folds) -> NDArray[np.float64]:
 def _clustered_mean_variance(folds: Folds, clusters: Clusters) -> NDArray[np.float64]:
     """Return the variance of each mean AUC from the influence of each case on all folds.
 
-    The variance of a single fold is Obuchowski's. If no case is in two folds, the variance of the
-    mean is the sum of the variances of the folds, divided by the squared number of folds.
+    For a single fold, it is Obuchowski's. If no case is in two folds, it is the sum of the
+    variances of the folds, divided by the squared number of folds.
     """
     parts = cluster_parts(clusters, folds.scan, scale_weights(folds.cases).weight)
     # The clusters are the cases of a fold; a code is a case of a group.
@@ -460,6 +439,38 @@ def _ledell_mean_variance(folds: Folds) -> NDArray[np.float64]:
     return np.where(total > 0, result, np.nan)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoldMethod:
+    """A method of the interval of a mean AUC: the variance of the mean, and the limits.
+
+    `refuses` has a problem and a hint for each option that the method does not support.
+    """
+
+    variance: Callable[[Folds], NDArray[np.float64]]
+    limits: Callable[..., Limits]
+    refuses: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+
+
+FOLD_METHODS: dict[FoldIntervalMethod, FoldMethod] = {
+    "logit_delong": FoldMethod(variance=_delong_mean_variance, limits=logit),
+    "delong": FoldMethod(variance=_delong_mean_variance, limits=wald),
+    "ledell": FoldMethod(
+        variance=_ledell_mean_variance,
+        limits=wald,
+        refuses={
+            "weight": (
+                'ci="ledell" is defined only for rows without weights',
+                'Use ci="delong" with weights.',
+            ),
+            "id": (
+                'ci="ledell" assumes that different rows are independent',
+                'Use ci="logit_delong" with id=.',
+            ),
+        },
+    ),
+}
+
+
 def _auc_of_mean(folds: Folds) -> NDArray[np.float64]:
     """Return the area under the vertical average of the curves of each group."""
     table = full_curves(scale_weights(folds.cases))
@@ -490,11 +501,10 @@ def pooling_gap(
 ) -> FrameT:
     """Decompose the difference between the pooled AUC and the mean AUC of the folds of each group.
 
-    Each positive row forms a pair with each negative row. A pair is correct if the positive has the
-    higher score. The pooled AUC is the share of correct pairs. Each fold has scores of its own
-    model. In a pair within a fold, both scores are therefore from the same model. In a pair between
-    folds, the scores are from different models. Therefore, if a constant is added to all scores of
-    one fold, the pooled AUC can change, but the mean AUC does not change.
+    The pooled AUC is the share of pairs of a positive and a negative in which the positive has the
+    higher score. In a pair within a fold, both scores are from the same model; in a pair between
+    folds, from different models. If a constant is added to all scores of one fold, the pooled AUC
+    can change, but the mean AUC does not.
 
     Parameters
     ----------
@@ -529,15 +539,11 @@ def pooling_gap(
         - `gap_between` is `pooled_auc` minus `within_auc`: the effect of pairs between folds.
         - `gap_within` is `within_auc` minus `mean_auc`: the effect of unequal fold sizes. A large
           fold has more pairs, but all folds have the same weight in the mean.
-        - `between_share` is the proportion of pairs that are between folds.
-        - `between_auc` and `within_auc` are the AUCs of the pairs between folds and within folds.
-        - `worst_positives` and `worst_negatives` (String) are the two folds whose pairs have the
-          largest effect on `gap_between`. Each of these pairs is a positive of the fold
-          `worst_positives` and a negative of the fold `worst_negatives`. If several combinations of
-          two folds have the same largest effect, the first combination in the order of the folds is
-          used.
-        - `worst_auc` is the AUC of these pairs, and `worst_gap` is their contribution to
-          `gap_between`.
+        - `between_share` is the proportion of pairs that are between folds, and `between_auc` and
+          `within_auc` are the AUCs of the pairs between and within folds.
+        - `worst_positives` and `worst_negatives` (String) are the two folds, of the positive and of
+          the negative, whose pairs have the largest effect on `gap_between`; the first if several
+          have. `worst_auc` is the AUC of these pairs, and `worst_gap` their contribution.
         - `n_curves` (Int64) is the number of folds with both classes.
         - `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of positives, of negatives, and
           of rows with a missing value, in all folds together.
@@ -588,24 +594,14 @@ def pooling_gap(
     │ 0.75       ┆ 1.0      ┆ -0.25       ┆ 2               ┆ 1               │
     └────────────┴──────────┴─────────────┴─────────────────┴─────────────────┘
     """
-    roles = Roles(
-        label=label,
-        score=score,
-        by=by,
-        positive=positive,
-        weight=weight,
-        count=count,
-        missing=missing,
-    )
+    roles = Roles(label, score, by, positive, weight=weight, count=count, missing=missing)
     return fold_table(predictions, roles, over, _pooling_gap_columns, POOLING_GAP.columns())
 
 
 class FoldPairs(NamedTuple):
-    """Numbers of pairs of a positive and a negative, as matrices.
+    """Numbers of won pairs (ties count 1/2) and of all pairs, as matrices.
 
-    Rows are the folds of the positives, and columns the folds of the negatives. `wins` is the
-    number of pairs in which the positive has the higher score; ties count one half. `pairs` is the
-    number of all pairs.
+    Rows are the folds of the positives, and columns the folds of the negatives.
     """
 
     wins: NDArray[np.float64]
@@ -644,11 +640,7 @@ def _pooling_gap_columns(folds: Folds) -> dict[str, Any]:
 def _count_fold_pairs(
     rows: SortedRows, fold_position: NDArray[np.int64], group: int, size: int
 ) -> FoldPairs:
-    """Return the numbers of pairs of a group, for each fold of the positive and of the negative.
-
-    `fold_position` is the number of the fold of each row within its group, and `size` is the number
-    of folds of the group.
-    """
+    """Return the pairs of a group; `fold_position` is the fold of each row, of `size` folds."""
     start, end = rows.starts[group], rows.ends[group]
     group_rows = slice(start, rows.starts[group + 1])
     row_weight = (
@@ -696,9 +688,9 @@ def _count_fold_pairs(
 def _add_pairs(wins: NDArray[np.float64], pos: NDArray[Any], lower: NDArray[np.float64]) -> None:
     """Add the correctly ranked pairs of several scores to the matrix `wins`.
 
-    `pos` has the number of positives with each score (row) in each fold (column), and `lower` the
-    number of negatives with a lower score. Without ties, each score has positives of one fold only.
-    A matrix product would mostly add zeros, so the pairs are then added fold by fold.
+    `pos` has the positives with each score (row) in each fold (column), and `lower` the negatives
+    with a lower score. Without ties, each score has positives of one fold only. A matrix product
+    would mostly add zeros, so the pairs are then added fold by fold.
     """
     if 4 * np.count_nonzero(pos) > pos.size:
         wins += pos.T @ lower
@@ -713,10 +705,7 @@ def _add_pairs(wins: NDArray[np.float64], pos: NDArray[Any], lower: NDArray[np.f
 
 
 def _decompose_gap(table: FoldPairs, names: NDArray[np.object_]) -> dict[str, Any]:
-    """Return the columns of the result that are computed from the pairs of one group.
-
-    `names` are the keys of the folds as text.
-    """
+    """Return the columns that are computed from the pairs of one group; `names` are its folds."""
     total, is_between = table.pairs.sum(), ~np.eye(len(names), dtype=bool)
     result: dict[str, Any] = dict.fromkeys(
         ("between_share", "between_auc", "within_auc", "worst_auc", "worst_gap"), np.nan

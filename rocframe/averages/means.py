@@ -6,7 +6,7 @@ The corrected t interval is from Nadeau and Bengio (2003). The binomial limits a
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -34,21 +34,16 @@ from rocframe.kernel.threads import split_groups
 from rocframe.kinds import PREVALENCE
 from rocframe.options import to_float
 from rocframe.rates import CONFUSION, Settings
-from rocframe.resampling import (
-    batched_replicates,
-    nearly_equal,
-    replicate_limits,
-    rounding_scale,
-)
+from rocframe.resampling import batched_replicates, nearly_equal, replicate_limits, rounding_scale
 from rocframe.schemas.table_type import THRESHOLD
 from rocframe.text import format_values
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from rocframe.averages.options import AverageOptions, AveragePlan
+    from rocframe.averages.options import AverageInterval, AverageOptions, AveragePlan
     from rocframe.curves.locate import CurveAxis
     from rocframe.curves.table import Curves
     from rocframe.kinds import Kind
@@ -63,8 +58,8 @@ MIN_EXPONENT = -1000  # values are multiplied by at most 2**1000, which is a fin
 class CurveValues:
     """Values of curves at grid points: a matrix with one row per curve and one column per point.
 
-    The first curve of group i is the row `starts[i]`. NaN means that a curve has no value at a
-    point. `weight` is the weight of each curve in the mean.
+    The first curve of group i is the row `starts[i]`. NaN means that a curve has no value. `weight`
+    is the weight of each curve in the mean.
     """
 
     values: NDArray[np.float64]
@@ -105,10 +100,7 @@ class CurveValues:
 
     @cached_property
     def exponent(self) -> NDArray[np.int64]:
-        """Exponent of the power of 2 by which the values of each group are divided.
-
-        The division is exact. The squares of the quotients do not overflow.
-        """
+        """Exponent of the power of 2 that divides the values, so that squares do not overflow."""
         largest = np.fmax.reduceat(np.abs(self.values), self.starts, axis=0)
         power = np.frexp(np.nan_to_num(largest, posinf=1.0))[1].astype(np.int64)
         result: NDArray[np.int64] = np.maximum(power, MIN_EXPONENT)
@@ -149,10 +141,7 @@ class CurveValues:
     def unscaled(
         self, values: NDArray[np.float64], bounds: tuple[float, float] = (-np.inf, np.inf)
     ) -> NDArray[np.float64]:
-        """Return a statistic of scaled values in the unit of the values, clipped to `bounds`.
-
-        The result is NaN if it exceeds the range of Float64.
-        """
+        """Return a statistic of scaled values in the unit of the values; NaN if it overflows."""
         with np.errstate(over="ignore"):
             result = np.clip(np.ldexp(values, self.exponent), *bounds)
         return np.where(np.isfinite(result), result, np.nan)
@@ -209,56 +198,41 @@ class MeanLimits(NamedTuple):
     constant: NDArray[np.bool_]
 
 
-def mean_limits(
-    values: CurveValues,
-    options: AverageOptions,
-    *,
-    curves: NDArray[np.int64],
-    rows: NDArray[np.float64],
-    streams: list[tuple[int, ...]],
-    bounds: tuple[float, float],
-) -> MeanLimits:
-    """Return the confidence limits of the means of finite values.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MeanSample:
+    """Finite values of curves, and what the limits of their means are computed from.
 
     `curves` is the number of curves of each group, including curves that are not usable. `rows` is
     the denominator of the metric in each curve. `streams` identify the random numbers of each
     group. Limits are clipped to `bounds`.
     """
-    if options.interval is None:
-        return _no_limits(values)
-    if options.interval == "binomial":
-        return _pooled_binomial_limits(values, rows, options.level)
-    if options.interval == "bootstrap":
-        return _bootstrap_mean_limits(values, options, streams, bounds)
-    maximum = np.fmax.reduceat(values.scaled, values.starts, axis=0)
-    constant = nearly_equal(values.minimum, maximum, scale=values.magnitude(bounds))
-    constant &= values.count > 1
-    factor = values.sum_squared_shares
-    if options.interval == "corrected":
-        factor = factor + _test_per_train(options, curves)[:, None]
-    se = np.where(constant, np.nan, values.scaled_sd * np.sqrt(factor))
-    margin = _critical_values(options, values.count) * se
-    lower, upper = (
-        values.unscaled(limit, bounds)
-        for limit in (values.scaled_mean - margin, values.scaled_mean + margin)
-    )
-    return MeanLimits(values.unscaled(se), lower, upper, constant)
+
+    values: CurveValues
+    options: AverageOptions
+    curves: NDArray[np.int64]
+    rows: NDArray[np.float64]
+    streams: list[tuple[int, ...]]
+    bounds: tuple[float, float]
+
+    def limits(self) -> MeanLimits:
+        """Return the confidence limits of the means; NaN without a method of limits."""
+        interval = self.options.limits
+        return self.undefined_limits() if interval is None else interval.limits(self)
+
+    def undefined_limits(self) -> MeanLimits:
+        """Return limits that are NaN for all groups and points."""
+        shape = self.values.count.shape
+        se, lower, upper = np.full((3, *shape), np.nan)
+        return MeanLimits(se, lower, upper, np.zeros(shape, bool))
 
 
-def _no_limits(values: CurveValues) -> MeanLimits:
-    """Return limits that are NaN for all groups and points."""
-    se, lower, upper = (np.full(values.count.shape, np.nan) for _ in range(3))
-    return MeanLimits(se, lower, upper, np.zeros(values.count.shape, bool))
-
-
-def _pooled_binomial_limits(
-    values: CurveValues, rows: NDArray[np.float64], level: float
-) -> MeanLimits:
+def _binomial_mean_limits(sample: MeanSample) -> MeanLimits:
     """Return Wilson's limits of the pooled rate; the limits include the mean of the rates."""
+    values, rows = sample.values, sample.rows
     defined, mean = values.defined, values.mean
     hits = values.group_sums(np.where(defined, rows[:, None] * values.values, 0.0))
     total = values.group_sums(rows[:, None] * defined)
-    lower, upper = wilson(hits, total, level)
+    lower, upper = wilson(hits, total, sample.options.level)
     variance = np.where(defined, _divide(values.weight**2, rows)[:, None], 0.0)
     factor = _divide(values.group_sums(variance), values.total_weight**2)
     se = np.sqrt(np.clip(mean * (1 - mean), 0, None) * factor)
@@ -267,39 +241,48 @@ def _pooled_binomial_limits(
     return MeanLimits(se, np.minimum(lower, mean), np.maximum(upper, mean), constant)
 
 
-def _test_per_train(options: AverageOptions, curves: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the number of test rows per training row; 1 / (k - 1) for k folds."""
-    if options.test_per_train is not None:
-        return np.full(len(curves), options.test_per_train)
-    return _divide(np.ones(len(curves)), (curves - 1).astype(np.float64))
+def _t_mean_limits(
+    sample: MeanSample, *, is_normal: bool = False, overlap: bool = False
+) -> MeanLimits:
+    """Return limits by quantiles of the t distribution, or of the normal distribution.
 
-
-def _critical_values(options: AverageOptions, count: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the distance of the limits from the mean, divided by the standard error."""
+    With `overlap`, the variance is corrected for the overlap of the training sets of folds.
+    """
     from scipy.special import ndtri, stdtrit
 
-    probability = (1 + options.level) / 2
-    if options.interval == "normal":
-        return np.full(count.shape, ndtri(probability))
+    values, options, bounds = sample.values, sample.options, sample.bounds
+    count, probability = values.count, (1 + options.level) / 2
+    maximum = np.fmax.reduceat(values.scaled, values.starts, axis=0)
+    constant = nearly_equal(values.minimum, maximum, scale=values.magnitude(bounds))
+    constant &= count > 1
+    factor = values.sum_squared_shares
+    if overlap:
+        # The number of test rows per training row is 1 / (k - 1) for k folds.
+        ratio = _divide(np.ones(len(sample.curves)), (sample.curves - 1).astype(np.float64))
+        if options.test_per_train is not None:
+            ratio = np.full(len(sample.curves), options.test_per_train)
+        factor = factor + ratio[:, None]
+    se = np.where(constant, np.nan, values.scaled_sd * np.sqrt(factor))
     quantiles = np.full(int(count.max(initial=1)) + 1, np.nan)
-    quantiles[2:] = stdtrit(np.arange(1, len(quantiles) - 1, dtype=np.float64), probability)
-    return quantiles[count]
+    quantiles[2:] = stdtrit(np.arange(1.0, len(quantiles) - 1), probability)
+    margin = (ndtri(probability) if is_normal else quantiles[count]) * se
+    lower, upper = (
+        values.unscaled(limit, bounds)
+        for limit in (values.scaled_mean - margin, values.scaled_mean + margin)
+    )
+    return MeanLimits(values.unscaled(se), lower, upper, constant)
 
 
-def _bootstrap_mean_limits(
-    values: CurveValues,
-    options: AverageOptions,
-    streams: list[tuple[int, ...]],
-    bounds: tuple[float, float],
-) -> MeanLimits:
+def _bootstrap_mean_limits(sample: MeanSample) -> MeanLimits:
     """Return the standard error and the percentile limits of each mean, from resampled curves.
 
-    At each point, the curves that have a value are resampled. Points with the same number of such
-    curves have the same random draws.
+    At each point, the curves that have a value are resampled. Points with equally many such curves
+    have the same draws.
     """
+    values, options = sample.values, sample.options
     ends = np.append(values.starts[1:], len(values.values))
-    se, lower, upper, constant = _no_limits(values)
-    magnitude = values.magnitude(bounds)
+    se, lower, upper, constant = sample.undefined_limits()
+    magnitude = values.magnitude(sample.bounds)
     for group, (start, end) in enumerate(zip(values.starts, ends, strict=True)):
         counts = values.count[group]
         for n in np.unique(counts[counts > 1]):
@@ -307,7 +290,7 @@ def _bootstrap_mean_limits(
             undefined = ~values.defined[start:end, at[1]]
             curves = start + np.argsort(undefined, axis=0, kind="stable")[:n]
             means = _replicate_means(
-                values.scaled[curves, at[1]], values.weight[curves], options, streams[group]
+                values.scaled[curves, at[1]], values.weight[curves], options, sample.streams[group]
             )
             constant[at] = nearly_equal(means.min(axis=0), means.max(axis=0), scale=magnitude[at])
             se[at] = means.std(axis=0, ddof=1)
@@ -318,17 +301,38 @@ def _bootstrap_mean_limits(
     return MeanLimits(se, lower, upper, constant)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeanInterval:
+    """A method of the limits of means, and the options of intervals that it uses.
+
+    `of_proportions` is True if it requires the counts of proportions at given thresholds.
+    """
+
+    limits: Callable[[MeanSample], MeanLimits]
+    uses: frozenset[str] = frozenset({"level"})
+    of_proportions: bool = False
+
+
+INTERVALS: dict[AverageInterval, MeanInterval] = {
+    "corrected": MeanInterval(
+        limits=partial(_t_mean_limits, overlap=True), uses=frozenset({"level", "test_per_train"})
+    ),
+    "t": MeanInterval(limits=_t_mean_limits),
+    "normal": MeanInterval(limits=partial(_t_mean_limits, is_normal=True)),
+    "binomial": MeanInterval(limits=_binomial_mean_limits, of_proportions=True),
+    "bootstrap": MeanInterval(
+        limits=_bootstrap_mean_limits, uses=frozenset({"level", "n_boot", "seed"})
+    ),
+}
+
+
 def _replicate_means(
     values: NDArray[np.float64],
     weight: NDArray[np.float64],
     options: AverageOptions,
     key: tuple[int, ...],
 ) -> NDArray[np.float64]:
-    """Return the means over resampled curves at each point, with one row per resample.
-
-    `values` and `weight` have one row per curve and one column per point. `key` identifies the
-    random numbers of the group.
-    """
+    """Return the means over resampled curves (rows) at each point, with one row per resample."""
     n, origin = len(values), values.min(axis=0)
     above = weight * (values - origin)
 
@@ -353,9 +357,9 @@ class CurveGroups:
 
     Group i has the curves `curve[starts[i]]` to `curve[starts[i + 1] - 1]`, numbered as in
     `curves`. `usable` is True for curves with both classes. `weight` is the weight of each curve in
-    the mean, scaled to at most 1. `note_keys` has, for each curve, the keys that the note
-    `lacks_rows` lists: the key of the curve or, for a pooled curve, the keys of its original curves
-    that lack rows. `notes` has the note on the excluded curves of each group.
+    the mean, scaled to at most 1. `note_keys` has the keys that the note `lacks_rows` lists for
+    each curve, those of its original curves if it is pooled. `notes` has the note on excluded
+    curves of each group.
     """
 
     keys: pl.DataFrame
@@ -366,6 +370,30 @@ class CurveGroups:
     weight: NDArray[np.float64]
     note_keys: Sequence[Sequence[str]]
     notes: list[str | None]
+
+    @classmethod
+    def from_keys(
+        cls,
+        keys: pl.DataFrame,
+        curves: Any,
+        over: Sequence[str],
+        *,
+        usable: NDArray[np.bool_],
+        weight: NDArray[np.float64],
+    ) -> CurveGroups:
+        """Return the groups of curves with these keys, by all keys except `over`."""
+        groups, names = group_keys(keys, over), format_keys(keys, over)
+        order, starts = groups.order, groups.starts
+        return cls(
+            keys=groups.keys,
+            curves=curves,
+            curve=order,
+            starts=starts,
+            usable=usable[order],
+            weight=scale_by_groups(weight[order], starts),
+            note_keys=[[name] for name in names[order]],
+            notes=exclusion_notes(names[order], usable[order], starts),
+        )
 
     @property
     def sizes(self) -> NDArray[np.int64]:
@@ -379,35 +407,16 @@ def group_curves(
     weights: str | Mapping[Any, float],
     argument: str = "weights",
 ) -> CurveGroups:
-    """Return the curves, grouped and sorted by all keys except `over`.
-
-    `argument` is the name of the argument that contains the weights; error messages contain it.
-    """
-    groups = group_keys(curves.keys, over)
-    curve, starts = groups.order, groups.starts
+    """Return the curves by all keys except `over`; `argument` has the weights, for errors."""
     pos, neg = curves.class_sizes
-    usable = (pos > 0) & (neg > 0)
-    names = format_keys(curves.keys, over)
     weight = curve_weights(curves.keys, over, weights, argument, rows=pos + neg, positives=pos)
-    usable, names = usable[curve], names[curve]
-    weight = scale_by_groups(weight[curve], starts)
-    return CurveGroups(
-        keys=groups.keys,
-        curves=curves,
-        curve=curve,
-        starts=starts,
-        usable=usable,
-        weight=weight,
-        note_keys=[[name] for name in names],
-        notes=exclusion_notes(names, usable, starts),
+    return CurveGroups.from_keys(
+        curves.keys, curves, over, usable=(pos > 0) & (neg > 0), weight=weight
     )
 
 
 def group_keys(keys: pl.DataFrame, over: Sequence[str]) -> RowGroups:
-    """Return the groups of the rows of `keys` with equal values of all columns except `over`.
-
-    Without rows there are no groups.
-    """
+    """Return the groups of rows with equal values of all columns except `over`; none if empty."""
     rest = select_keys(keys, [name for name in keys.columns if name not in over])
     if not keys.height:
         return RowGroups(keys=rest, starts=np.zeros(1, np.int64), order=np.zeros(0, np.int64))
@@ -435,10 +444,7 @@ def curve_weights(
     argument: str,
     **totals: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Return the weight of each curve: from a mapping, or the total with the name `weights`.
-
-    If no total has this name (`"equal"`), all weights are 1.
-    """
+    """Return the weights: from a mapping, the total of this name, or 1 for `"equal"`."""
     if isinstance(weights, str):
         return totals.get(weights, np.ones(keys.height))
     columns = [keys.get_column(name).to_list() for name in over]
@@ -464,8 +470,8 @@ MAX_ROWS = 1 << 20  # the values of about this number of rows are sorted at once
 class GridBlock:
     """A block of groups and of the values at which the curves of these groups are averaged.
 
-    `values` has one row for all groups, or one row per group. Only the first `lengths` values of a
-    row are used.
+    `values` has one row for all groups, or one row per group, of which the first `lengths` are
+    used.
     """
 
     groups: NDArray[np.int64]
@@ -516,10 +522,7 @@ def _similar_blocks(
     values: NDArray[np.float64],
     starts: NDArray[np.int64],
 ) -> Iterator[GridBlock]:
-    """Yield blocks of groups with similar numbers of values, so that few cells are unused.
-
-    The values of group `groups[i]` are `values[starts[i]:starts[i + 1]]`.
-    """
+    """Yield blocks of groups with similar numbers of values, so that few cells are unused."""
     lengths = np.diff(starts)
     order = np.argsort(lengths, kind="stable")
     curves = np.cumsum(curve_groups.sizes[groups[order]])
@@ -543,10 +546,10 @@ def _similar_blocks(
 def _observed_values(
     curve_groups: CurveGroups, axis: CurveAxis, plan: AveragePlan, groups: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the sorted, distinct values of the fixed metric in the curves of each group.
+    """Return the sorted, distinct values of the fixed metric of each group, and their starts.
 
-    The second result has the start of the values of each group. If the grid is a number n, only n
-    of the values of a group are returned, with evenly spaced ranks.
+    If the grid is a number n, only n of the values of a group are returned, with evenly spaced
+    ranks.
     """
     curves = curve_groups.curves
     member = concatenated_ranges(curve_groups.starts[groups], curve_groups.sizes[groups])
@@ -608,10 +611,7 @@ def collect_blocks(
 def pooled_curves(
     curves: Curves, kind: Kind, over: Sequence[str], *, ranked: bool = False
 ) -> pl.DataFrame:
-    """Return a table with one pooled curve per group, from the rows of all curves of the group.
-
-    If `ranked` is true, each score is first replaced by its rank in its curve.
-    """
+    """Return a table with one pooled curve per group; `ranked` as in `merge_curves`."""
     curve_groups = group_curves(curves, over, "equal")
     merged = merge_curves(curves, curve_groups, ranked=ranked)
     check_gaps(curves, "the area of the pooled curve is unknown")
@@ -718,10 +718,7 @@ def _merge_order(threshold: NDArray[np.float64], is_first: NDArray[np.bool_]) ->
 def _check_same_thresholds(
     curves: Curves, curve_groups: CurveGroups, lengths: NDArray[np.int64], merged: NDArray[np.int64]
 ) -> None:
-    """Raise an error if curves of a group were computed at different given thresholds.
-
-    For each curve, `lengths` has its number of rows, and `merged` that of its pooled curve.
-    """
+    """Raise an error if curves of a group were computed at different given thresholds."""
     different = find_curves_lacking_rows(curves)[curve_groups.curve] & (lengths != merged)
     if different.any():
         raise BrokenCurveError.compose(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from rocframe.averages.means import INTERVALS
 from rocframe.errors import OptionValueError, RepeatedNameError
 from rocframe.inference import parse_level, parse_n_boot
 from rocframe.kernel.resample import Seed
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from rocframe.averages.means import MeanInterval
     from rocframe.kinds import Kind
     from rocframe.rates import Rate, Settings
 
@@ -47,11 +49,34 @@ AverageInterval = Literal["corrected", "t", "normal", "binomial", "bootstrap"]
 Weights: TypeAlias = "Literal['equal', 'rows', 'positives'] | Mapping[Any, float]"
 Grid: TypeAlias = "int | Literal['union'] | Sequence[float] | pl.Series"
 
-# For each method that averages over classes: the method that computes the average, and the weights.
-CLASS_METHODS: dict[str, tuple[AverageMethod, str]] = {
-    "macro": ("vertical", "equal"),
-    "weighted": ("vertical", "positives"),
-    "micro": ("pooled", "equal"),
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AveragingMethod:
+    """A method of averaging curves.
+
+    `fixes` is what the method holds fixed. `class_weights` are the weights of an average over
+    classes, or None for other averages. `uses` are the options that not all methods support.
+    """
+
+    fixes: Literal["x", "y", "threshold"] = "x"
+    pools_curves: bool = False
+    class_weights: str | None = None
+    uses: frozenset[str] = frozenset({"grid", "weights", "interval"})
+
+    @property
+    def combines_curves(self) -> bool:
+        """Whether the result is defined only for several curves together, and has no limits."""
+        return self.pools_curves or self.class_weights is not None
+
+
+METHODS: dict[AverageMethod, AveragingMethod] = {
+    "vertical": AveragingMethod(),
+    "horizontal": AveragingMethod(fixes="y"),
+    "threshold": AveragingMethod(fixes="threshold"),
+    "pooled": AveragingMethod(pools_curves=True, uses=frozenset({"ranks"})),
+    "macro": AveragingMethod(class_weights="equal", uses=frozenset({"grid"})),
+    "weighted": AveragingMethod(class_weights="positives", uses=frozenset({"grid", "prior"})),
+    "micro": AveragingMethod(pools_curves=True, class_weights="equal", uses=frozenset({"ranks"})),
 }
 
 
@@ -59,20 +84,20 @@ CLASS_METHODS: dict[str, tuple[AverageMethod, str]] = {
 class AverageOptions:
     """The parsed options of `average`; they do not depend on the kind of curve.
 
-    `fixed` is the metric of the option `fixed`, or None if this option is not given or is the
-    threshold. `fixed_threshold` is True if the threshold is fixed, by `fixed` or by `method`.
-    `metrics` is None if the axes are averaged. `weights_argument` is the name of the argument that
-    contains the weights.
+    `fixed` is None if the option is not given or is the threshold; `fixed_threshold` is True if the
+    threshold is fixed, by `fixed` or by `method`. `metrics` is None if the axes are averaged.
     """
 
     over: tuple[str, ...]
     method: AverageMethod
+    averaging: AveragingMethod
     fixed: Rate | None
     fixed_threshold: bool
     metrics: tuple[Rate, ...] | None
     nearest: bool
     grid: Grid
     interval: AverageInterval | None
+    limits: MeanInterval | None
     level: float
     test_per_train: float | None
     weights: str | Mapping[Any, float]
@@ -86,19 +111,16 @@ class AverageOptions:
     def pools_curves(self) -> bool:
         """Whether the result is a pooled curve instead of its metrics at given values."""
         chosen = self.fixed is not None or self.fixed_threshold
-        return self.method == "pooled" and not chosen
+        return self.averaging.pools_curves and not chosen
 
     def plan(self, kind: Kind, *, rescaled: bool = False) -> AveragePlan:
-        """Return the fixed metric and the averaged metrics for curves of this kind.
-
-        `rescaled` is True if the table of curves was computed with `prevalence=`.
-        """
+        """Return the metrics for this kind; `rescaled` if the curves are at another prevalence."""
         fixed = self.fixed
         if fixed is None and not self.fixed_threshold:
-            axis = kind.y if self.method == "horizontal" else kind.x
+            axis = kind.y if self.averaging.fixes == "y" else kind.x
             fixed = parse_metric("fixed", axis, self.settings)
-        is_curve = self.metrics is None and not self.nearest and self.method != "pooled"
-        is_curve = is_curve and self.settings.prevalence is None
+        is_curve = self.metrics is None and not self.nearest
+        is_curve = is_curve and not self.averaging.pools_curves and self.settings.prevalence is None
         if self.fixed is not None:
             axes = (kind.x, kind.y) if self.fixed.proportion_of else (kind.x,)
             is_curve = is_curve and bool(self.fixed.name) and self.fixed.column in axes
@@ -170,7 +192,7 @@ class AverageOptions:
         """Raise an error if `interval="binomial"` is used for metrics that are not proportions."""
         for metric in metrics:
             is_proportion = metric.proportion_of and not (rescaled and metric.depends_on_prevalence)
-            if self.interval == "binomial" and not is_proportion:
+            if self.limits is not None and self.limits.of_proportions and not is_proportion:
                 problem = (
                     f"{metric.column} is not a proportion of the positives or of the negatives"
                 )
@@ -180,10 +202,7 @@ class AverageOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AveragePlan:
-    """The metrics to average at values of the metric `fixed`, or at thresholds if it is None.
-
-    `is_curve` is True if the result is an averaged curve, and False if it is a table of metrics.
-    """
+    """The metrics to average at values of `fixed`, or at thresholds; `is_curve` as a curve."""
 
     options: AverageOptions
     fixed: Rate | None
@@ -253,70 +272,85 @@ def parse_average_options(
     at_values = fixed is not None or metrics is not None or nearest
     if not at_values:
         _check_settings((), settings)
-    fixed_metric = None
-    if fixed is None:
-        _check_pooled(method, metrics=metrics, nearest=nearest or None)
-    elif method == "horizontal" or (method == THRESHOLD and not _is_threshold(fixed)):
-        problem = f"method={method!r} determines the fixed metric"
-        raise OptionValueError.compose(
-            "fixed", fixed, problem, 'Use method="vertical" with fixed=.'
-        )
-    elif not _is_threshold(fixed):
-        fixed_metric = parse_metric("fixed", fixed, settings, others=(THRESHOLD,))
-    averaged = None
-    if metrics is not None:
-        averaged = tuple(parse_rates(metrics, settings).values())
+    averaging, is_threshold = METHODS[method], _is_threshold(fixed)
+    fixed_metric = _parse_fixed(method, fixed, settings)
+    for option, given in (("metrics", metrics), ("nearest", nearest or None)):
+        if fixed is None and given is not None and averaging.pools_curves:
+            problem = f"method={method!r} supports this option only with fixed="
+            hint = f"Pass fixed= as well, or leave out {option}=."
+            raise OptionValueError.compose(option, given, problem, hint)
+    averaged = None if metrics is None else tuple(parse_rates(metrics, settings).values())
     level, n_boot = parse_level(level), parse_n_boot("n_boot", n_boot)
     check_weights("weights", weights)
-    base_method, class_weights = CLASS_METHODS.get(method, (method, "equal"))
-    over_classes, is_pooled = method in CLASS_METHODS, base_method == "pooled"
-    has_limits = not (over_classes or is_pooled or over is None)
-    if over is None and (over_classes or is_pooled):
+    if over is None and averaging.combines_curves:
         problem = f"method={method!r} combines several curves"
         hint = 'Pass the group column of these curves, such as over="class".'
         raise OptionValueError.compose("over", over, problem, hint)
-    for option, value, used in (
-        ("grid", grid, at_values or not is_pooled),
-        ("weights", weights, has_limits),
-        ("interval", interval, has_limits or interval is None),
-        ("prior", prior, method == "weighted"),
-        ("ranks", ranks, is_pooled),
-        ("test_per_train", test_per_train, has_limits and interval == "corrected"),
-        ("level", level, has_limits and interval is not None),
-        ("n_boot", n_boot, has_limits and interval == "bootstrap"),
-        ("seed", seed, has_limits and interval == "bootstrap"),
-    ):
-        by_interval = has_limits and option in {"test_per_train", "level", "n_boot", "seed"}
-        method_or_over = "over=None" if over is None else f"method={method!r}"
-        subject = f"interval={interval!r}" if by_interval else method_or_over
-        check_supported(option, value, subject, supported=used, default=defaults[option])
-    if prior is not None and not isinstance(prior, Mapping):
-        problem = "expected a mapping from classes to numbers"
-        hint = "Use, for example, prior={'a': 0.9, 'b': 0.1}."
-        raise OptionValueError.compose("prior", prior, problem, hint)
+    has_limits = over is not None and "interval" in averaging.uses
+    limits = INTERVALS[interval] if has_limits and interval is not None else None
+    used = averaging.uses if over is not None else averaging.uses - {"weights", "interval"}
+    used |= {"grid"} if at_values else set()
+    used |= {"interval"} if interval is None else set()
+    used |= set() if limits is None else limits.uses
+    values = {
+        "grid": grid,
+        "weights": weights,
+        "interval": interval,
+        "prior": prior,
+        "ranks": ranks,
+    }
+    of_interval = {"test_per_train": test_per_train, "level": level, "n_boot": n_boot, "seed": seed}
+    for option, value in (values | of_interval).items():
+        subject = "over=None" if over is None else f"method={method!r}"
+        if has_limits and option in of_interval:
+            subject = f"interval={interval!r}"
+        default = defaults[option]
+        check_supported(option, value, subject, supported=option in used, default=default)
     if prior is not None:
+        if not isinstance(prior, Mapping):
+            problem = "expected a mapping from classes to numbers"
+            hint = "Use, for example, prior={'a': 0.9, 'b': 0.1}."
+            raise OptionValueError.compose("prior", prior, problem, hint)
         check_weights("prior", prior)
-    bounds = None if at_values or base_method in {"threshold", "pooled"} else (0, 1)
-    parse_grid(grid, keyword="union", bounds=bounds)
-    interval = interval if has_limits else None
+    has_bounds = not (at_values or averaging.fixes == THRESHOLD or averaging.pools_curves)
+    parse_grid(grid, keyword="union", bounds=(0, 1) if has_bounds else None)
     return AverageOptions(
         over=keys,
-        method=base_method,
+        method=method,
+        averaging=averaging,
         fixed=fixed_metric,
-        fixed_threshold=method == THRESHOLD or _is_threshold(fixed),
+        fixed_threshold=averaging.fixes == THRESHOLD or is_threshold,
         metrics=averaged,
         nearest=nearest,
         grid=grid,
-        interval=interval,
+        interval=interval if has_limits else None,
+        limits=limits,
         level=level,
-        test_per_train=parse_test_per_train(test_per_train, keys, interval),
-        weights=prior if prior is not None else class_weights if over_classes else weights,
+        test_per_train=parse_test_per_train(test_per_train, keys, limits),
+        weights=prior if prior is not None else averaging.class_weights or weights,
         weights_argument="weights" if prior is None else "prior",
         ranked=ranks is not None,
         n_boot=n_boot,
         seed=Seed.parse(seed),
         settings=settings,
     )
+
+
+def _parse_fixed(
+    method: AverageMethod, fixed: str | pl.Expr | None, settings: Settings
+) -> Rate | None:
+    """Return the fixed metric; None if the option is not given, or is the threshold."""
+    fixes, is_threshold = METHODS[method].fixes, _is_threshold(fixed)
+    if fixed is None:
+        return None
+    if fixes == "y" or (fixes == THRESHOLD and not is_threshold):
+        problem = f"method={method!r} determines the fixed metric"
+        raise OptionValueError.compose(
+            "fixed", fixed, problem, 'Use method="vertical" with fixed=.'
+        )
+    if is_threshold:
+        return None
+    return parse_metric("fixed", fixed, settings, others=(THRESHOLD,))
 
 
 def _is_threshold(fixed: object) -> bool:
@@ -333,10 +367,12 @@ def parse_over(over: object) -> tuple[str, ...]:
     return parse_names(several)  # type: ignore[arg-type]
 
 
-def parse_test_per_train(ratio: object, over: Sequence[str], interval: str | None) -> float | None:
+def parse_test_per_train(
+    ratio: object, over: Sequence[str], limits: MeanInterval | None
+) -> float | None:
     """Return the number of test rows per training row; None to derive it from the folds."""
     if ratio is None:
-        if interval == "corrected" and len(over) > 1:
+        if limits is not None and "test_per_train" in limits.uses and len(over) > 1:
             raise OptionValueError(
                 'test_per_train: interval="corrected" requires the ratio of test rows to training '
                 "rows, which is unknown if over= names several columns.\nFor repeated ten-fold "
@@ -356,16 +392,6 @@ def check_weights(argument: str, weights: object) -> None:
     for key, weight in weights.items():
         hint = "To exclude a curve, filter the table first."
         parse_number(f"{argument}[{key!r}]", weight, low=0, hint=hint)
-
-
-def _check_pooled(method: str, **options: object) -> None:
-    """Raise an error if the result is a pooled curve and `metrics` or `nearest` is given."""
-    for option, value in options.items():
-        if value is not None and CLASS_METHODS.get(method, (method,))[0] == "pooled":
-            problem = f"method={method!r} supports this option only with fixed="
-            raise OptionValueError.compose(
-                option, value, problem, f"Pass fixed= as well, or leave out {option}=."
-            )
 
 
 def _check_settings(metrics: Sequence[Rate], settings: Settings) -> None:

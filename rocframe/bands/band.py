@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from math import log, sqrt
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
+import polars as pl
 
-from rocframe.bands.grid import (
-    SHIFT_TOLERANCE,
-    BandCurves,
-    BandLimits,
-    parse_band_grid,
-    points_at_rates,
-    points_at_thresholds,
-    shifted_limits,
-)
-from rocframe.bands.smooth import working_hotelling_limits
+from rocframe.bands.smooth import BandCurves, Binormal, binormal_tpr, fit_curves, line_limits
 from rocframe.curves.curve import trace_curves
 from rocframe.curves.locate import interpolated_values, segment_fraction
 from rocframe.frames import as_input_frame, build_table
@@ -41,7 +35,14 @@ from rocframe.kernel.resample import (
     stream_keys,
 )
 from rocframe.kernel.scan import Scan
-from rocframe.options import NOT_GIVEN, check_choice, check_supported, public
+from rocframe.options import (
+    NOT_GIVEN,
+    check_choice,
+    check_supported,
+    grid_values,
+    parse_grid,
+    public,
+)
 from rocframe.resampling import replicate_limits
 from rocframe.schemas.curves import BAND
 from rocframe.text import format_list
@@ -49,14 +50,201 @@ from rocframe.text import format_list
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    import polars as pl
     from numpy.typing import NDArray
 
-    from rocframe.bands.grid import BandGrid, GridPoints
     from rocframe.frames import FrameT
     from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
     from rocframe.kernel.resample import ReplicateScan
+
+BandGrid: TypeAlias = int | Sequence[float] | pl.Series | Literal["curve"]
+BandMethodName: TypeAlias = Literal[
+    "kolmogorov_smirnov",
+    "fixed_width",
+    "envelope",
+    "working_hotelling",
+    "bootstrap",
+    "binomial",
+    "threshold",
+]
+
+
+@public
+def band(
+    predictions: FrameT,
+    /,
+    label: Column,
+    score: Scores,
+    *,
+    by: By = None,
+    method: BandMethodName = "kolmogorov_smirnov",
+    level: float = 0.95,
+    grid: BandGrid = 101,
+    n_boot: int = 2000,
+    seed: int | None = None,
+    positive: object = None,
+    weight: Column | None = None,
+    count: Count = NOT_GIVEN,
+    missing: Missing = "raise",
+) -> FrameT:
+    """Compute a confidence band of the ROC curve of each group: limits of TPR at a grid of FPR.
+
+    A `simultaneous` band contains the complete true curve with confidence `level`. A `pointwise`
+    band is valid at one false positive rate, or at one threshold; the probability that it contains
+    the complete curve is much smaller than `level`.
+
+    Parameters
+    ----------
+    predictions : DataFrame, LazyFrame or Arrow table
+        One row per prediction.
+    label : str or Expr
+        The true class: Boolean or 0/1, or any values with `positive`.
+    score : str, Expr, selector, sequence or mapping
+        The score, higher for positives. Several columns add the group column `model`.
+    by : str or sequence of str, default None
+        Group columns; null is a group.
+    method : str, default "kolmogorov_smirnov"
+        Simultaneous bands:
+
+        - `"kolmogorov_smirnov"`: the curve shifted up and left, and down and right, by quantiles of
+          Kolmogorov's distance; valid for all scores and sample sizes.
+        - `"fixed_width"`: such copies, shifted so that the proportion `level` of the resampled
+          curves lies between them.
+        - `"envelope"`: as `"fixed_width"`, with larger shifts where the resampled curves vary more.
+        - `"working_hotelling"`: limits of a binormal curve that is fitted by maximum likelihood.
+
+        Pointwise bands:
+
+        - `"bootstrap"`: quantiles of the resampled curves at each FPR.
+        - `"binomial"`: Wilson's limits of TPR, as if the threshold of each FPR were known.
+        - `"threshold"`: Wilson's limits of TPR and of FPR at each threshold, each with confidence
+          `level`.
+    level : float, default 0.95
+        Confidence level of the band, between 0 and 1.
+    grid : int, sequence of float or str, default 101
+        False positive rates of the result: a number of evenly spaced rates from 0 to 1, a list of
+        rates, or `"curve"` for those of the rows of each ROC curve. With `method="threshold"`, the
+        point of each rate is at the lowest threshold whose FPR is at most the rate.
+    n_boot : int, default 2000
+        Number of bootstrap resamples.
+    seed : int, default None
+        Seed of the draws, an integer >= 0; None uses a new seed in each call.
+    positive : object, default None
+        Value of `label` that is the positive class.
+    weight : str or Expr, default None
+        Importance of a row, finite and >= 0.
+    count : str, Expr or None, optional
+        Number of equal rows that a row represents. Required if there is a column `count`.
+    missing : {"raise", "drop", "worst"}, default "raise"
+        Missing values: an error, rows left out, or missing scores count as errors.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        `*by`, (`model`,) `fpr, tpr, fpr_lower, fpr_upper, lower, upper, ci_level, scope, band,
+        note`; one row per group and point, sorted by group and rising `fpr`. All rates are Float64
+        in [0, 1].
+
+        - `tpr` is the true positive rate at `fpr`, interpolated linearly, and the upper end if the
+          curve is vertical there; of the fitted curve for `"working_hotelling"`.
+        - `lower` and `upper` are the limits of TPR. `fpr_lower` and `fpr_upper` are those of FPR
+          for `"threshold"`, and null for all other methods.
+        - `scope` (String) is `pointwise` or `simultaneous`, and `band` (String) is the method.
+
+        If a group lacks a class, `tpr` and the limits are null, in one row for `grid="curve"` or
+        `method="threshold"`. `note` (String) is null, or the first of these values that applies:
+        `no_rows, no_positives, no_negatives, one_positive, one_negative, zero_variance,
+        no_solution`. Bands from resampled curves have no limits if a class has one row, or if all
+        resampled curves are equal. `no_solution`: the binormal likelihood has no maximum.
+
+    Raises
+    ------
+    RocframeError
+        If a column, an option or a value is invalid.
+
+    See Also
+    --------
+    auc : The area under each curve and its confidence interval.
+
+    References
+    ----------
+    G. Campbell (1994), "Advances in statistical methodology for the evaluation of diagnostic and
+    laboratory tests", Statistics in Medicine 13(5-7), 499-508. doi:10.1002/sim.4780130513
+
+    G. Ma, W. J. Hall (1993), "Confidence bands for receiver operating characteristic curves",
+    Medical Decision Making 13(3), 191-197. doi:10.1177/0272989X9301300304
+
+    S. A. Macskassy, F. Provost, S. Rosset (2005), "ROC confidence bands: an empirical
+    evaluation", Proceedings of the 22nd International Conference on Machine Learning, 537-544.
+    doi:10.1145/1102351.1102419
+
+    Examples
+    --------
+    >>> import polars as pl, rocframe as rf
+    >>> predictions = pl.DataFrame({"label": [1, 0, 1], "score": [0.9, 0.4, 0.4]})
+    >>> limits = rf.band(predictions, "label", "score", method="binomial", grid=[0, 0.5, 1])
+    >>> limits.select("fpr", "tpr", "lower", "upper", "scope")
+    shape: (3, 5)
+    ┌─────┬──────┬──────────┬──────────┬───────────┐
+    │ fpr ┆ tpr  ┆ lower    ┆ upper    ┆ scope     │
+    │ --- ┆ ---  ┆ ---      ┆ ---      ┆ ---       │
+    │ f64 ┆ f64  ┆ f64      ┆ f64      ┆ str       │
+    ╞═════╪══════╪══════════╪══════════╪═══════════╡
+    │ 0.0 ┆ 0.5  ┆ 0.094531 ┆ 0.905469 ┆ pointwise │
+    │ 0.5 ┆ 0.75 ┆ 0.197867 ┆ 0.973323 ┆ pointwise │
+    │ 1.0 ┆ 1.0  ┆ 0.34238  ┆ 1.0      ┆ pointwise │
+    └─────┴──────┴──────────┴──────────┴───────────┘
+    """
+    compute = partial(
+        _band_table,
+        method=_parse_band_method(method, weight),
+        level=parse_level(level),
+        grid=parse_band_grid(grid),
+        n_boot=parse_n_boot("n_boot", n_boot),
+        seed=Seed.parse(seed),
+    )
+    roles = Roles(label, score, by, positive, weight=weight, count=count, missing=missing)
+    table = plan_table(predictions, roles, compute, columns=BAND.columns(), anchor="band")
+    return as_input_frame(predictions, table)
+
+
+def _band_table(
+    cases: Cases,
+    *,
+    method: BandMethod,
+    level: float,
+    grid: list[float] | None,
+    n_boot: int,
+    seed: Seed,
+) -> pl.DataFrame:
+    """Return the table of the band, with a row per group and point."""
+    scan = Scan.from_cases(cases)
+    curves = BandCurves.from_arrays(trace_curves(scan))
+    points = method.points(curves, grid)
+    if method.is_resampled:
+        keys = stream_keys(scan.rows.keys, cases.model)
+        draws = RandomDraws(n_draws=n_boot, seed=seed, keys=keys)
+        limits = method.limits(curves, points, level, scan, draws)
+    else:
+        limits = method.limits(curves, points, level)
+    group_notes = first_notes(absent_classes(curves.n_pos, curves.n_neg))
+    group_notes[curves.has_both_classes] = (
+        None if limits.notes is None else limits.notes[curves.has_both_classes]
+    )
+    columns: dict[str, Any] = {
+        "fpr": points.fpr,
+        "tpr": limits.tpr,
+        "fpr_lower": limits.fpr_lower,
+        "fpr_upper": limits.fpr_upper,
+        "lower": limits.lower,
+        "upper": limits.upper,
+        "ci_level": level,
+        "scope": method.scope,
+        "band": method.name,
+        "note": group_notes[points.group].tolist(),
+    }
+    return build_table(scan.rows.keys, columns, BAND.columns(), rows=points.group)
+
 
 MAX_VALUES = 1 << 24  # maximum number of TPRs of the replicates of a group in memory
 # Number of positions at which the standard deviation of the replicates is computed.
@@ -128,11 +316,9 @@ def envelope_limits(
 ) -> BandLimits:
     """Return limits that contain the proportion `level` of the replicates and vary in width.
 
-    The distance of the limits from the curve is proportional to the standard deviation of the
-    replicates. If the standard deviation at a position is below half of its maximum, it is replaced
-    by half of the maximum, because all replicates can be equal at a position although the true
-    curve is uncertain. The standard deviations are computed from at most `SD_REPLICATES`
-    replicates. More of them would take more time and change the shape of the limits only slightly.
+    The distance of the limits from the curve is proportional to the standard deviation of at most
+    `SD_REPLICATES` replicates, but at least half of its maximum, because all replicates can be
+    equal at a position although the true curve is uncertain.
     """
     group_notes, varying = _varying_groups(curves)
     rotated = _rotate_groups(curves, varying)
@@ -216,12 +402,11 @@ def _map_replicates(
 ) -> Iterator[tuple[int, NDArray[np.float64]]]:
     """Yield the index of each group, and the values of `function` for all of its replicates.
 
-    `function` is called with batches of replicates, and returns `width` values for each replicate.
-    The replicates of a group are the same in every call with the same `draws`.
+    `function` takes batches of replicates and returns `width` values for each. The replicates of a
+    group are the same in every call with the same `draws`.
     """
     statistic = ReplicateStatistic(
-        function=lambda sample: function(sample.population.group, sample),
-        width=width,
+        function=lambda sample: function(sample.population.group, sample), width=width
     )
     for result in resample_groups(scan, [statistic], draws, groups, arrays_only=True):
         yield result.population.group, result.values[0]
@@ -231,9 +416,9 @@ def _map_replicates(
 class DistanceScale:
     """Positive numbers by which differences in height are divided.
 
-    `values` are the numbers at the positions `knots`; they are interpolated linearly. `position`
-    contains the knots and all points of a curve, in rising order, and `at_position` the numbers at
-    these positions. `slope` is the largest change of the numbers per unit of the position.
+    `values` are the numbers at the positions `knots`, interpolated linearly. `position` has the
+    knots and all points of a curve, in rising order, and `at_position` the numbers there. `slope`
+    is the largest change of the numbers per unit of the position.
     """
 
     knots: NDArray[np.float64]
@@ -266,9 +451,8 @@ class DistanceScale:
 class RotatedCurves:
     """One ROC curve, or several curves as rows of matrices, in rotated coordinates.
 
-    With x = √n_neg·fpr and y = √n_pos·tpr, `position` is x + y and `height` is y - x. The height is
-    a function of the position, because x and y do not decrease along a curve. `x_max` and `y_max`
-    are the values of x and y at rate 1.
+    With x = √n_neg·fpr and y = √n_pos·tpr, `position` is x + y and `height` is y - x, a function of
+    the position, because curves do not decrease. `x_max` and `y_max` are x and y at rate 1.
     """
 
     x_max: float
@@ -335,13 +519,11 @@ class RotatedCurves:
     def distances(self, others: RotatedCurves, scale: DistanceScale) -> NDArray[np.float64]:
         """Return the largest difference in height between this curve and each of several curves.
 
-        Differences are divided by `scale`, whose positions contain all points of this curve. All
-        lines between these positions and the points of the other curve are straight, so the largest
-        quotient is at one of these points.
-
-        The points of the other curves are searched by branch and bound: each curve is divided into
-        parts, and parts that cannot contain the largest quotient are left out. The remaining parts
-        are divided again, until each part is one line.
+        Differences are divided by `scale`, whose positions contain all points of this curve.
+        Between these positions and the points of the other curve, all lines are straight, so the
+        largest quotient is at one of them. It is found by branch and bound: curves are divided into
+        parts, and parts that cannot contain the largest quotient are left out, until each part is
+        one line.
         """
         curves, points = others.position.shape
         positions, heights = others.position.ravel(), others.height.ravel()
@@ -381,15 +563,12 @@ class RotatedCurves:
         return largest
 
     def limits(
-        self,
-        position: NDArray[np.float64],
-        distance: NDArray[np.float64],
-        fpr: NDArray[np.float64],
+        self, position: NDArray[np.float64], distance: NDArray[np.float64], fpr: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the lowest and highest TPR at `fpr` of all rising curves near this curve.
 
-        The difference in height between these curves and this curve is at most `distance`, which is
-        given at the values in `position` and is interpolated linearly.
+        Their difference in height is at most `distance`, given at `position` and interpolated
+        linearly.
         """
         height = self.height_at(position)
         x, left = fpr * self.x_max + SHIFT_TOLERANCE, (1 - fpr) * self.x_max + SHIFT_TOLERANCE
@@ -406,9 +585,9 @@ def _upper_limit(
 ) -> NDArray[np.float64]:
     """Return the largest y at `x` of all rising curves that do not exceed an upper border.
 
-    `height` is the height of the border at the values in `position`. A rising curve that is not
-    above the border point (u, v) has y ≤ v for all x ≤ u. Therefore, the largest y at x is the
-    smallest v of all border points with u ≥ x.
+    `height` is that of the border at `position`. A rising curve that is not above the border point
+    (u, v) has y ≤ v for all x ≤ u. So the largest y at x is the smallest v of all border points
+    with u ≥ x.
     """
     u, v = (position - height) / 2, (position + height) / 2
     after = np.searchsorted(np.maximum.accumulate(u), x, "left")
@@ -421,214 +600,119 @@ def _upper_limit(
     return np.clip(limit, 0.0, y_max)
 
 
-BandMethodName: TypeAlias = Literal[
-    "kolmogorov_smirnov",
-    "fixed_width",
-    "envelope",
-    "working_hotelling",
-    "bootstrap",
-    "binomial",
-    "threshold",
-]
+def parse_band_grid(grid: object) -> list[float] | None:
+    """Return the false positive rates of the grid in increasing order; None for `grid="curve"`."""
+    points = parse_grid(grid, keyword="curve")
+    return None if isinstance(points, str) else grid_values(points)
 
 
-@public
-def band(
-    predictions: FrameT,
-    /,
-    label: Column,
-    score: Scores,
-    *,
-    by: By = None,
-    method: BandMethodName = "kolmogorov_smirnov",
-    level: float = 0.95,
-    grid: BandGrid = 101,
-    n_boot: int = 2000,
-    seed: int | None = None,
-    positive: object = None,
-    weight: Column | None = None,
-    count: Count = NOT_GIVEN,
-    missing: Missing = "raise",
-) -> FrameT:
-    """Compute a confidence band of the ROC curve of each group: limits of TPR at a grid of FPR.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class GridPoints:
+    """Points at which the limits of a band are computed, sorted by group and FPR.
 
-    A `simultaneous` band contains the complete true curve with confidence `level`. A `pointwise`
-    band is valid at one false positive rate, or at one threshold; the probability that it contains
-    the complete curve is much smaller than `level`.
-
-    Parameters
-    ----------
-    predictions : DataFrame, LazyFrame or Arrow table
-        One row per prediction.
-    label : str or Expr
-        The true class: Boolean or 0/1, or any values with `positive`.
-    score : str, Expr, selector, sequence or mapping
-        The score, higher for positives. Several columns add the group column `model`.
-    by : str or sequence of str, default None
-        Group columns; null is a group.
-    method : str, default "kolmogorov_smirnov"
-        Simultaneous bands:
-
-        - `"kolmogorov_smirnov"`: two copies of the curve, one shifted up and left and one shifted
-          down and right, by quantiles of Kolmogorov's distance. This band is valid for all scores
-          and sample sizes.
-        - `"fixed_width"`: two copies of the curve: one is shifted up and left, the other down and
-          right. The size of the shift is chosen so that the proportion `level` of the resampled
-          curves lies between the copies.
-        - `"envelope"`: as `"fixed_width"`, with larger shifts where the resampled curves vary more.
-        - `"working_hotelling"`: limits of a binormal curve that is fitted by maximum likelihood.
-
-        Pointwise bands:
-
-        - `"bootstrap"`: quantiles of the resampled curves at each FPR.
-        - `"binomial"`: Wilson's limits of TPR, which assume that the threshold of each FPR is
-          known.
-        - `"threshold"`: Wilson's limits of TPR and of FPR at each threshold, each with confidence
-          `level`.
-    level : float, default 0.95
-        Confidence level of the band, between 0 and 1.
-    grid : int, sequence of float or str, default 101
-        False positive rates of the result: a number of evenly spaced rates from 0 to 1, a list of
-        rates, or `"curve"` for all false positive rates of the rows of each ROC curve. With
-        `method="threshold"`, the result has one point for each of these rates. The point is at the
-        lowest threshold whose FPR is at most the rate.
-    n_boot : int, default 2000
-        Number of bootstrap resamples.
-    seed : int, default None
-        Seed of the draws, an integer >= 0; None uses a new seed in each call.
-    positive : object, default None
-        Value of `label` that is the positive class.
-    weight : str or Expr, default None
-        Importance of a row, finite and >= 0.
-    count : str, Expr or None, optional
-        Number of equal rows that a row represents. Required if there is a column `count`.
-    missing : {"raise", "drop", "worst"}, default "raise"
-        Missing values: an error, rows left out, or missing scores count as errors.
-
-    Returns
-    -------
-    DataFrame or LazyFrame
-        `*by`, (`model`,) `fpr, tpr, fpr_lower, fpr_upper, lower, upper, ci_level, scope, band,
-        note`; one row per group and point, sorted by group and rising `fpr`. All rates are Float64
-        in [0, 1].
-
-        - `tpr` is the true positive rate of the curve at `fpr`, interpolated linearly between
-          points. If the curve is vertical at `fpr`, `tpr` is the upper end. For
-          `"working_hotelling"`, `tpr` is the true positive rate of the fitted curve.
-        - `lower` and `upper` are the limits of TPR.
-        - `fpr_lower` and `fpr_upper` are the limits of FPR for `"threshold"`, and null for all
-          other methods.
-        - `scope` (String) is `pointwise` or `simultaneous`, and `band` (String) is the method.
-
-        If a group lacks a class, `tpr` and the limits are null. With `grid="curve"` or
-        `method="threshold"`, such a group has one row. `note` (String) is null, or the first of
-        these values that applies: `no_rows, no_positives, no_negatives, one_positive, one_negative,
-        zero_variance, no_solution`. Bands from resampled curves have no limits if a class has one
-        row, or if all resampled curves are equal. `no_solution` means that the binormal likelihood
-        has no maximum.
-
-    Raises
-    ------
-    RocframeError
-        If a column, an option or a value is invalid.
-
-    See Also
-    --------
-    auc : The area under each curve and its confidence interval.
-
-    References
-    ----------
-    G. Campbell (1994), "Advances in statistical methodology for the evaluation of diagnostic and
-    laboratory tests", Statistics in Medicine 13(5-7), 499-508. doi:10.1002/sim.4780130513
-
-    G. Ma, W. J. Hall (1993), "Confidence bands for receiver operating characteristic curves",
-    Medical Decision Making 13(3), 191-197. doi:10.1177/0272989X9301300304
-
-    S. A. Macskassy, F. Provost, S. Rosset (2005), "ROC confidence bands: an empirical
-    evaluation", Proceedings of the 22nd International Conference on Machine Learning, 537-544.
-    doi:10.1145/1102351.1102419
-
-    Examples
-    --------
-    >>> import polars as pl, rocframe as rf
-    >>> predictions = pl.DataFrame({"label": [1, 0, 1], "score": [0.9, 0.4, 0.4]})
-    >>> limits = rf.band(predictions, "label", "score", method="binomial", grid=[0, 0.5, 1])
-    >>> limits.select("fpr", "tpr", "lower", "upper", "scope")
-    shape: (3, 5)
-    ┌─────┬──────┬──────────┬──────────┬───────────┐
-    │ fpr ┆ tpr  ┆ lower    ┆ upper    ┆ scope     │
-    │ --- ┆ ---  ┆ ---      ┆ ---      ┆ ---       │
-    │ f64 ┆ f64  ┆ f64      ┆ f64      ┆ str       │
-    ╞═════╪══════╪══════════╪══════════╪═══════════╡
-    │ 0.0 ┆ 0.5  ┆ 0.094531 ┆ 0.905469 ┆ pointwise │
-    │ 0.5 ┆ 0.75 ┆ 0.197867 ┆ 0.973323 ┆ pointwise │
-    │ 1.0 ┆ 1.0  ┆ 0.34238  ┆ 1.0      ┆ pointwise │
-    └─────┴──────┴──────────┴──────────┴───────────┘
+    `point` is the index in `BandCurves` of the curve point at this position, or -1 without one.
     """
-    compute = partial(
-        _band_table,
-        method=_parse_band_method(method, weight),
-        level=parse_level(level),
-        grid=parse_band_grid(grid),
-        n_boot=parse_n_boot("n_boot", n_boot),
-        seed=Seed.parse(seed),
-    )
-    roles = Roles(
-        label=label,
-        score=score,
-        by=by,
-        positive=positive,
-        weight=weight,
-        count=count,
-        missing=missing,
-    )
-    table = plan_table(predictions, roles, compute, columns=BAND.columns(), anchor="band")
-    return as_input_frame(predictions, table)
+
+    group: NDArray[np.int64]
+    fpr: NDArray[np.float64]
+    point: NDArray[np.int64]
 
 
-def _band_table(
-    cases: Cases,
-    *,
-    method: BandMethod,
-    level: float,
-    grid: list[float] | None,
-    n_boot: int,
-    seed: Seed,
-) -> pl.DataFrame:
-    """Return the table of the band, with a row per group and point."""
-    scan = Scan.from_cases(cases)
-    curves = BandCurves.from_arrays(trace_curves(scan))
-    points = (points_at_thresholds if method.name == "threshold" else points_at_rates)(curves, grid)
-    if method.is_resampled:
-        keys = stream_keys(scan.rows.keys, cases.model)
-        draws = RandomDraws(n_draws=n_boot, seed=seed, keys=keys)
-        limits = method.limits(curves, points, level, scan, draws)
-    else:
-        limits = method.limits(curves, points, level)
-    group_notes = first_notes(absent_classes(curves.n_pos, curves.n_neg))
-    group_notes[curves.has_both_classes] = (
-        None if limits.notes is None else limits.notes[curves.has_both_classes]
+def points_at_rates(curves: BandCurves, grid: Sequence[float] | None) -> GridPoints:
+    """Return a point of each curve at each FPR in `grid`; None means all FPRs of the curve."""
+    if grid is None:
+        is_last = np.ones(len(curves.fpr), bool)
+        is_last[:-1] = ~(np.diff(curves.fpr) <= curves.tolerance)
+        is_last[curves.starts[1:] - 1] = True
+        return _curve_points(curves, np.flatnonzero(is_last))
+    group, fpr = _repeat_grid(curves, grid)
+    return GridPoints(group=group, fpr=fpr, point=np.full(len(group), -1))
+
+
+def points_at_thresholds(curves: BandCurves, grid: Sequence[float] | None) -> GridPoints:
+    """Return the last curve point with at most each FPR in `grid`, or all points for None."""
+    if grid is None:
+        return _curve_points(curves, np.arange(len(curves.fpr)))
+    group, fpr = _repeat_grid(curves, grid)
+    point = curves.first_beyond(group, fpr, "right") - 1
+    return _curve_points(curves, np.unique(point[point >= curves.starts[group]]))
+
+
+def _repeat_grid(
+    curves: BandCurves, grid: Sequence[float]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the group and the FPR of each grid point; all groups have the same grid."""
+    groups = len(curves.n_pos)
+    return np.repeat(np.arange(groups), len(grid)), np.tile(np.asarray(grid, np.float64), groups)
+
+
+def _curve_points(curves: BandCurves, points: NDArray[np.int64]) -> GridPoints:
+    """Return points of the curves, and a point with FPR NaN for each group that lacks a class."""
+    groups = np.arange(len(curves.n_pos))
+    group_of = np.repeat(groups, np.diff(curves.starts))
+    points = points[curves.has_both_classes[group_of[points]]]
+    without = np.setdiff1d(groups, group_of[points])
+    group = np.append(group_of[points], without)
+    order = np.argsort(group, kind="stable")
+    point = np.append(points, np.full(len(without), -1))[order]
+    fpr = np.where(point < 0, np.nan, curves.fpr[point]) if len(curves.fpr) else np.zeros(0)
+    return GridPoints(group=group[order], fpr=fpr, point=point)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BandLimits:
+    """The TPR of the curve and the limits at each grid point; NaN if undefined.
+
+    `notes` has the reason for missing limits of each group, or None.
+    """
+
+    tpr: NDArray[np.float64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    fpr_lower: NDArray[np.float64] | None = None
+    fpr_upper: NDArray[np.float64] | None = None
+    notes: NDArray[np.object_] | None = None
+
+
+# Added to shifts, so that rounding errors have no effect at vertical segments.
+SHIFT_TOLERANCE = 1e-9
+
+
+def shifted_limits(
+    curves: BandCurves,
+    grid: GridPoints,
+    fpr_shift: NDArray[np.float64],
+    tpr_shift: NDArray[np.float64],
+    notes: NDArray[np.object_] | None = None,
+) -> BandLimits:
+    """Return limits of TPR: the curve shifted down and right, and the curve shifted up and left."""
+    group, fpr, shift = grid.group, grid.fpr, fpr_shift[grid.group]
+    lower = curves.tpr_at(group, fpr - shift - SHIFT_TOLERANCE, step_end="lower") - tpr_shift[group]
+    upper = curves.tpr_at(group, fpr + shift + SHIFT_TOLERANCE) + tpr_shift[group]
+    return BandLimits(
+        tpr=curves.tpr_at(group, fpr),
+        lower=np.clip(lower, 0.0, 1.0),
+        upper=np.clip(upper, 0.0, 1.0),
+        notes=notes,
     )
-    columns: dict[str, Any] = {
-        "fpr": points.fpr,
-        "tpr": limits.tpr,
-        "fpr_lower": limits.fpr_lower,
-        "fpr_upper": limits.fpr_upper,
-        "lower": limits.lower,
-        "upper": limits.upper,
-        "ci_level": level,
-        "scope": method.scope,
-        "band": method.name,
-        "note": group_notes[points.group].tolist(),
-    }
-    return build_table(scan.rows.keys, columns, BAND.columns(), rows=points.group)
+
+
+def working_hotelling_limits(curves: BandCurves, grid: GridPoints, level: float) -> BandLimits:
+    """Return the fitted curve and its Working-Hotelling limits (Ma and Hall 1993)."""
+    from scipy.special import ndtr, ndtri
+
+    fit = fit_curves(curves)
+    at_points = Binormal(*(part[grid.group] for part in fit))
+    x = ndtri(grid.fpr)
+    radius = sqrt(-2 * log(1 - level))  # radius of the confidence ellipse of both parameters
+    lower, upper = line_limits(at_points, x, radius)
+    notes = first_notes({"no_solution": curves.has_both_classes & np.isnan(fit.a)})
+    tpr = binormal_tpr(at_points.a, at_points.b, grid.fpr)
+    return BandLimits(tpr=tpr, lower=ndtr(lower), upper=ndtr(upper), notes=notes)
 
 
 def _kolmogorov_smirnov_limits(curves: BandCurves, grid: GridPoints, level: float) -> BandLimits:
-    """Return the limits of the Kolmogorov-Smirnov band (Campbell 1994).
-
-    The curve is shifted by a quantile of the Kolmogorov-Smirnov statistic of each class.
-    """
+    """Return the curve, shifted by Kolmogorov-Smirnov quantiles of both classes (Campbell)."""
     fpr_shift, tpr_shift = (kolmogorov_quantile(n, level) for n in (curves.n_neg, curves.n_pos))
     return shifted_limits(curves, grid, fpr_shift, tpr_shift)
 
@@ -636,9 +720,8 @@ def _kolmogorov_smirnov_limits(curves: BandCurves, grid: GridPoints, level: floa
 def kolmogorov_quantile(n: NDArray[np.int64], level: float) -> NDArray[np.float64]:
     """Return the √level quantile of the Kolmogorov-Smirnov statistic of n scores.
 
-    The probability is √level because both classes, which are independent, must be within their
-    quantiles. The quantile is exact for scores of a continuous distribution, and too large if
-    scores are tied.
+    It is √level because both classes, which are independent, must be within their quantiles. The
+    quantile is exact for scores of a continuous distribution, and too large for tied scores.
     """
     from scipy.stats import kstwo
 
@@ -651,10 +734,7 @@ def kolmogorov_quantile(n: NDArray[np.int64], level: float) -> NDArray[np.float6
 
 
 def _binomial_limits(curves: BandCurves, grid: GridPoints, level: float) -> BandLimits:
-    """Return Wilson's limits of the TPR at each FPR.
-
-    The limits treat the threshold of each FPR as known, although it is estimated.
-    """
+    """Return Wilson's limits of the TPR at each FPR, as if its threshold were known."""
     tpr = curves.tpr_at(grid.group, grid.fpr)
     n_pos = curves.n_pos[grid.group]
     lower, upper = wilson(tpr * n_pos, n_pos, level)
@@ -673,17 +753,16 @@ def _threshold_limits(curves: BandCurves, grid: GridPoints, level: float) -> Ban
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BandMethod:
-    """A method of computing a band.
+    """A method of computing a band, which is valid at one point, or for the complete curve.
 
-    The limits of a pointwise band are valid at one point. The limits of a simultaneous band are
-    valid for the complete curve. The function `limits` has the arguments curves, grid points and
-    level. If `is_resampled` is true, it also has the arguments scan and draws. Only resampled bands
-    support weights.
+    `limits` has the arguments curves, grid points and level, and for resampled bands, which alone
+    support weights, also scan and draws. `points` returns the points of the result.
     """
 
     name: BandMethodName
     scope: Literal["pointwise", "simultaneous"]
     limits: Callable[..., BandLimits]
+    points: Callable[[BandCurves, Sequence[float] | None], GridPoints] = points_at_rates
     is_resampled: bool = False
 
 
@@ -707,7 +786,12 @@ BAND_METHODS: dict[str, BandMethod] = {
             is_resampled=True,
         ),
         BandMethod(name="binomial", scope="pointwise", limits=_binomial_limits),
-        BandMethod(name="threshold", scope="pointwise", limits=_threshold_limits),
+        BandMethod(
+            name="threshold",
+            scope="pointwise",
+            limits=_threshold_limits,
+            points=points_at_thresholds,
+        ),
     )
 }
 

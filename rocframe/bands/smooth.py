@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from math import log, sqrt
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import polars as pl
 
-from rocframe.bands.grid import BandCurves, BandLimits
 from rocframe.curves.curve import trace_curves
+from rocframe.curves.locate import interpolated_values, segment_fraction
 from rocframe.errors import OptionValueError
 from rocframe.frames import as_input_frame, build_table
-from rocframe.inference import class_notes, first_notes
+from rocframe.inference import class_notes
 from rocframe.inputs.cases import plan_table
 from rocframe.inputs.roles import Roles
+from rocframe.kernel.arrays import grouped_bisect
 from rocframe.kernel.groups import cumulative_sums, group_starts
 from rocframe.kernel.scan import Scan
 from rocframe.options import NOT_GIVEN, grid_values, parse_grid, public
@@ -27,10 +27,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rocframe.bands.grid import GridPoints
+    from rocframe.curves.curve import CurveArrays
     from rocframe.frames import FrameT
     from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
+    from rocframe.kernel.resample import ReplicateScan
 
     SmoothGrid: TypeAlias = int | Sequence[float] | pl.Series
 
@@ -53,11 +54,9 @@ def smooth(
     """Fit a binormal ROC curve to each group by maximum likelihood.
 
     The curve is Φ(a + b·Φ⁻¹(fpr)), where Φ is the distribution function of the standard normal
-    distribution. Scores have this ROC curve if an increasing function transforms them to scores
-    with a normal distribution in each class. `a` and `b` describe these normal distributions. `a`
-    is the mean of the positives minus the mean of the negatives, divided by the standard deviation
-    of the positives. `b` is the standard deviation of the negatives, divided by that of the
-    positives.
+    distribution. Scores have this curve if an increasing function makes them normal in each class:
+    `a` is then the difference of the means, and `b` the standard deviation of the negatives, both
+    divided by the standard deviation of the positives.
 
     Parameters
     ----------
@@ -86,15 +85,13 @@ def smooth(
         and rising `fpr`.
 
         - `tpr` (Float64) is the true positive rate of the fitted curve at `fpr`.
-        - `auc` (Float64) is the area under the complete fitted curve, Φ(a / √(1 + b²)).
-        - `a` and `b` (Float64) are the parameters.
+        - `auc` (Float64) is the area under the complete fitted curve, Φ(a / √(1 + b²)). It and the
+          parameters `a` and `b` (Float64) are the same in all rows of a group.
 
-        `auc`, `a` and `b` are the same in all rows of a group.
-
-        `tpr`, `auc`, `a` and `b` are null if the group lacks a class or if the likelihood has no
-        maximum, for example if a threshold separates the classes. `note` (String) is null, or the
-        first of these values that applies: `no_rows, no_positives, no_negatives, one_positive,
-        one_negative, no_solution`.
+        All are null if the group lacks a class or if the likelihood has no maximum, for example if
+        a threshold separates the classes. `note` (String) is null, or the first of these values
+        that applies: `no_rows, no_positives, no_negatives, one_positive, one_negative,
+        no_solution`.
 
     Raises
     ------
@@ -108,12 +105,10 @@ def smooth(
 
     Notes
     -----
-    The fit depends only on the order of the scores, and uses ratings 1, 2, 3, … in this order. Tied
-    rows have the same rating. Neighboring rows of the same class also have the same rating. If a
-    group has more than 1000 ratings, neighboring ratings are merged.
-
-    If `b` is not 1, a binormal curve crosses the diagonal. If the crossing point is far from the
-    corners of the chart, the binormal model is not suitable.
+    The fit depends only on the order of the scores. Tied rows, and neighboring rows of the same
+    class, have the same rating; of more than 1000 ratings, neighbors are merged. If `b` is not 1, a
+    binormal curve crosses the diagonal. If it does so far from the corners, the model is not
+    suitable.
 
     References
     ----------
@@ -217,9 +212,8 @@ def theoretical_curve(
     DataFrame
         `fpr, tpr, auc, a, b, note`, the columns of `smooth`; one row per point, by rising `fpr`.
 
-        - `tpr` (Float64) is the true positive rate of the curve at `fpr`.
-        - `auc` (Float64) is the area under the complete curve, from numerical integration.
-        - `a`, `b` and `note` are null.
+        `tpr` (Float64) is the true positive rate at `fpr`, and `auc` (Float64) the area under the
+        complete curve, from numerical integration. `a`, `b` and `note` are null.
 
     Raises
     ------
@@ -282,10 +276,7 @@ def theoretical_curve(
 def _area_below(
     height: Callable[[NDArray[np.float64]], NDArray[np.float64]], ends: NDArray[np.float64]
 ) -> float:
-    """Return the area under the curve `height(fpr)`, by numerical integration from 0 to 1.
-
-    `ends` are the ends of the intervals that are integrated separately.
-    """
+    """Return the integral of `height(fpr)` from 0 to 1, by parts between `ends`."""
     from scipy.integrate import tanhsinh
 
     def inner_height(rates: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -317,20 +308,6 @@ def _check_distribution(argument: str, distribution: object) -> None:
         raise OptionValueError.compose(argument, distribution, problem, hint)
 
 
-def working_hotelling_limits(curves: BandCurves, grid: GridPoints, level: float) -> BandLimits:
-    """Return the fitted curve and its Working-Hotelling limits (Ma and Hall 1993)."""
-    from scipy.special import ndtr, ndtri
-
-    fit = fit_curves(curves)
-    at_points = Binormal(*(part[grid.group] for part in fit))
-    x = ndtri(grid.fpr)
-    radius = sqrt(-2 * log(1 - level))  # radius of the confidence ellipse of both parameters
-    lower, upper = line_limits(at_points, x, radius)
-    notes = first_notes({"no_solution": curves.has_both_classes & np.isnan(fit.a)})
-    tpr = binormal_tpr(at_points.a, at_points.b, grid.fpr)
-    return BandLimits(tpr=tpr, lower=ndtr(lower), upper=ndtr(upper), notes=notes)
-
-
 def binormal_tpr(
     a: NDArray[np.float64], b: NDArray[np.float64], fpr: NDArray[np.float64]
 ) -> NDArray[np.float64]:
@@ -345,8 +322,8 @@ def binormal_tpr(
 class Binormal(NamedTuple):
     """Parameters of the curve Φ(a + b·Φ⁻¹(fpr)) of each group, their variances and covariance.
 
-    The parameters are NaN if the likelihood has no maximum. In this case, the likelihood increases
-    as the curve approaches horizontal and vertical steps.
+    They are NaN if the likelihood has no maximum, because it increases as the curve approaches
+    steps.
     """
 
     a: NDArray[np.float64]
@@ -370,9 +347,9 @@ def line_limits(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the lowest and highest values at `x` of all lines in a confidence region.
 
-    The region contains all lines a + b·x whose parameters are in the confidence ellipse with this
-    radius. ROC curves never decrease. Therefore the lower limit is constant to the right of its
-    maximum, and the upper limit is constant to the left of its minimum.
+    The parameters of the lines a + b·x are in the confidence ellipse with this radius. ROC curves
+    never decrease. So the lower limit is constant right of its maximum, and the upper left of its
+    minimum.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         # The variance of a + b·x is var_b (x - center)² + min_var.
@@ -403,10 +380,10 @@ MAX_PARAMETER = 1e3  # if a parameter or standard error is larger, the search ha
 
 
 class NewtonStep(NamedTuple):
-    """Changes of `a`, `b` and the cutoffs `x` in one step of Newton's method.
+    """Changes of `a`, `b` and the cutoffs `x` in one step of Newton's method, of all groups.
 
-    `gain` is the increase of the log-likelihood that is expected from the gradient. `information`
-    is the information matrix of a and b. Both have one entry per group.
+    `gain` is the increase of the log-likelihood that is expected from the gradient, and
+    `information` the information matrix of a and b.
     """
 
     a: NDArray[np.float64]
@@ -443,8 +420,7 @@ class NewtonSearch:
 
     The ratings of group i start at `firsts[i]`, and are in falling order. `pos` and `neg` are the
     numbers of rows with each rating. `x` is the negative of the cutoff below each rating, on the
-    scale on which negatives have a standard normal distribution. `x` increases, and is inf at the
-    last rating.
+    scale on which negatives are standard normal. `x` increases, and is inf at the last rating.
     """
 
     firsts: NDArray[np.int64]
@@ -458,8 +434,8 @@ class NewtonSearch:
     def begin(cls, ratings: Ratings, groups: NDArray[np.int64]) -> NewtonSearch:
         """Return the start of the search: a least-squares line on normal-deviate axes.
 
-        The points of the curve are first moved towards the chance line, because the normal deviates
-        of the rates 0 and 1 are infinite.
+        The points are first moved towards the chance line, because the deviates of 0 and 1 are
+        infinite.
         """
         from scipy.special import ndtri
 
@@ -519,11 +495,7 @@ class NewtonSearch:
         )
 
     def step(self) -> NewtonStep:
-        """Return the Newton step of each group.
-
-        The cutoffs are eliminated from the linear equations, so that two equations for a and b
-        remain.
-        """
+        """Return the Newton step of each group, from two equations for a and b without cutoffs."""
         from scipy.linalg import solveh_banded
 
         lengths, cutoff = self.lengths, np.isfinite(self.x)
@@ -570,8 +542,8 @@ class NewtonSearch:
     def advance(self, step: NewtonStep) -> NDArray[np.bool_]:
         """Add the step to the parameters, and return a mask of the groups with new parameters.
 
-        The step of a group is halved until the likelihood increases. If it never increases, the
-        parameters of the group do not change.
+        The step of a group is halved until the likelihood increases; if it never does, nothing
+        changes.
         """
         current = self.likelihood(self.a, self.b, self.x)
         size, accepted = np.ones(len(current)), np.zeros(len(current), bool)
@@ -605,12 +577,10 @@ def _group_totals(values: NDArray[np.float64], firsts: NDArray[np.int64]) -> NDA
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CutoffDerivatives:
-    """Derivatives of the log-likelihood with respect to the cutoffs.
+    """Derivatives of the log-likelihood Σ count · log(Φ(upper) - Φ(lower)) in the cutoffs.
 
-    The log-likelihood is Σ count · log(Φ(upper) - Φ(lower)). `slope` contains the first
-    derivatives, and `diagonal` the negative second derivatives. `next` contains the negative mixed
-    second derivatives with respect to a cutoff and the next cutoff. The mixed derivatives are 0 if
-    the two cutoffs belong to different groups.
+    `slope` has the first derivatives, `diagonal` the negative second derivatives, and `next` the
+    negative mixed ones of a cutoff and the next cutoff, 0 between groups.
     """
 
     slope: NDArray[np.float64]
@@ -654,10 +624,7 @@ class CutoffDerivatives:
         )
 
     def multiply(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the product of the matrix of negative second derivatives and a vector.
-
-        The matrix is tridiagonal, with the elements `diagonal` and `next`.
-        """
+        """Return the product of a vector and the tridiagonal matrix of `diagonal` and `next`."""
         product = self.diagonal * values
         product[:-1] += self.next[:-1] * values[1:]
         product[1:] += self.next[:-1] * values[:-1]
@@ -745,11 +712,7 @@ class Ratings:
 def _class_starts(
     group: NDArray[np.int64], pos: NDArray[np.int64], neg: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Return a mask of the ratings that start a sequence of ratings with rows of one class only.
-
-    The ratings of a sequence are merged. A rating with rows of both classes is a sequence of its
-    own.
-    """
+    """Return a mask of ratings that start a sequence of ratings with rows of one class only."""
     is_start = np.ones(len(pos), bool)
     has_both = (pos > 0) & (neg > 0)
     same_class = (pos[1:] > 0) == (pos[:-1] > 0)
@@ -760,10 +723,7 @@ def _class_starts(
 def _quantile_starts(
     group: NDArray[np.int64], pos: NDArray[np.int64], neg: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    """Return a mask of the ratings that start a merged rating.
-
-    If a group has more than `MAX_RATINGS` ratings, those between two quantiles are merged.
-    """
+    """Return a mask of ratings that start a merged rating, if there are over `MAX_RATINGS`."""
     is_start = np.ones(len(group), bool)
     sizes = np.bincount(group)
     for large in np.flatnonzero(sizes > MAX_RATINGS):
@@ -774,3 +734,107 @@ def _quantile_starts(
         quantile = np.floor(rank * (MAX_RATINGS / size.sum()))
         is_start[a + 1 : b] = quantile[1:] != quantile[:-1]
     return is_start
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BandCurves:
+    """The points of the ROC curves of all groups, in the order of falling thresholds.
+
+    Group i has the points `starts[i]` to `starts[i + 1] - 1`, the first with the threshold `inf`.
+    Rates of a class without rows are NaN. Rates that differ by at most `tolerance` are treated as
+    equal.
+    """
+
+    starts: NDArray[np.int64]
+    counts: dict[str, NDArray[Any]]
+    fpr: NDArray[np.float64]
+    tpr: NDArray[np.float64]
+    n_pos: NDArray[np.int64]
+    n_neg: NDArray[np.int64]
+    tolerance: float = 0.0
+
+    @classmethod
+    def from_arrays(cls, curves: CurveArrays) -> BandCurves:
+        """Return the points of full curves, with rates computed from the counts."""
+        tp, fp, fn, tn = curves.counts.values()
+        with np.errstate(invalid="ignore"):
+            fpr, tpr = fp / (fp + tn), tp / (tp + fn)
+        totals = curves.scan.totals
+        return cls(
+            starts=curves.starts,
+            counts=curves.counts,
+            fpr=fpr,
+            tpr=tpr,
+            n_pos=totals.pos_rows,
+            n_neg=totals.neg_rows,
+            tolerance=rate_tolerance(tp),
+        )
+
+    @classmethod
+    def from_sample(cls, sample: ReplicateScan) -> BandCurves:
+        """Return the curves of replicates; each replicate is a group of the result."""
+        totals = sample.totals
+        tp, fp = sample.curve_counts()
+        size, points = tp.shape
+        return cls(
+            starts=np.arange(size + 1) * points,
+            counts={},
+            fpr=(fp / totals.neg[:, None]).ravel(),
+            tpr=(tp / totals.pos[:, None]).ravel(),
+            n_pos=totals.pos_rows,
+            n_neg=totals.neg_rows,
+            tolerance=rate_tolerance(totals.pos),
+        )
+
+    @property
+    def has_both_classes(self) -> NDArray[np.bool_]:
+        """Which groups have rows of both classes."""
+        return (self.n_pos > 0) & (self.n_neg > 0)
+
+    def first_beyond(
+        self, group: NDArray[np.int64], fpr: NDArray[np.float64], side: Literal["left", "right"]
+    ) -> NDArray[np.int64]:
+        """Return the first point of a group with FPR >= `fpr`, or FPR > `fpr` for side "right".
+
+        Without such a point, the result is the first point of the next group.
+        """
+
+        def before(point: NDArray[np.int64]) -> NDArray[np.bool_]:
+            rate = self.fpr[point]
+            result: NDArray[np.bool_] = (
+                rate < fpr - self.tolerance if side == "left" else rate <= fpr + self.tolerance
+            )
+            return result
+
+        return grouped_bisect(before, self.starts[group], self.starts[group + 1] - 1)
+
+    def tpr_at(
+        self,
+        group: NDArray[np.int64],
+        fpr: NDArray[np.float64],
+        *,
+        step_end: Literal["upper", "lower"] = "upper",
+    ) -> NDArray[np.float64]:
+        """Return the TPR of a group's curve at `fpr`, at a vertical segment the `step_end`.
+
+        Curves are linear between points, 0 left of the first point, and constant right of the last
+        point.
+        """
+        first, last = self.starts[group], self.starts[group + 1] - 1
+        beyond = self.first_beyond(group, fpr, "right" if step_end == "upper" else "left")
+        # At a vertical segment, `left` is the upper end for step_end="upper".
+        left, right = np.maximum(beyond - 1, first), np.minimum(beyond, last)
+        fraction = segment_fraction(fpr - self.fpr[left], self.fpr[right] - self.fpr[left])
+        tpr = interpolated_values(self.tpr[left], self.tpr[right], fraction)
+        if step_end == "lower":
+            exact = (beyond <= last) & (self.fpr[right] <= fpr + self.tolerance)
+            tpr = np.where(exact, self.tpr[right], tpr)
+        tpr = np.where(beyond > last, self.tpr[last], tpr)
+        tpr = np.where(fpr < self.fpr[first] - self.tolerance, 0.0, tpr)
+        tpr[~self.has_both_classes[group]] = np.nan
+        return tpr
+
+
+def rate_tolerance(counts: NDArray[Any]) -> float:
+    """Return the largest difference of two rates that rounding of weighted counts can cause."""
+    return 1e-12 if counts.dtype.kind == "f" else 0.0

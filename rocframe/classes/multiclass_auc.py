@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -14,11 +15,11 @@ from rocframe.kernel.groups import group_starts, run_starts
 from rocframe.kernel.resample import RowSampler, draw_together, stream_keys
 from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.options import NOT_GIVEN, check_choice, check_distinct, public
-from rocframe.resampling import acceleration, batched_replicates, bootstrap_interval
+from rocframe.resampling import IntervalColumns, acceleration, batched_replicates
 from rocframe.schemas.statistics import MULTICLASS_AUC
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -235,36 +236,40 @@ def _multiclass_auc_columns(
     n_used = has_rows.sum(axis=1)
     by_average = _group_averages(rows, group, starts, averages)
     auc = np.stack([by_average[name] for name in averages], axis=1)
-    per_group = {
-        "n": n,
-        "n_missing": grouped.n_missing,
-        "n_classes": np.full(n_groups, n_classes),
-        "n_classes_used": n_used,
-        "note": first_notes({"no_rows": np.diff(starts) == 0, "one_class": n_used < 2}),
-    }
-    columns: dict[str, Any] = {
-        "average": [*averages] * n_groups,
-        "auc": auc.ravel(),
-        "ci_level": None if confidence.ci is None else confidence.level,
-        "ci_method": np.full(auc.size, None),
-        **{name: np.repeat(values, len(averages)) for name, values in per_group.items()},
-        **{name: np.full(auc.size, np.nan) for name in ("se", "lower", "upper")},
-    }
+    intervals = IntervalColumns(n_groups, len(averages))
     if confidence.ci is not None:
         keys = stream_keys(grouped.keys)
         for i in np.flatnonzero(n_used > 1).tolist():
             group_rows = _merge_identical(rows.take(slice(starts[i], starts[i + 1])))
             areas = dict(zip(averages, auc[i].tolist(), strict=True))
-            for j, interval in enumerate(
-                _average_intervals(group_rows, areas, confidence, keys[i])
-            ):
-                for name, value in interval.items():
-                    columns[name][i * len(averages) + j] = value
-    _note_absent_classes(columns, has_rows, grouped.names)
-    return {
-        name: values.tolist() if name in {"note", "ci_method"} else values
-        for name, values in columns.items()
+            _add_intervals(intervals, group_rows, areas, confidence, group=i, key=keys[i])
+    has_limits = np.full((n_groups, 1), confidence.ci is not None)
+    note = first_notes(
+        {
+            "no_rows": np.repeat(np.diff(starts) == 0, len(averages)),
+            "one_class": np.repeat(n_used < 2, len(averages)),
+            "zero_variance": intervals.constant.ravel(),
+            "no_limits": (np.isnan(intervals.lower) & has_limits).ravel(),
+            "redrawn": intervals.n_redrawn.ravel(),
+        }
+    )
+    per_group = {
+        "n": n,
+        "n_missing": grouped.n_missing,
+        "n_classes": np.full(n_groups, n_classes),
+        "n_classes_used": n_used,
     }
+    columns: dict[str, Any] = {
+        "average": [*averages] * n_groups,
+        "auc": auc.ravel(),
+        "ci_level": None if confidence.ci is None else confidence.level,
+        "ci_method": intervals.method.ravel().tolist(),
+        "note": note.tolist(),
+        **{name: np.repeat(values, len(averages)) for name, values in per_group.items()},
+        **{name: getattr(intervals, name).ravel() for name in ("se", "lower", "upper")},
+    }
+    _note_absent_classes(columns, has_rows, grouped.names)
+    return columns
 
 
 def _note_absent_classes(
@@ -333,39 +338,29 @@ def _merge_identical(rows: MulticlassRows) -> MulticlassRows:
     return merged
 
 
-def _average_intervals(
-    rows: MulticlassRows, areas: dict[Average, float], confidence: Confidence, key: tuple[int, ...]
-) -> list[dict[str, Any]]:
-    """Return standard error, limits and note of each average AUC of one group."""
-    values, n_redrawn = _resampled_averages(rows, list(areas), confidence, key)
-    influence = influences(rows, list(areas)) if confidence.ci == "bootstrap_bca" else {}
-    intervals = []
-    for (name, area), replicates in zip(areas.items(), values.T, strict=True):
-        interval = bootstrap_interval(
-            replicates,
+def _add_intervals(
+    intervals: IntervalColumns,
+    rows: MulticlassRows,
+    areas: Mapping[Average, float],
+    confidence: Confidence,
+    *,
+    group: int,
+    key: tuple[int, ...],
+) -> None:
+    """Write the intervals of the average AUCs of one group."""
+    values, n_redrawn = _resampled_averages(rows, [*areas], confidence, key)
+    # The influence values of all averages are computed together, if an acceleration is required.
+    influence_of = cache(lambda: influences(rows, [*areas]))
+    for j, (name, area) in enumerate(areas.items()):
+        intervals.add(
+            (group, j),
+            values[:, j],
             area,
             confidence.ci,
             confidence.level,
-            bounds=(0.0, 1.0),
-            acceleration=lambda name=name: row_acceleration(rows, influence[name]),  # type: ignore[misc]
+            acceleration=lambda name=name: row_acceleration(rows, influence_of()[name]),  # type: ignore[misc]
+            n_redrawn=n_redrawn,
         )
-        notes = first_notes(
-            {
-                "zero_variance": np.array([interval.constant]),
-                "no_limits": np.isnan([interval.lower]),
-                "redrawn": np.array([n_redrawn]),
-            }
-        )
-        intervals.append(
-            {
-                "se": interval.se,
-                "lower": interval.lower,
-                "upper": interval.upper,
-                "ci_method": None if np.isnan(interval.lower) else confidence.ci,
-                "note": notes[0],
-            }
-        )
-    return intervals
 
 
 def _resampled_averages(

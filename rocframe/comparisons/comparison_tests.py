@@ -39,7 +39,7 @@ from rocframe.inference import check_adjust, is_as_extreme, permutation_p_value
 from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.kernel.threads import batch_sizes, run_parallel
 from rocframe.options import NOT_GIVEN, NotGiven, check_choice, check_supported
-from rocframe.resampling import bootstrap_interval
+from rocframe.resampling import IntervalColumns
 from rocframe.text import join_names
 
 if TYPE_CHECKING:
@@ -197,38 +197,37 @@ def _resampled_pair(comparison: PairedComparison, pair: tuple[int, int]) -> dict
         return np.stack([quantity.values(scan) for scan in resample_scans], axis=1)
 
     a, b = (batch.models.index(model) for model in pair)
-    size = len(batch.groups)
-    variance = np.full(size, np.nan)
-    redrawn, n_pos, n_neg = np.zeros((3, size), np.int64)
+    intervals = IntervalColumns(len(batch.groups))
+    n_pos, n_neg = np.zeros((2, len(batch.groups)), np.int64)
     for group, sample in enumerate(paired_samples(batch, scans)):
         n_pos[group], n_neg[group] = sample.units
         if min(sample.units) < 2:  # all resamples of a single row or cluster are equal
             continue
         key = draws.keys[batch.groups[group]]
-        samples, redrawn[group] = sample.resample(
+        samples, n_redrawn = sample.resample(
             sample_values,
             draws,
             key,
             stratified=not depends_on_prevalence,
             arrays_only=quantity.fixed_rate is None,
         )
-        difference = bootstrap_interval(
+        intervals.add(
+            group,
             samples[:, a] - samples[:, b],
             float(values[a][group] - values[b][group]),
             None,
             hypothesis.level,
             bounds=(-1.0, 1.0),
+            n_redrawn=n_redrawn,
         )
-        variance[group] = 0.0 if difference.constant else difference.se**2
-        redrawn[group] += difference.n_undefined
     df = np.maximum(n_pos - 1.0, 1) if METRICS[quantity.metric].bootstrap_t else None
     return comparison.record(
         pair,
-        difference_columns(hypothesis, (values[a], values[b]), variance, df),
+        difference_columns(hypothesis, (values[a], values[b]), intervals.variance, df),
         rows=tuple(batch.class_sums(batch.count)),
         units=(n_pos, n_neg),
-        variance=variance,
-        redrawn=redrawn,
+        variance=intervals.variance,
+        redrawn=intervals.n_redrawn,
     )
 
 

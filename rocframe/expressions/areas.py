@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 import polars as pl
 
 from rocframe.areas.area import RateRange
-from rocframe.expressions.rows import (
+from rocframe.expressions.rates import (
     FP,
     FP0,
     NEG,
@@ -26,7 +26,7 @@ from rocframe.options import public
 
 if TYPE_CHECKING:
     from rocframe.areas.area import Range
-    from rocframe.expressions.rows import Rows
+    from rocframe.expressions.rates import Rows
     from rocframe.inputs.roles import Column
 
 
@@ -47,20 +47,17 @@ def auc(
     """Compute the area under the ROC curve of the group.
 
     The AUC is the probability that a random positive has a higher score than a random negative; a
-    tie counts 1/2. The AUC is computed as (2·wins + ties) / (2·positives·negatives), where wins is
-    the number of pairs in which the positive has the higher score. Without weights, numerator and
-    denominator are integers. The result is equal to the column `auc` of `rocframe.auc`. With `fpr`
-    or `tpr`, it is equal to the column `partial_auc`.
+    tie counts 1/2. The result is equal to the columns `auc` and `partial_auc` of `rocframe.auc`.
 
     Parameters
     ----------
     label : str or Expr
         The true class: Boolean or 0/1, or any values with `positive`.
     fpr : (float, float), default None
-        Range of the false positive rate, such as `(0, 0.1)`. The partial area is the integral of
+        Range of the false positive rate, such as `(0, 0.1)`: the partial area is the integral of
         TPR over this range.
     tpr : (float, float), default None
-        Range of the true positive rate, such as `(0.9, 1)`. The partial area is the integral of 1 -
+        Range of the true positive rate, such as `(0.9, 1)`: the partial area is the integral of 1 -
         FPR over this range.
     specificity : (float, float), default None
         Range of the specificity, 1 - FPR: `(0.9, 1)` is the same as `fpr=(0, 0.1)`.
@@ -70,8 +67,7 @@ def auc(
         `"mcclish"` rescales a partial area so that a random model has 0.5 and a perfect model has
         1.
     positive : object, default None
-        Value of `label` that is the positive class. Without it, other numbers than 0 and 1 give
-        null.
+        Value of `label` that is the positive class.
     weight : str or Expr, default None
         Importance of a row, finite and >= 0.
     count : str, Expr or None, default None
@@ -112,7 +108,7 @@ def auc(
     def area(rows: Rows) -> pl.Expr:
         return _area(rows) if rate_range is None else partial_auc(rows, rate_range)
 
-    return formula_expression(area, score, label, positive=positive, weight=weight, count=count)
+    return formula_expression(area, score, label, positive, weight, count)
 
 
 @public
@@ -126,16 +122,14 @@ def gini(
 ) -> pl.Expr:
     """Compute the Gini coefficient of the group: 2·AUC - 1, which is 0 for chance.
 
-    The Gini coefficient is also called the accuracy ratio, or Somers' D of the score given the
-    label.
+    It is also called the accuracy ratio, or Somers' D of the score given the label.
 
     Parameters
     ----------
     label : str or Expr
         The true class: Boolean or 0/1, or any values with `positive`.
     positive : object, default None
-        Value of `label` that is the positive class. Without it, other numbers than 0 and 1 give
-        null.
+        Value of `label` that is the positive class.
     weight : str or Expr, default None
         Importance of a row, finite and >= 0.
     count : str, Expr or None, default None
@@ -167,7 +161,9 @@ def gini(
     │ 0.5   │
     └───────┘
     """
-    return formula_expression(_gini, score, label, positive=positive, weight=weight, count=count)
+    return formula_expression(
+        lambda rows: 2 * _area(rows) - 1, score, label, positive, weight, count
+    )
 
 
 def _area(rows: Rows) -> pl.Expr:
@@ -195,10 +191,6 @@ def _area_of_ranks(rows: Rows) -> pl.Expr:
     return pack_rows(rows).list.agg(pl.when((pos > 0) & (neg > 0)).then(area))
 
 
-def _gini(rows: Rows) -> pl.Expr:
-    return 2 * _area(rows) - 1
-
-
 @public
 def auc_se(
     score: pl.Expr,
@@ -219,8 +211,7 @@ def auc_se(
     label : str or Expr
         The true class: Boolean or 0/1, or any values with `positive`.
     positive : object, default None
-        Value of `label` that is the positive class. Without it, other numbers than 0 and 1 give
-        null.
+        Value of `label` that is the positive class.
     weight : str or Expr, default None
         Importance of a row, finite and >= 0.
     count : str, Expr or None, default None
@@ -230,8 +221,7 @@ def auc_se(
     -------
     Expr
         Float64, named like the score; null if a class has fewer than two rows, or if the variance
-        is 0. The variance is 0 if all scores of one class are above those of the other class, or if
-        all scores are equal.
+        is 0: if a threshold separates the classes, or if all scores are equal.
 
     References
     ----------
@@ -253,7 +243,7 @@ def auc_se(
     │ 0.176777 │
     └──────────┘
     """
-    return formula_expression(_auc_se, score, label, positive=positive, weight=weight, count=count)
+    return formula_expression(_auc_se, score, label, positive, weight, count)
 
 
 def _auc_se(rows: Rows) -> pl.Expr:
@@ -297,10 +287,7 @@ def partial_auc(rows: Rows, rate_range: RateRange) -> pl.Expr:
 
 
 def _segment_rates(rows: Rows, rate_range: RateRange) -> pl.Expr:
-    """Return the segments of the curve, from (x0, y0) to (x1, y1).
-
-    x is FPR and y is TPR. For a TPR range, x is 1 - TPR and y is 1 - FPR.
-    """
+    """Return the segments (x0, y0) to (x1, y1) on the axes of the range."""
     x0, x1, y0, y1 = FP0 / NEG, FP / NEG, TP0 / POS, TP / POS
     if rate_range.rate == "tpr":
         x0, x1, y0, y1 = 1 - y1, 1 - y0, 1 - x1, 1 - x0
@@ -319,18 +306,15 @@ def average_precision(
 ) -> pl.Expr:
     """Compute the average precision of the group.
 
-    Each distinct score is a threshold t, at which rows with `score >= t` are predicted positive.
-    For each threshold, the precision is multiplied by the increase of recall from the next higher
-    threshold. The average precision is the sum of these products. There is no interpolation between
-    thresholds; `pr_auc` interpolates.
+    It is the sum of precision times the increase of recall over all thresholds, the distinct scores
+    t at which rows with `score >= t` are predicted positive. `pr_auc` interpolates between them.
 
     Parameters
     ----------
     label : str or Expr
         The true class: Boolean or 0/1, or any values with `positive`.
     positive : object, default None
-        Value of `label` that is the positive class. Without it, other numbers than 0 and 1 give
-        null.
+        Value of `label` that is the positive class.
     weight : str or Expr, default None
         Importance of a row, finite and >= 0.
     count : str, Expr or None, default None
@@ -362,9 +346,7 @@ def average_precision(
     │ 0.833333 │
     └──────────┘
     """
-    return formula_expression(
-        _average_precision, score, label, positive=positive, weight=weight, count=count
-    )
+    return formula_expression(_average_precision, score, label, positive, weight, count)
 
 
 @public
@@ -378,17 +360,16 @@ def pr_auc(
 ) -> pl.Expr:
     """Compute the area under the interpolated precision-recall curve of the group.
 
-    The area is the integral of precision over recall. Between two neighboring thresholds, the
-    false positives are a linear function of the true positives, so precision is a hyperbola instead
-    of a straight line. For the area without interpolation see `average_precision`.
+    It is the integral of precision over recall. Between two thresholds, the false positives are a
+    linear function of the true positives, so precision is a hyperbola. `average_precision` is the
+    area without interpolation.
 
     Parameters
     ----------
     label : str or Expr
         The true class: Boolean or 0/1, or any values with `positive`.
     positive : object, default None
-        Value of `label` that is the positive class. Without it, other numbers than 0 and 1 give
-        null.
+        Value of `label` that is the positive class.
     weight : str or Expr, default None
         Importance of a row, finite and >= 0.
     count : str, Expr or None, default None
@@ -423,7 +404,7 @@ def pr_auc(
     │ 0.887327 │
     └──────────┘
     """
-    return formula_expression(_pr_auc, score, label, positive=positive, weight=weight, count=count)
+    return formula_expression(_pr_auc, score, label, positive, weight, count)
 
 
 def _average_precision(rows: Rows) -> pl.Expr:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
-from rocframe.expressions.rows import field, formula_expression, pack_rows, record
+from rocframe.expressions.rates import field, formula_expression, pack_rows, record
 from rocframe.options import check_choice, parse_integer, public
 from rocframe.probabilities.bins import BIN_ROUNDING, MAX_BINS
 from rocframe.probabilities.losses import EPSILON
 
 if TYPE_CHECKING:
-    from rocframe.expressions.rows import Rows
+    from rocframe.expressions.rates import Rows
     from rocframe.inputs.roles import Column
 
 
@@ -35,8 +35,7 @@ def brier(
     label : str or Expr
         The true class: Boolean or 0/1, or any values with `positive`.
     positive : object, default None
-        Value of `label` that is the positive class. Without it, other numbers than 0 and 1 give
-        null.
+        Value of `label` that is the positive class.
     weight : str or Expr, default None
         Importance of a row, finite and >= 0.
     count : str, Expr or None, default None
@@ -67,7 +66,7 @@ def brier(
     │ 0.176667 │
     └──────────┘
     """
-    return formula_expression(_brier, score, label, positive=positive, weight=weight, count=count)
+    return formula_expression(_brier, score, label, positive, weight, count)
 
 
 @public
@@ -90,8 +89,7 @@ def log_loss(
     label : str or Expr
         The true class: Boolean or 0/1, or any values with `positive`.
     positive : object, default None
-        Value of `label` that is the positive class. Without it, other numbers than 0 and 1 give
-        null.
+        Value of `label` that is the positive class.
     weight : str or Expr, default None
         Importance of a row, finite and >= 0.
     count : str, Expr or None, default None
@@ -100,8 +98,7 @@ def log_loss(
     Returns
     -------
     Expr
-        Float64, named like the score; null if there are no positives, or if a score is outside
-        [0, 1].
+        Float64, named like the score; null without positives, or if a score is outside [0, 1].
 
     References
     ----------
@@ -123,7 +120,7 @@ def log_loss(
     └──────────┘
     """
     return formula_expression(
-        _log_loss, score, label, positive=positive, weight=weight, count=count
+        lambda rows: _mean_loss(rows, _row_log_loss(rows)), score, label, positive, weight, count
     )
 
 
@@ -147,8 +144,7 @@ def brier_skill(
     label : str or Expr
         The true class: Boolean or 0/1, or any values with `positive`.
     positive : object, default None
-        Value of `label` that is the positive class. Without it, other numbers than 0 and 1 give
-        null.
+        Value of `label` that is the positive class.
     weight : str or Expr, default None
         Importance of a row, finite and >= 0.
     count : str, Expr or None, default None
@@ -179,9 +175,7 @@ def brier_skill(
     │ 0.205 │
     └───────┘
     """
-    return formula_expression(
-        _brier_skill, score, label, positive=positive, weight=weight, count=count
-    )
+    return formula_expression(_brier_skill, score, label, positive, weight, count)
 
 
 @public
@@ -195,19 +189,17 @@ def cllr(
 ) -> pl.Expr:
     """Compute Cllr of the group: the logarithmic loss in bits, with equal weights of both classes.
 
-    Cllr is the average of two means of -log2(probability of the outcome): the mean over the
-    positives and the mean over the negatives. Cllr uses the odds of a score as a likelihood ratio,
-    so the scores have to be calibrated for a prevalence of 1/2. Convert other scores with
-    `at_prevalence` first. Cllr is 0 for perfect scores, and 1 if all scores are 1/2. Scores are
-    clipped to [ε, 1 - ε] with ε = 2⁻⁵², as in `log_loss`.
+    Cllr is the average of two means of -log2(probability of the outcome): over the positives and
+    over the negatives. The scores have to be calibrated for a prevalence of 1/2; convert others
+    with `at_prevalence` first. Cllr is 0 for perfect scores, and 1 if all scores are 1/2. Scores
+    are clipped to [ε, 1 - ε] with ε = 2⁻⁵², as in `log_loss`.
 
     Parameters
     ----------
     label : str or Expr
         The true class: Boolean or 0/1, or any values with `positive`.
     positive : object, default None
-        Value of `label` that is the positive class. Without it, other numbers than 0 and 1 give
-        null.
+        Value of `label` that is the positive class.
     weight : str or Expr, default None
         Importance of a row, finite and >= 0.
     count : str, Expr or None, default None
@@ -216,8 +208,7 @@ def cllr(
     Returns
     -------
     Expr
-        Float64, named like the score; null if a class has no rows, or if a score is outside
-        [0, 1].
+        Float64, named like the score; null without a class, or if a score is outside [0, 1].
 
     References
     ----------
@@ -238,7 +229,7 @@ def cllr(
     │ 0.736966 │
     └──────────┘
     """
-    return formula_expression(_cllr, score, label, positive=positive, weight=weight, count=count)
+    return formula_expression(_cllr, score, label, positive, weight, count)
 
 
 @public
@@ -254,23 +245,19 @@ def ece(
 ) -> pl.Expr:
     """Compute the expected calibration error of the group, with bins of scores.
 
-    Each bin has an absolute difference between its event rate (share of positives) and its mean
-    score. The expected calibration error is the mean of these differences, weighted by the numbers
-    of rows or the sums of weights.
+    It is the mean over bins of the absolute difference between the event rate (share of positives)
+    and the mean score, weighted by the numbers of rows or the sums of weights.
 
     Parameters
     ----------
     label : str or Expr
         The true class: Boolean or 0/1, or any values with `positive`.
     method : {"quantile", "uniform"}, default "quantile"
-        Method of binning. `"quantile"`: bins with about the same number of rows. `"uniform"`: bins
-        of equal width. Rows with equal scores are in the same bin. The bins are those of
-        `rocframe.calibration`.
+        Bins with about the same number of rows, or of equal width, as in `rocframe.calibration`.
     bins : int, default 10
         Number of bins.
     positive : object, default None
-        Value of `label` that is the positive class. Without it, other numbers than 0 and 1 give
-        null.
+        Value of `label` that is the positive class.
     weight : str or Expr, default None
         Importance of a row, finite and >= 0.
     count : str, Expr or None, default None
@@ -305,12 +292,7 @@ def ece(
     check_choice("method", method, ("quantile", "uniform"))
     n_bins = parse_integer("bins", bins, high=MAX_BINS, example=10)
     return formula_expression(
-        lambda rows: _ece(rows, method, n_bins),
-        score,
-        label,
-        positive=positive,
-        weight=weight,
-        count=count,
+        lambda rows: _ece(rows, method, n_bins), score, label, positive, weight, count
     )
 
 
@@ -325,19 +307,16 @@ def spiegelhalter_z(
 ) -> pl.Expr:
     """Compute Spiegelhalter's z, a test statistic of the calibration of the group.
 
-    z is the sum of (outcome - score)·(1 - 2·score), divided by the standard deviation that this sum
-    would have if the scores were calibrated. The standard deviation is the square root of the sum
-    of (1 - 2·score)²·score·(1 - score). The outcome is 1 for a positive and 0 for a negative. If
-    the scores are calibrated, z has about a standard normal distribution. The rows are assumed to
-    be independent. With weights, the standard deviation uses squared weights.
+    z is the sum of (outcome - score)·(1 - 2·score), divided by its standard deviation if scores are
+    calibrated: the square root of the sum of (1 - 2·score)²·score·(1 - score), with squared
+    weights. If the scores are calibrated and the rows independent, z is about standard normal.
 
     Parameters
     ----------
     label : str or Expr
         The true class: Boolean or 0/1, or any values with `positive`.
     positive : object, default None
-        Value of `label` that is the positive class. Without it, other numbers than 0 and 1 give
-        null.
+        Value of `label` that is the positive class.
     weight : str or Expr, default None
         Importance of a row, finite and >= 0.
     count : str, Expr or None, default None
@@ -346,10 +325,9 @@ def spiegelhalter_z(
     Returns
     -------
     Expr
-        Float64, named like the score; null if there are no positives, or if a score is outside
-        [0, 1].
-        If each score is one of the values 0, 1/2 and 1, the standard deviation is 0. In this case,
-        z is infinite if a positive has the score 0 or a negative has the score 1, and null if not.
+        Float64, named like the score; null without positives, or if a score is outside [0, 1].
+        If all scores are 0, 1/2 or 1, z is infinite if a positive has the score 0 or a negative the
+        score 1, and null if not.
 
     References
     ----------
@@ -370,9 +348,7 @@ def spiegelhalter_z(
     │ -0.144338 │
     └───────────┘
     """
-    return formula_expression(
-        _spiegelhalter_z, score, label, positive=positive, weight=weight, count=count
-    )
+    return formula_expression(_spiegelhalter_z, score, label, positive, weight, count)
 
 
 @public
@@ -386,16 +362,14 @@ def observed_to_expected(
 ) -> pl.Expr:
     """Compute the number of positives of the group divided by the sum of its scores.
 
-    The ratio is 1 if the mean score is equal to the event rate. The ratio is above 1 if the scores
-    are too low on average, and below 1 if the scores are too high (calibration in the large).
+    It is above 1 if the scores are too low on average, and below 1 if they are too high.
 
     Parameters
     ----------
     label : str or Expr
         The true class: Boolean or 0/1, or any values with `positive`.
     positive : object, default None
-        Value of `label` that is the positive class. Without it, other numbers than 0 and 1 give
-        null.
+        Value of `label` that is the positive class.
     weight : str or Expr, default None
         Importance of a row, finite and >= 0.
     count : str, Expr or None, default None
@@ -404,8 +378,7 @@ def observed_to_expected(
     Returns
     -------
     Expr
-        Float64, named like the score; null if there are no positives, or if a score is outside
-        [0, 1].
+        Float64, named like the score; null without positives, or if a score is outside [0, 1].
         If all scores are 0, the result is infinite.
 
     References
@@ -427,13 +400,11 @@ def observed_to_expected(
     │ 1.176471 │
     └──────────┘
     """
-    return formula_expression(
-        _observed_to_expected, score, label, positive=positive, weight=weight, count=count
-    )
+    return formula_expression(_observed_to_expected, score, label, positive, weight, count)
 
 
 def _brier(rows: Rows) -> pl.Expr:
-    return _mean_loss(rows, _squared_error(rows))
+    return _mean_loss(rows, (_probability(rows) - _outcome(rows)) ** 2)
 
 
 def _brier_skill(rows: Rows) -> pl.Expr:
@@ -441,10 +412,6 @@ def _brier_skill(rows: Rows) -> pl.Expr:
     # A rounded share of positives could differ from 0 and 1 although a class is absent.
     reference = pos / (pos + neg) * (neg / (pos + neg))
     return pl.when((pos > 0) & (neg > 0)).then(1 - _brier(rows) / reference)
-
-
-def _log_loss(rows: Rows) -> pl.Expr:
-    return _mean_loss(rows, _row_log_loss(rows))
 
 
 def _cllr(rows: Rows) -> pl.Expr:
@@ -522,10 +489,6 @@ def _outcome(rows: Rows) -> pl.Expr:
     return rows.positive.cast(pl.Float64)
 
 
-def _squared_error(rows: Rows) -> pl.Expr:
-    return (_probability(rows) - _outcome(rows)) ** 2
-
-
 def _row_log_loss(rows: Rows) -> pl.Expr:
     """Return -log(probability of the outcome) of each row."""
     probability = _probability(rows).clip(EPSILON, 1 - EPSILON)
@@ -538,10 +501,7 @@ def _are_probabilities(rows: Rows) -> pl.Expr:
 
 
 def _total(rows: Rows, values: pl.Expr, where: pl.Expr | None = None) -> pl.Expr:
-    """Return the sum of values over the used rows, multiplied by the row weights.
-
-    If `where` is given, the sum is over the used rows for which it is true.
-    """
+    """Return the sum of values times row weights over the used rows where `where` is true."""
     selected = rows.used if where is None else rows.used & where
     if rows.row_weight is not None:
         values = rows.row_weight.cast(pl.Float64) * values

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rocframe.errors import OptionValueError
-from rocframe.expressions.rows import formula_expression
+from rocframe.expressions.rates import formula_expression
 from rocframe.options import public, to_float
 from rocframe.rates import NAMES, Counts, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rocframe.expressions.rows import Rows
+    from rocframe.expressions.rates import Rows
     from rocframe.inputs.roles import Column
 
 
@@ -40,8 +40,7 @@ def confusion(
     threshold : float or Expr
         The threshold: a number, or an expression with a value per group or per row.
     positive : object, default None
-        Value of `label` that is the positive class. Without it, other numbers than 0 and 1 give
-        null.
+        Value of `label` that is the positive class.
     weight : str or Expr, default None
         Importance of a row, finite and >= 0.
     count : str, Expr or None, default None
@@ -108,8 +107,7 @@ def accuracy(
     threshold : float or Expr
         The threshold: a number, or an expression with a value per group or per row.
     positive : object, default None
-        Value of `label` that is the positive class. Without it, other numbers than 0 and 1 give
-        null.
+        Value of `label` that is the positive class.
     weight : str or Expr, default None
         Importance of a row, finite and >= 0.
     count : str, Expr or None, default None
@@ -165,8 +163,7 @@ def balanced_accuracy(
     threshold : float or Expr
         The threshold: a number, or an expression with a value per group or per row.
     positive : object, default None
-        Value of `label` that is the positive class. Without it, other numbers than 0 and 1 give
-        null.
+        Value of `label` that is the positive class.
     weight : str or Expr, default None
         Importance of a row, finite and >= 0.
     count : str, Expr or None, default None
@@ -222,8 +219,7 @@ def precision(
     threshold : float or Expr
         The threshold: a number, or an expression with a value per group or per row.
     positive : object, default None
-        Value of `label` that is the positive class. Without it, other numbers than 0 and 1 give
-        null.
+        Value of `label` that is the positive class.
     weight : str or Expr, default None
         Importance of a row, finite and >= 0.
     count : str, Expr or None, default None
@@ -279,8 +275,7 @@ def recall(
     threshold : float or Expr
         The threshold: a number, or an expression with a value per group or per row.
     positive : object, default None
-        Value of `label` that is the positive class. Without it, other numbers than 0 and 1 give
-        null.
+        Value of `label` that is the positive class.
     weight : str or Expr, default None
         Importance of a row, finite and >= 0.
     count : str, Expr or None, default None
@@ -336,8 +331,7 @@ def specificity(
     threshold : float or Expr
         The threshold: a number, or an expression with a value per group or per row.
     positive : object, default None
-        Value of `label` that is the positive class. Without it, other numbers than 0 and 1 give
-        null.
+        Value of `label` that is the positive class.
     weight : str or Expr, default None
         Importance of a row, finite and >= 0.
     count : str, Expr or None, default None
@@ -393,8 +387,7 @@ def f1(
     threshold : float or Expr
         The threshold: a number, or an expression with a value per group or per row.
     positive : object, default None
-        Value of `label` that is the positive class. Without it, other numbers than 0 and 1 give
-        null.
+        Value of `label` that is the positive class.
     weight : str or Expr, default None
         Importance of a row, finite and >= 0.
     count : str, Expr or None, default None
@@ -453,8 +446,7 @@ def f_beta(
     beta : float, default 1
         Recall counts `beta`² times as much as precision; >= 0.
     positive : object, default None
-        Value of `label` that is the positive class. Without it, other numbers than 0 and 1 give
-        null.
+        Value of `label` that is the positive class.
     weight : str or Expr, default None
         Importance of a row, finite and >= 0.
     count : str, Expr or None, default None
@@ -511,8 +503,7 @@ def jaccard(
     threshold : float or Expr
         The threshold: a number, or an expression with a value per group or per row.
     positive : object, default None
-        Value of `label` that is the positive class. Without it, other numbers than 0 and 1 give
-        null.
+        Value of `label` that is the positive class.
     weight : str or Expr, default None
         Importance of a row, finite and >= 0.
     count : str, Expr or None, default None
@@ -568,8 +559,7 @@ def mcc(
     threshold : float or Expr
         The threshold: a number, or an expression with a value per group or per row.
     positive : object, default None
-        Value of `label` that is the positive class. Without it, other numbers than 0 and 1 give
-        null.
+        Value of `label` that is the positive class.
     weight : str or Expr, default None
         Importance of a row, finite and >= 0.
     count : str, Expr or None, default None
@@ -626,8 +616,7 @@ def kappa(
     threshold : float or Expr
         The threshold: a number, or an expression with a value per group or per row.
     positive : object, default None
-        Value of `label` that is the positive class. Without it, other numbers than 0 and 1 give
-        null.
+        Value of `label` that is the positive class.
     weight : str or Expr, default None
         Importance of a row, finite and >= 0.
     count : str, Expr or None, default None

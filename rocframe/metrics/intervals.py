@@ -34,10 +34,11 @@ from rocframe.metrics.statistics import CURVE_STATISTICS, PERFECT_LIMITS, PROBAB
 from rocframe.options import NOT_GIVEN, NotGiven, check_choice, check_supported, public
 from rocframe.rates import NAMES, RATES, CountRatio, Rate, Settings, as_fpr_or_tpr
 from rocframe.resampling import (
+    BOOTSTRAPS,
+    BootstrapLimits,
+    IntervalColumns,
     Statistic,
-    bootstrap_interval,
     sample_acceleration,
-    supremum_limits,
 )
 from rocframe.schemas.curves import METRIC_INTERVALS
 from rocframe.schemas.statistics import PARTIAL_AUC_NAMES
@@ -48,14 +49,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rocframe.areas.pairs import ClassSizes
     from rocframe.curves.at import PointValues
     from rocframe.decisions.operating_point import RuleOptions
     from rocframe.frames import FrameT
     from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
     from rocframe.kernel.resample import GroupReplicates, GroupRows
-    from rocframe.metrics.points import CurvePoints
 
 MetricIntervalMethod = Literal[
     "bootstrap",
@@ -101,11 +100,10 @@ def intervals(
 ) -> FrameT:
     """Compute metrics of each group with confidence intervals.
 
-    Each row of the result is a metric of a complete curve, or of one point of a curve. The
-    threshold of a point is a given threshold, the threshold that the function `at` returns for a
-    given rate, or the threshold that the function `operating_point` returns for a rule. For a rate
-    or a rule, the bootstrap determines the threshold again in every resample. The interval then
-    includes the uncertainty of the threshold.
+    Each row of the result is a metric of a complete curve, or of one point of a curve: at a given
+    threshold, at the threshold that `at` returns for a rate, or that `operating_point` returns for
+    a rule. For a rate or a rule, the bootstrap determines the threshold again in every resample, so
+    the interval includes the uncertainty of the threshold.
 
     Parameters
     ----------
@@ -118,29 +116,27 @@ def intervals(
     metrics : str, Expr or sequence of these
         Metrics of three types:
 
-        - Metrics of complete curves: `"auc"`, `"gini"`, `"ks"`, `"eer"`, `"average_precision"`,
-          `"pr_auc"`.
-        - Measures of probabilities, for scores in [0, 1]: the losses, parts of the Brier score,
-          calibration errors and logistic parameters of `calibration_summary`, such as `"brier"`,
-          `"log_loss"`, `"ece"` or `"calibration_slope"`.
-        - Metrics of points: all metrics of `curve`, such as `"tpr"` or `"f1"`, and named
-          expressions over `threshold`, `tp`, `fp`, `fn`, `tn` and rates. If a rate or a rule is
-          given, also `"threshold"`, the threshold of the point.
+        - of complete curves: `"auc"`, `"gini"`, `"ks"`, `"eer"`, `"average_precision"`,
+          `"pr_auc"`;
+        - of probabilities, for scores in [0, 1]: the measures of `calibration_summary`, such as
+          `"brier"`, `"log_loss"`, `"ece"` or `"calibration_slope"`;
+        - of points: all metrics of `curve`, such as `"tpr"` or `"f1"`, named expressions over
+          `threshold`, `tp`, `fp`, `fn`, `tn` and rates and, at a rate or by a rule, `"threshold"`.
     threshold : float or sequence of float, default None
         One or more thresholds; rows with `score >= threshold` are predicted positive.
     fpr : float or sequence of float, default None
-        One or more false positive rates. The point of each rate is at the lowest threshold whose
-        FPR is at most this rate.
+        One or more false positive rates. The point is at the lowest threshold whose FPR is at most
+        the rate.
     tpr : float or sequence of float, default None
-        One or more true positive rates. The point of each rate is at the highest threshold whose
-        TPR is at least this rate.
+        One or more true positive rates. The point is at the highest threshold whose TPR is at least
+        the rate.
     specificity : float or sequence of float, default None
         One or more specificities, 1 - FPR: 0.9 is the same point as `fpr=0.1`.
     sensitivity : float or sequence of float, default None
         Another name of `tpr`.
     alert_rate : float or sequence of float, default None
-        One or more proportions of rows that are predicted positive. The point of each proportion is
-        at the lowest threshold whose alert rate is at most this proportion.
+        One or more shares of rows that are predicted positive. The point is at the lowest threshold
+        whose alert rate is at most the share.
     rule : str or Expr, default None
         The rule that chooses the threshold of the point: any rule of `operating_point` except
         `"bayes"`. If several thresholds are equally good, the highest threshold is used.
@@ -149,21 +145,17 @@ def intervals(
     ci : str or None, optional
         Method of the interval.
 
-        - `"bootstrap_bca"`: quantiles of the resamples, corrected for bias and skewness; not
-          available for points of a given rate or rule, nor for measures without influence values
-          (see Notes).
+        - `"bootstrap_bca"`: quantiles of the resamples, corrected for bias and skewness; not at a
+          rate or by a rule, nor for measures without influence values (see Notes).
         - `"bootstrap"`: quantiles of the resamples.
-        - `"bootstrap_basic"`: quantiles of the resamples, reflected at the estimate: 2·`estimate` -
-          quantile.
-        - `"bootstrap_supremum"`: for `"ks"`; the other methods are not valid if the true KS is near
-          0.
+        - `"bootstrap_basic"`: these quantiles, reflected at the estimate: 2·`estimate` - quantile.
+        - `"bootstrap_supremum"`: for `"ks"`; the other methods are not valid if KS is near 0.
         - `"wilson"` and `"clopper_pearson"`: for proportions of rows, such as `"tpr"` or
           `"precision"`, at given thresholds.
         - None: no interval.
 
-        The default is `"bootstrap_supremum"` for `"ks"`, `"bootstrap"` for points of a given rate
-        or rule, `"bootstrap_basic"` for measures of probabilities without influence values, and
-        `"bootstrap_bca"` for all other metrics.
+        By default, `"bootstrap_supremum"` for `"ks"`, `"bootstrap"` at a rate or by a rule,
+        `"bootstrap_basic"` for measures without influence values, and `"bootstrap_bca"` for others.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     n_boot : int, default 2000
@@ -181,9 +173,8 @@ def intervals(
     missing : {"raise", "drop", "worst"}, default "raise"
         Missing values: an error, rows left out, or missing scores count as errors.
     prevalence : float, default None
-        Prevalence, between 0 and 1. Metrics that depend on the prevalence, such as precision, are
-        computed at this prevalence. By default, the prevalence of the data. `n_pos` and `n_neg` do
-        not depend on this option.
+        Prevalence, between 0 and 1, at which metrics that depend on it, such as precision, are
+        computed. By default, the prevalence of the data. `n_pos` and `n_neg` do not change.
     beta : float, default 1.0
         Weight of recall relative to precision in `"f_beta"`.
     costs : mapping of str to float, default None
@@ -206,45 +197,31 @@ def intervals(
         group, with metrics and points in the given order.
 
         - `metric` (String) is the name of the metric.
-        - `at` (String) is the argument that determines the point.
-        - `at_value` is the value of this argument, and null for a rule.
-        - `threshold` is the threshold of the point.
+        - `at` (String) is the argument that determines the point, `at_value` its value (null for a
+          rule), and `threshold` the threshold of the point. They are null for complete curves.
         - `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of positives, of negatives, and
-          of rows with a missing value.
-
-        For metrics of complete curves, `at`, `at_value` and `threshold` are null. All other numeric
-        columns, except group columns, are Float64.
+          of rows with a missing value. All other numbers are Float64.
+        - `ci_method` (String) is the method by which the limits were computed.
 
         `estimate` is null if no threshold has the given rate or meets the constraints, or if the
-        metric is 0/0. If the estimate is null, `lower`, `upper` and `se` are null too. With a
-        bootstrap method, `se` is also null in these cases:
+        metric is 0/0; `lower`, `upper` and `se` are then null too. Bootstrap limits and `se` are
+        also null if a class has no rows or, without a given threshold, only one row; and if all
+        resamples have the same value. There are two exceptions:
 
-        - A class has no rows. If no threshold is given, `se` is also null if a class has only one
-          row.
-        - All resamples have the same value of the metric.
-        - The value of a resample is infinite.
+        - If the AUC is 0 or 1, the limits of AUC, Gini and KS are Newcombe's, and those of EER,
+          average precision and `pr_auc` (these two if the AUC is 1) are Wilson's.
+        - If a proportion or F1 at a given threshold is 0 or 1, its limits are Wilson's, for both
+          classes with rows without weights and clusters.
 
-        If a class has too few rows (the first item) or if all resamples have the same value (the
-        second item), the bootstrap limits are null too. There are two exceptions:
-
-        - If the AUC is 0 or 1, the limits of AUC, Gini and KS are computed by Newcombe's methods,
-          and the limits of EER by Wilson's method. If the AUC is 1, the limits of average precision
-          and `pr_auc` are also computed by Wilson's method.
-        - At a given threshold, if a proportion or F1 is 0 or 1, its limits are computed by Wilson's
-          method. Both classes must have rows, and rows must have neither weights nor clusters.
-
-        If the value of a resample is infinite, limits can be infinite. The limits of
-        `"bootstrap_basic"` are null if one of them is the difference of two infinite numbers.
-
-        `ci_method` (String) is the method by which the limits were computed.
+        If the value of a resample is infinite, `se` is null, and limits can be infinite.
+        `"bootstrap_basic"` is null if a limit is the difference of two infinite numbers.
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
-        no_negatives, one_positive, one_negative, zero_variance, no_solution, no_limits, redrawn`.
-        With `cluster`, the note of a class in a single cluster is `one_positive_cluster` or
-        `one_negative_cluster`. `no_limits` means that the method has no limits for this estimate.
-        `redrawn:12` means that 12 resamples were drawn again or omitted. A resample is drawn again
-        if it has no row of one class. A resample is omitted if the metric is 0/0 or if no threshold
-        meets the constraints.
+        no_negatives, one_positive, one_negative, zero_variance, no_solution, no_limits, redrawn`;
+        with `cluster`, `one_positive_cluster` and `one_negative_cluster`. `no_limits`: the method
+        has no limits for this estimate. `redrawn:12`: 12 resamples had no row of one class and were
+        drawn again, or were omitted because the metric is 0/0 or no threshold meets the
+        constraints.
 
     Raises
     ------
@@ -260,39 +237,30 @@ def intervals(
 
     Notes
     -----
-    For metrics that depend only on TPR and FPR, each resample has as many rows of each class as the
-    data. For all other metrics, such as precision, and for named expressions, rows are drawn from
-    both classes together. Rows are also drawn from both classes together if the rule that chooses
-    the point depends on more than TPR and FPR. With `cluster`, complete clusters are drawn. The
-    p-quantile of n replicates in increasing order is the replicate at position p·(n + 1), counted
-    from 1 and interpolated linearly. The skewness correction of `"bootstrap_bca"` uses the
-    influence values of the rows (infinitesimal jackknife). The influence value of a row is the
-    derivative of the metric with respect to the weight of the row.
+    For metrics and rules that depend only on TPR and FPR, each resample has as many rows of each
+    class as the data. For all others, such as precision and named expressions, rows are drawn from
+    both classes together. With `cluster`, complete clusters are drawn. The p-quantile of n
+    replicates is the replicate at position p·(n + 1), interpolated linearly. The skewness
+    correction of `"bootstrap_bca"` uses influence values (infinitesimal jackknife): the derivative
+    of the metric with respect to the weight of a row.
 
-    KS is the largest value of D = TPR - FPR over all thresholds. D* is the same difference in a
-    resample. For `"bootstrap_supremum"`, two statistics are computed for each resample: U is the
-    largest value of (D* - D) over all thresholds, and V is the largest value of (2·D - D*). With p
-    = (1 + level) / 2, the lower limit is KS minus the p-quantile of U over all resamples, and the
-    upper limit is the p-quantile of V.
+    KS is the largest value of D = TPR - FPR over all thresholds, and D* is D in a resample. For
+    `"bootstrap_supremum"`, U is the largest (D* - D) of a resample, and V the largest (2·D - D*).
+    With p = (1 + level) / 2, the limits are KS minus the p-quantile of U, and the p-quantile of V.
 
-    The same data determine the threshold of a rule and the metrics at this threshold. The estimates
-    of these metrics are therefore optimistic. The intervals do not correct this bias.
+    The same data determine the threshold of a rule and the metrics at this threshold, so the
+    estimates are optimistic. The intervals do not correct this bias.
 
-    With `prevalence`, the option `alert_rate` is a rate at this prevalence. The same is true in the
-    function `at` if the curves were computed with `prevalence=`.
-
-    The value of a named expression in a row must not depend on other rows. `prevalence` is not
+    With `prevalence`, `alert_rate` is a rate at this prevalence, as in `at`. `prevalence` is not
     available for `"average_precision"`, `"pr_auc"` and measures of probabilities, except `"cllr"`
-    and `"cllr_min"`. `net_benefit` uses the odds of the given threshold. For a rate or a rule,
-    `net_benefit` uses the odds of the threshold of the point.
+    and `"cllr_min"`. `net_benefit` uses the odds of the given threshold, or of that of the point.
+    The value of a named expression in a row must not depend on other rows.
 
-    The measures of probabilities without influence values are `"miscalibration"`,
-    `"discrimination"`, `"ece"`, `"mce"`, `"smooth_ece"`, `"ici"`, `"e50"`, `"e90"`, `"e_max"` and
-    `"cllr_min"`. `"ece"` and `"mce"` use ten quantile bins. Most of these measures are at least 0.
-    On average, the measure of a resample is larger than the measure of the data, and the measure of
-    the data is larger than the true value. `"bootstrap"` does not correct for this bias.
-    `"bootstrap_basic"` does, but its limits are still too high for calibration errors of scores
-    that are nearly calibrated.
+    The measures without influence values are `"miscalibration"`, `"discrimination"`, `"ece"` and
+    `"mce"` (of ten quantile bins), `"smooth_ece"`, `"ici"`, `"e50"`, `"e90"`, `"e_max"` and
+    `"cllr_min"`. Most are at least 0, and are larger on average in a resample than in the data, and
+    in the data than their true value. `"bootstrap"` does not correct this bias. `"bootstrap_basic"`
+    does, but its limits are still too high for errors of nearly calibrated scores.
 
     References
     ----------
@@ -384,10 +352,10 @@ def intervals(
         },
     )
     roles = Roles(
-        label=label,
-        score=score,
-        by=by,
-        positive=positive,
+        label,
+        score,
+        by,
+        positive,
         weight=weight,
         count=count,
         missing=missing,
@@ -404,147 +372,206 @@ def intervals(
     return as_input_frame(predictions, table)
 
 
-class IntervalResults:
-    """Columns of the result, as arrays with one row per item of `lines` and one column per group.
-
-    `constant` is True if all replicates are equal. `n_redrawn` is the number of resamples that were
-    drawn again or omitted.
-    """
-
-    def __init__(self, lines: int, groups: int) -> None:
-        shape = (lines, groups)
-        self.estimate, self.threshold, self.se, self.lower, self.upper = np.full((5, *shape), nan)
-        self.method = np.full(shape, None, object)
-        self.constant = np.zeros(shape, bool)
-        self.n_redrawn = np.zeros(shape, np.int64)
-
-
 def interval_table(cases: Cases, options: IntervalOptions) -> pl.DataFrame:
     """Return the result of `intervals` for the cases of one model."""
     if options.of_probabilities:
         check_probabilities(cases)
-    scaled = scale_weights(cases)
-    unit = None if cases.weight is None else weight_units(cases, scaled)
-    scan = Scan.from_cases(scaled)
-    clusters = None if cases.cluster is None else Clusters.from_scan(scan, cases.cluster)
-    sizes = class_sizes(scan, clusters)
-    search, points = options.search(unit), None
-    if search is not None:
-        points = search.points(scan)
-    results = IntervalResults(len(options.lines), len(sizes[0]))
-    _estimate(scan, options, search, points, results)
-    ci = options.confidence.ci
-    if ci in {"wilson", "clopper_pearson"}:
-        _limits_of_proportions(options, points, results, ci)
+    intervals, ci = MetricIntervals(cases, options), options.confidence.ci
+    intervals.estimate_all()
+    if ci in PROPORTION_LIMITS:
+        intervals.add_proportions(ci)
     elif ci is not None:
-        draws = RandomDraws(
-            n_draws=options.confidence.n_boot,
-            seed=options.confidence.seed,
-            keys=stream_keys(scan.rows.keys, cases.model),
-            cluster=cases.cluster,
-        )
-        _bootstrap(scan, options, search, results, draws=draws, sizes=sizes)
-        _replace_limits_of_perfect_curves(scan, options, results, sizes)
+        intervals.add_bootstrap()
+        intervals.add_perfect_curves()
         if cases.weight is None and cases.cluster is None:
-            _limits_of_proportions(options, points, results, "wilson", degenerate_only=True)
-    return _table(scan, options, results, sizes, clustered=clusters is not None)
+            intervals.add_proportions("wilson", degenerate_only=True)
+    return intervals.table()
 
 
-def _estimate(
-    scan: Scan,
-    options: IntervalOptions,
-    search: PointSearch | RuleSearch | None,
-    points: CurvePoints | None,
-    results: IntervalResults,
-) -> None:
-    """Write the estimates and the thresholds of the points to `results`."""
-    rates: dict[str, NDArray[np.float64]] = {}
-    if search is not None and points is not None:
-        rates = rates_at(stack_points(points), options.rates, search)
-    for i, (name, index) in enumerate(options.lines):
-        if name in options.curve_statistics:
-            results.estimate[i] = options.curve_statistics[name].values(scan)
-        elif points is not None:
-            results.estimate[i] = rates[name][:, index]
-            threshold = points.threshold[:, index]
-            results.threshold[i] = np.where(points.missing[:, index], nan, threshold)
+# The methods for proportions of rows at given thresholds.
+PROPORTION_LIMITS = {"wilson": wilson, "clopper_pearson": clopper_pearson}
 
 
-def _bootstrap(
-    scan: Scan,
-    options: IntervalOptions,
-    search: PointSearch | RuleSearch | None,
-    results: IntervalResults,
-    *,
-    draws: RandomDraws,
-    sizes: ClassSizes,
-) -> None:
-    """Write the bootstrap intervals to `results`.
+class MetricIntervals(IntervalColumns):
+    """Columns of the result, as arrays with one row per item of `lines` and one column per group.
 
-    A group needs at least two rows, or clusters, of each class, because all resamples of a single
-    row are equal. This condition does not apply to metrics at a given threshold, because such a
-    metric may depend on one class only.
+    `search` finds the points of a curve, and `points` are those of the data; None if no metric
+    requires a point. `sizes` are the numbers of rows or clusters of both classes.
     """
-    enough = (sizes[0] > 1) & (sizes[1] > 1)
-    at_threshold = options.at == "threshold"
-    # Metrics with the same sampling scheme use the same resamples. The points of a resample are
-    # computed once for all of these metrics.
-    rates_by_dependence: dict[bool, list[Rate]] = {}
-    for rate in options.rates:
-        of_points = search is not None and search.depends_on_prevalence
-        depends_on_prevalence = rate.varies_with_prevalence or of_points
-        rates_by_dependence.setdefault(depends_on_prevalence, []).append(rate)
-    statistics = [
-        statistic.supremum
-        if statistic.supremum and options.methods[name] == "bootstrap_supremum"
-        else statistic.replicate
-        for name, statistic in options.curve_statistics.items()
-    ]
-    if search is not None:
-        # A resample may lack rows with the score of a point. The threshold of the point is then
-        # another score of the resample. This score is computed only if a metric uses the threshold.
-        scores = any(rate.uses_threshold for rate in options.rates)
-        points_of = partial(search.points, scores=scores)
-        statistics += [
-            ReplicateStatistic(
-                function=lambda sample: stack_points(points_of(sample)),
-                depends_on_prevalence=depends_on_prevalence,
-                corners=False,
-                width=len(CURVE_COLUMNS) * len(search.values),
-            )
-            for depends_on_prevalence in rates_by_dependence
+
+    def __init__(self, cases: Cases, options: IntervalOptions) -> None:
+        scaled = scale_weights(cases)
+        self.cases, self.options, self.lines = cases, options, options.lines
+        self.scan = Scan.from_cases(scaled)
+        clusters = None if cases.cluster is None else Clusters.from_scan(self.scan, cases.cluster)
+        self.sizes = class_sizes(self.scan, clusters)
+        super().__init__(len(self.lines), len(self.sizes[0]))
+        self.estimate, self.threshold = np.full((2, *self.se.shape), nan)
+        self.search = options.search(None if cases.weight is None else weight_units(cases, scaled))
+        self.points = None if self.search is None else self.search.points(self.scan)
+
+    def estimate_all(self) -> None:
+        """Write the estimates and the thresholds of the points."""
+        rates: dict[str, NDArray[np.float64]] = {}
+        if self.search is not None and self.points is not None:
+            rates = rates_at(stack_points(self.points), self.options.rates, self.search)
+        for i, (name, index) in enumerate(self.lines):
+            if name in self.options.curve_statistics:
+                self.estimate[i] = self.options.curve_statistics[name].values(self.scan)
+            elif self.points is not None:
+                self.estimate[i] = rates[name][:, index]
+                threshold = self.points.threshold[:, index]
+                self.threshold[i] = np.where(self.points.missing[:, index], nan, threshold)
+
+    def add_bootstrap(self) -> None:
+        """Write the bootstrap intervals.
+
+        A group needs two rows or clusters of each class, because all resamples of a single row are
+        equal; but not for metrics at a given threshold, which may depend on one class only.
+        """
+        options, search, confidence = self.options, self.search, self.options.confidence
+        enough = (self.sizes[0] > 1) & (self.sizes[1] > 1)
+        at_threshold = options.at == THRESHOLD
+        # Metrics with the same sampling scheme use the same resamples. The points of a resample are
+        # computed once for all of these metrics.
+        rates_by_dependence: dict[bool, list[Rate]] = {}
+        for rate in options.rates:
+            of_points = search is not None and search.depends_on_prevalence
+            depends_on_prevalence = rate.varies_with_prevalence or of_points
+            rates_by_dependence.setdefault(depends_on_prevalence, []).append(rate)
+        statistics = [
+            statistic.replicates_for(options.methods[name])
+            for name, statistic in options.curve_statistics.items()
         ]
-    for resamples in resample_groups(scan, statistics, draws, None if at_threshold else enough):
-        group = resamples.population.group
-        replicates = _metric_replicates(
-            resamples, options.curve_statistics, rates_by_dependence, search
+        if search is not None:
+            # A resample may lack rows with the score of a point. The threshold of the point is then
+            # another score of the resample. This score is computed only if a metric uses the
+            # threshold.
+            scores = any(rate.uses_threshold for rate in options.rates)
+            points_of = partial(search.points, scores=scores)
+            statistics += [
+                ReplicateStatistic(
+                    function=lambda sample: stack_points(points_of(sample)),
+                    depends_on_prevalence=depends_on_prevalence,
+                    corners=False,
+                    width=len(CURVE_COLUMNS) * len(search.values),
+                )
+                for depends_on_prevalence in rates_by_dependence
+            ]
+        draws = RandomDraws(
+            n_draws=confidence.n_boot,
+            seed=confidence.seed,
+            keys=stream_keys(self.scan.rows.keys, self.cases.model),
+            cluster=self.cases.cluster,
         )
-        for i, (name, index) in enumerate(options.lines):
-            metric = options.metrics[name]
-            if not (enough[group] or (at_threshold and isinstance(metric, Rate))):
-                continue
-            values, redrawn = replicates[name]
-            ci, estimate = options.methods[name], float(results.estimate[i, group])
-            is_supremum = ci == "bootstrap_supremum"
-            interval = bootstrap_interval(
-                values[:, index or 0],
-                estimate,
-                None if is_supremum else ci,
-                options.confidence.level,
-                bounds=metric.bounds,
-                acceleration=partial(
-                    _metric_acceleration, resamples.population, metric, search, index
-                ),
+        groups = None if at_threshold else enough
+        for resamples in resample_groups(self.scan, statistics, draws, groups):
+            group = resamples.population.group
+            replicates = _metric_replicates(
+                resamples, options.curve_statistics, rates_by_dependence, search
             )
-            lower, upper = interval.lower, interval.upper
-            if is_supremum and not np.isnan(interval.se):
-                lower, upper = supremum_limits(values, estimate, options.confidence.level)
-            results.se[i, group] = interval.se
-            results.lower[i, group], results.upper[i, group] = lower, upper
-            results.constant[i, group] = interval.constant
-            results.n_redrawn[i, group] = interval.n_undefined + redrawn
-            if not np.isnan(lower):
-                results.method[i, group] = ci
+            for i, (name, index) in enumerate(self.lines):
+                metric = options.metrics[name]
+                if not (enough[group] or (at_threshold and isinstance(metric, Rate))):
+                    continue
+                values, n_redrawn = replicates[name]
+                self.add(
+                    (i, group),
+                    values if index is None else values[:, index],
+                    float(self.estimate[i, group]),
+                    options.methods[name],
+                    confidence.level,
+                    bounds=metric.bounds,
+                    acceleration=partial(
+                        _metric_acceleration, resamples.population, metric, search, index
+                    ),
+                    n_redrawn=n_redrawn,
+                )
+
+    def add_perfect_curves(self) -> None:
+        """Write limits for curves with an AUC of 0 or 1, whose resamples are all equal."""
+        statistics = self.options.curve_statistics
+        if not statistics:
+            return
+        perfect = is_perfect(count_pairs(self.scan).areas[0])
+        for i, (name, _) in enumerate(self.lines):
+            if name not in statistics or name not in PERFECT_LIMITS:
+                continue
+            low, high = statistics[name].bounds
+            share = (self.estimate[i] - low) / (high - low)
+            selected = np.isnan(self.lower[i]) & perfect & is_perfect(share)
+            n_pos, n_neg = (counts[selected] for counts in self.sizes)
+            method, limits = PERFECT_LIMITS[name]
+            level = self.options.confidence.level
+            ends = limits(np.round(share[selected]), n_pos, n_neg, level)
+            self.lower[i, selected], self.upper[i, selected] = (
+                low + (high - low) * end for end in ends
+            )
+            self.method[i, selected] = method
+
+    def add_proportions(self, ci: str, *, degenerate_only: bool = False) -> None:
+        """Write limits of proportions at given thresholds; those of other metrics do not change.
+
+        If `degenerate_only` is true, limits are computed only if the proportion is 0 or 1 and all
+        replicates are equal. Functions of a proportion, such as F1, are then included.
+        """
+        if self.points is None or self.options.at != THRESHOLD:
+            return
+        for i, (name, index) in enumerate(self.lines):
+            rate = self.options.metrics[name]
+            if not isinstance(rate, Rate):
+                continue
+            ratio, function = rate.count_ratio, None
+            if degenerate_only and rate.function_of is not None and not rate.at_given_prevalence:
+                ratio, function = rate.function_of
+            if ratio is None:
+                continue
+            count, total = (
+                np.sum([getattr(self.points, name)[:, index] for name in names], axis=0) * 1.0
+                for names in (ratio.numerator, ratio.denominator)
+            )
+            selected = total > 0
+            if degenerate_only:
+                selected &= self.constant[i] & ((count == 0) | (count == total))
+            count, total = count[selected], total[selected]
+            ends = PROPORTION_LIMITS[ci](count, total, self.options.confidence.level)
+            self.lower[i, selected], self.upper[i, selected] = (
+                ends if function is None else map(function, ends)
+            )
+            self.method[i, selected] = ci
+            variance = count / total * (1 - count / total) / total
+            self.se[i, selected] = np.sqrt(np.where(variance > 0, variance, nan))
+
+    def table(self) -> pl.DataFrame:
+        """Return the result of `intervals`, sorted by group."""
+        lines, totals, options = self.lines, self.scan.totals, self.options
+        ci, groups = options.confidence.ci, len(totals.pos)
+        note = [
+            class_notes(
+                *self.sizes,
+                clustered=self.cases.cluster is not None,
+                zero_variance=self.constant[i],
+                no_solution=np.isnan(self.estimate[i]),
+                no_limits=np.isnan(self.lower[i]) & (ci is not None),
+                redrawn=self.n_redrawn[i],
+            )
+            for i in range(len(lines))
+        ]
+        columns: dict[str, Any] = {
+            "metric": [name for name, _ in lines] * groups,
+            "at": [None if index is None else options.at for _, index in lines] * groups,
+            "at_value": [None if i is None else options.values[i] for _, i in lines] * groups,
+            "n_pos": np.repeat(totals.pos_rows, len(lines)),
+            "n_neg": np.repeat(totals.neg_rows, len(lines)),
+            "n_missing": np.repeat(self.scan.rows.unscored.n_missing, len(lines)),
+            "ci_level": None if ci is None else options.confidence.level,
+            "ci_method": self.method.T.ravel().tolist(),
+            "note": np.array(note, object).T.ravel().tolist(),
+        }
+        for name in ("estimate", "threshold", "se", "lower", "upper"):
+            columns[name] = getattr(self, name).T.ravel()
+        rows = np.repeat(np.arange(groups), len(lines))
+        return build_table(self.scan.rows.keys, columns, METRIC_INTERVALS.columns(), rows=rows)
 
 
 def _metric_replicates(
@@ -553,13 +580,10 @@ def _metric_replicates(
     rates_by_dependence: Mapping[bool, Sequence[Rate]],
     search: PointSearch | RuleSearch | None,
 ) -> dict[str, tuple[NDArray[np.float64], int]]:
-    """Return, by metric, its replicates and the number of resamples that were drawn again.
-
-    The replicates of a metric have one row per resample and one column per point.
-    """
+    """Return, by metric, its replicates (one column per point) and the number drawn again."""
     pairs = list(zip(resamples.values, resamples.n_redrawn, strict=True))
     replicates = {
-        name: (values.reshape(len(values), -1)[:, statistic.column :], redrawn)
+        name: (statistic.column_of(values), redrawn)
         for (name, statistic), (values, redrawn) in zip(statistics.items(), pairs, strict=False)
     }
     pairs_at_points = pairs[len(statistics) :]
@@ -578,124 +602,12 @@ def _metric_acceleration(
     search: PointSearch | RuleSearch | None,
     index: int | None,
 ) -> float:
-    """Return the acceleration constant of BCa of a curve statistic, or of a metric at a threshold.
-
-    Metrics at given rates and by a rule have no acceleration constant.
-    """
+    """Return BCa's acceleration of a curve statistic, or of a metric at a given threshold."""
     if isinstance(metric, Statistic):
         return sample_acceleration(population, metric.influence)
     assert isinstance(search, PointSearch)
     assert index is not None
     return sample_acceleration(population, partial(influence_at, metric, search, index))
-
-
-def _replace_limits_of_perfect_curves(
-    scan: Scan, options: IntervalOptions, results: IntervalResults, sizes: ClassSizes
-) -> None:
-    """Write limits for curves with an AUC of 0 or 1 to `results`, by `PERFECT_LIMITS`.
-
-    All resamples of such a curve are equal, so there are no bootstrap limits.
-    """
-    if not options.curve_statistics:
-        return
-    perfect = is_perfect(count_pairs(scan).areas[0])
-    for i, (name, _) in enumerate(options.lines):
-        if name not in options.curve_statistics or name not in PERFECT_LIMITS:
-            continue
-        low, high = options.curve_statistics[name].bounds
-        share = (results.estimate[i] - low) / (high - low)
-        selected = np.isnan(results.lower[i]) & perfect & is_perfect(share)
-        n_pos, n_neg = (counts[selected] for counts in sizes)
-        method, limits = PERFECT_LIMITS[name]
-        lower, upper = limits(np.round(share[selected]), n_pos, n_neg, options.confidence.level)
-        results.lower[i, selected] = low + (high - low) * lower
-        results.upper[i, selected] = low + (high - low) * upper
-        results.method[i, selected] = method
-
-
-def _limits_of_proportions(
-    options: IntervalOptions,
-    points: CurvePoints | None,
-    results: IntervalResults,
-    ci: str,
-    *,
-    degenerate_only: bool = False,
-) -> None:
-    """Write limits of proportions at given thresholds to `results`.
-
-    `ci` is `"wilson"` or `"clopper_pearson"`. Limits of other metrics do not change. If
-    `degenerate_only` is true, limits are computed only if the proportion is 0 or 1 and all
-    replicates are equal. Metrics that are functions of a proportion, such as F1, are then included.
-    """
-    if points is None or options.at != "threshold":
-        return
-    limits = wilson if ci == "wilson" else clopper_pearson
-    rates = {rate.column: rate for rate in options.rates}
-    for i, (name, index) in enumerate(options.lines):
-        if name not in rates:
-            continue
-        rate = rates[name]
-        ratio, function = rate.count_ratio, None
-        if degenerate_only and rate.function_of is not None and not rate.at_given_prevalence:
-            ratio, function = rate.function_of
-        if ratio is None:
-            continue
-        count, total = (
-            np.sum([getattr(points, count)[:, index] for count in counts], axis=0).astype(float)
-            for counts in (ratio.numerator, ratio.denominator)
-        )
-        selected = total > 0
-        if degenerate_only:
-            selected &= results.constant[i] & ((count == 0) | (count == total))
-        count, total = count[selected], total[selected]
-        lower, upper = limits(count, total, options.confidence.level)
-        if function is not None:
-            lower, upper = function(lower), function(upper)
-        results.lower[i, selected], results.upper[i, selected] = lower, upper
-        results.method[i, selected] = ci
-        variance = count / total * (1 - count / total) / total
-        results.se[i, selected] = np.sqrt(np.where(variance > 0, variance, nan))
-
-
-def _table(
-    scan: Scan,
-    options: IntervalOptions,
-    results: IntervalResults,
-    sizes: ClassSizes,
-    *,
-    clustered: bool,
-) -> pl.DataFrame:
-    """Return the result of `intervals`, sorted by group."""
-    lines, totals = options.lines, scan.totals
-    groups = len(totals.pos)
-    note = [
-        class_notes(
-            *sizes,
-            clustered=clustered,
-            zero_variance=constant,
-            no_solution=np.isnan(estimate),
-            no_limits=np.isnan(lower) & (options.confidence.ci is not None),
-            redrawn=n_redrawn,
-        )
-        for constant, n_redrawn, estimate, lower in zip(
-            results.constant, results.n_redrawn, results.estimate, results.lower, strict=True
-        )
-    ]
-    columns: dict[str, Any] = {
-        "metric": [name for name, _ in lines] * groups,
-        "at": [None if index is None else options.at for _, index in lines] * groups,
-        "at_value": [None if i is None else options.values[i] for _, i in lines] * groups,
-        "n_pos": np.repeat(totals.pos_rows, len(lines)),
-        "n_neg": np.repeat(totals.neg_rows, len(lines)),
-        "n_missing": np.repeat(scan.rows.unscored.n_missing, len(lines)),
-        "ci_level": None if options.confidence.ci is None else options.confidence.level,
-        "ci_method": results.method.T.ravel().tolist(),
-        "note": np.array(note, object).T.ravel().tolist(),
-    }
-    for name in ("estimate", "threshold", "se", "lower", "upper"):
-        columns[name] = getattr(results, name).T.ravel()
-    rows = np.repeat(np.arange(groups), len(lines))
-    return build_table(scan.rows.keys, columns, METRIC_INTERVALS.columns(), rows=rows)
 
 
 STATISTICS = CURVE_STATISTICS | PROBABILITY_STATISTICS
@@ -732,11 +644,7 @@ def _parse_interval_metric(metric: object, settings: Settings) -> tuple[str, Sta
 def check_points(
     metrics: Mapping[str, Statistic | Rate], point_arguments: Mapping[str, object]
 ) -> None:
-    """Raise an error if a metric requires a point, such as a threshold, but no point is given.
-
-    Also raise an error if a point is given and no metric requires a point. `point_arguments` are
-    the arguments that can determine the points.
-    """
+    """Raise an error if a metric requires a point and none is given, or the other way round."""
     at_points = [name for name, metric in metrics.items() if isinstance(metric, Rate)]
     given = [(name, value) for name, value in point_arguments.items() if value is not None]
     if at_points and not given:
@@ -757,10 +665,7 @@ def check_points(
 
 
 def parse_points(point_arguments: dict[str, Any]) -> tuple[str | None, Sequence[float | None]]:
-    """Return the name and the values of the argument that determines the points.
-
-    If no argument is given, the name is None and there are no values.
-    """
+    """Return the name and the values of the argument that determines the points, if any."""
     given = [name for name, value in point_arguments.items() if value is not None]
     if not given:
         return None, []
@@ -773,48 +678,46 @@ def check_method(
     at: str | None,
     columns: Mapping[str, object],
 ) -> None:
-    """Raise an error if the interval method `ci` does not support one of the metrics.
-
-    `at` is the argument that determines the points. `columns` are the arguments `weight` and
-    `cluster`.
-    """
+    """Raise an error if the interval method `ci` does not support a metric or an option."""
+    bootstrap = BOOTSTRAPS.get(str(ci), BootstrapLimits())
     for name, metric in metrics.items():
-        _check_bootstrap(ci, name, metric)
-    hint = 'Use ci="bootstrap", or pass threshold=.'
-    is_estimated = at not in {None, "threshold"}
-    if ci == "bootstrap_bca" and is_estimated:
+        _check_bootstrap(bootstrap, ci, name, metric)
+    of_proportions = ci in PROPORTION_LIMITS
+    if at not in {None, THRESHOLD} and (bootstrap.is_corrected or of_proportions):
         problem = f"with {at}= the threshold is estimated, so the acceleration constant is unknown"
+        if of_proportions:
+            problem = (
+                f"with {at}= the threshold is estimated from the data, and this method requires a "
+                "given threshold"
+            )
+        hint = 'Use ci="bootstrap", or pass threshold=.'
         raise OptionValueError.compose("ci", ci, problem, hint)
-    if ci not in {"wilson", "clopper_pearson"}:
+    if not of_proportions:
         return
-    if is_estimated:
-        problem = (
-            f"with {at}= the threshold is estimated from the data, and this method requires a "
-            "given threshold"
-        )
-        raise OptionValueError.compose("ci", ci, problem, hint)
-    for metric_name, metric in metrics.items():
+    for name, metric in metrics.items():
         if isinstance(metric, Statistic) or metric.count_ratio is None:
-            problem = f"{metric_name!r} is not a proportion of rows"
+            problem = f"{name!r} is not a proportion of rows"
             hint = (
-                f'Use ci="bootstrap" for {metric_name!r}. '
+                f'Use ci="bootstrap" for {name!r}. '
                 f"Proportions of rows are: {', '.join(PROPORTIONS)}."
             )
             if isinstance(metric, Rate) and isinstance(metric.formula, CountRatio):
-                problem = f"{metric_name!r} is not a proportion of rows if prevalence= is set"
-                hint = f'Use ci="bootstrap" for {metric_name!r}, or leave out prevalence=.'
+                problem = f"{name!r} is not a proportion of rows if prevalence= is set"
+                hint = f'Use ci="bootstrap" for {name!r}, or leave out prevalence=.'
             raise OptionValueError.compose("ci", ci, problem, hint)
     for name, column in columns.items():
         check_supported(name, column, f"ci={ci!r}", hint='Use ci="bootstrap".')
 
 
-def _check_bootstrap(ci: str | None, name: str, metric: Statistic | Rate) -> None:
+def _check_bootstrap(
+    bootstrap: BootstrapLimits, ci: str | None, name: str, metric: Statistic | Rate
+) -> None:
     """Raise an error if a metric does not support a bootstrap method."""
-    hint = f'Use ci="bootstrap" for {name!r}.'
-    if ci == "bootstrap_supremum" and (isinstance(metric, Rate) or metric.supremum is None):
+    if bootstrap.of_supremum and (isinstance(metric, Rate) or metric.supremum is None):
         problem = f"this method supports only 'ks', not {name!r}"
+        hint = f'Use ci="bootstrap" for {name!r}.'
         raise OptionValueError.compose("ci", ci, problem, hint)
-    if ci == "bootstrap_bca" and isinstance(metric, Statistic) and metric.influence is None:
+    if bootstrap.is_corrected and isinstance(metric, Statistic) and metric.influence is None:
         problem = f"the acceleration constant of {name!r} is unknown"
         hint = f'Use ci="bootstrap_basic" for {name!r}.'
         raise OptionValueError.compose("ci", ci, problem, hint)
@@ -833,10 +736,8 @@ def default_method(metric: Statistic | Rate, at: str | None) -> str:
 class IntervalOptions:
     """The checked options of `intervals`.
 
-    `at` is the name of the argument that determines the points, such as "fpr", and `values` are
-    its values. `rule` is the rule that determines the point, or None. `prevalence` is the
-    prevalence of the metrics, or None for that of the data. `methods` has the interval method of
-    each metric.
+    `at` is the name of the argument that determines the points, such as "fpr", and `values` are its
+    values. `methods` has the interval method of each metric.
     """
 
     metrics: Mapping[str, Statistic | Rate]
@@ -877,10 +778,7 @@ class IntervalOptions:
 
     @property
     def lines(self) -> list[tuple[str, int | None]]:
-        """The rows of each group in the result, as pairs of a metric and an index in `values`.
-
-        The index is None for a metric of the complete curve.
-        """
+        """The rows of each group: a metric, and an index in `values` or None for curves."""
         indices = range(len(self.values))
         return [
             (name, index)

@@ -46,10 +46,9 @@ class CurvePoints(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PointSearch:
-    """Search for the rows of curves at given thresholds or at given values of a rate.
+    """Search for the rows of curves at given thresholds, or at given values of `rate`.
 
-    `rate` is the rate, or None for thresholds. `unit` is the number by which the weights of each
-    group of the data were divided, or None if they were not.
+    `unit` is the number by which the weights of each group of the data were divided, if they were.
     """
 
     rate: Rate | None
@@ -74,7 +73,7 @@ class PointSearch:
         """Return the points of each group.
 
         In a resample, several scores can have the same counts. If `scores` is true, the threshold
-        of a point is the highest of these scores; otherwise it may be any of them, which is faster.
+        of a point is the highest of them; otherwise it may be any of them, which is faster.
         """
         shape = (len(self.values), len(scan.totals.pos))
         tp, fp = (np.zeros(shape, scan.totals.pos.dtype) for _ in range(2))
@@ -126,8 +125,8 @@ class PointSearch:
     ) -> Callable[[NDArray[np.int64]], NDArray[np.bool_]]:
         """Return the argument `before` of `grouped_bisect` for a value.
 
-        The function is True for scores at or above the threshold, for scores with a lower TPR than
-        the value, or for scores whose other rate is at most the value.
+        It is True for scores at or above the threshold, for a TPR below the value, or for another
+        rate of at most the value.
         """
         value, totals, rate = self.values[index], scan.totals, self.rate
         if rate is None:
@@ -179,10 +178,7 @@ class PointSearch:
 
 
 def units_of(scan: Scannable, unit: NDArray[np.float64]) -> NDArray[np.float64] | np.float64:
-    """Return the unit of each group of a scan; `unit` has that of each group of the data.
-
-    The replicates of a group have the unit of this group.
-    """
+    """Return the unit of each group of a scan; replicates have the unit of their group."""
     return unit[scan.population.group] if isinstance(scan, ReplicateScan) else unit
 
 
@@ -212,10 +208,7 @@ class _BlockPoints(NamedTuple):
 
 
 def stack_points(points: CurvePoints) -> NDArray[np.float64]:
-    """Return thresholds and counts as one array with the axes group, value and column.
-
-    The numbers are NaN if there is no point.
-    """
+    """Return thresholds and counts with the axes group, value and column; NaN without a point."""
     columns = [points.threshold, *(getattr(points, name) for name in CONFUSION)]
     return np.stack([np.where(points.missing, np.nan, column) for column in columns], axis=2)
 
@@ -223,10 +216,7 @@ def stack_points(points: CurvePoints) -> NDArray[np.float64]:
 def rates_at(
     points: NDArray[np.float64], metrics: Sequence[Rate], search: PointSearch | RuleSearch
 ) -> dict[str, NDArray[np.float64]]:
-    """Return each metric at points from `stack_points`; NaN if undefined.
-
-    The arrays have one row per group and one column per value.
-    """
+    """Return each metric at points, with one row per group and one column per value."""
     shape = points.shape[:2]
     columns = {name: points[:, :, i].ravel() for i, name in enumerate(CURVE_COLUMNS)}
     # The given threshold is used, not the lowest score at or above it.
@@ -249,8 +239,8 @@ def influence_at(
 ) -> Influences:
     """Return the influence values of a metric at a given threshold.
 
-    The influence of a row is the derivative of the metric with respect to the count `tp`, `fp`,
-    `fn` or `tn` that includes the row, minus the mean of these derivatives.
+    The influence of a row is the derivative of the metric with respect to the count that includes
+    the row, minus the mean of these derivatives.
     """
     counts = stack_points(search.points(sample))[0, index]
     trials = np.repeat(counts[None, :], 8, axis=0)
@@ -262,10 +252,7 @@ def influence_at(
     cells = counts[1:]
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         slopes = np.divide(
-            values[:, 0] - values[:, 1],
-            2 * RELATIVE_STEP * cells,
-            out=np.zeros(4),
-            where=cells > 0,
+            values[:, 0] - values[:, 1], 2 * RELATIVE_STEP * cells, out=np.zeros(4), where=cells > 0
         )
     slopes[~np.isfinite(slopes)] = 0
     tp, fp, fn, tn = slopes - _mean_slopes(
@@ -281,10 +268,8 @@ def _mean_slopes(
 ) -> NDArray[np.float64]:
     """Return, for each of the four counts, the mean slope that is subtracted from its slope.
 
-    `slopes` are the derivatives of a metric with respect to the counts, and `cells` are the counts.
-    The mean is over all rows or, if `by_class` is true, over the rows of the class of the count.
-    The mean is subtracted because all resamples have the same number of rows, or the same number of
-    rows of each class.
+    `slopes` are the derivatives with respect to the counts `cells`. The mean is over all rows or,
+    with `by_class`, over the rows of a class, because resamples have fixed numbers of these rows.
     """
     if not by_class:
         return np.full(4, (slopes * cells).sum() / cells.sum())
@@ -300,8 +285,7 @@ def _mean_slopes(
 class RuleSearch:
     """Search for the row of each curve that a rule chooses among the rows that meet constraints.
 
-    `unit` is the number by which the weights of each group of the data were divided, or None if
-    they were not.
+    `unit` is as in `PointSearch`.
     """
 
     rule: Rule
@@ -320,10 +304,7 @@ class RuleSearch:
         return any(metric.varies_with_prevalence or metric.name == "alerts" for metric in metrics)
 
     def points(self, scan: Scannable, *, scores: bool = True) -> CurvePoints:  # noqa: ARG002
-        """Return the best row of each group, with the highest threshold if several are best.
-
-        `scores` has no effect. `PointSearch` has the same method.
-        """
+        """Return the best row of each group, with the highest threshold if several are best."""
         rows, n_groups = self._curve_rows(scan), len(scan.totals.pos)
         best = best_rows(rows, self.rule, n_groups, allowed_rows(rows, self.constraints)).row
         exists = best >= 0
@@ -377,16 +358,11 @@ class RuleSearch:
 
 
 def parse_rule(
-    rule: object,
-    *,
-    costs: Mapping[str, float] | None,
-    beta: float,
-    **options: Any,
+    rule: object, *, costs: Mapping[str, float] | None, beta: float, **options: Any
 ) -> RuleOptions | None:
     """Check the option `rule` of `intervals` and its options; return None if no rule is given.
 
-    `costs` and `beta` may be given for the metrics only, so a rule that does not use them raises no
-    error.
+    `costs` and `beta` may be given for the metrics only.
     """
     if rule is None:
         for name in ("benefits", "subject_to", "minimize"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -74,10 +75,9 @@ def ks(scan: Scannable) -> NDArray[np.float64]:
 
 
 def _ks_supremum(sample: ReplicateScan) -> NDArray[np.float64]:
-    """Return three suprema for each resample, from which `supremum_limits` computes limits of KS.
+    """Return the three suprema of each resample that `supremum_limits` requires for KS.
 
-    The columns are sup D*, sup (D* - D) and sup (2·D - D*). D is the function TPR - FPR of the
-    threshold for the data, and D* is this function for the resample.
+    D is TPR - FPR of the threshold for the data, and D* that for the resample.
     """
 
     def differences(sample: ReplicateScan) -> NDArray[np.float64]:
@@ -115,10 +115,7 @@ def average_precision(scan: Scannable) -> NDArray[np.float64]:
 
 
 def pr_auc(scan: Scannable) -> NDArray[np.float64]:
-    """Return the area under the precision-recall curve of each group, with interpolation.
-
-    The area is NaN if there are no positives.
-    """
+    """Return the area under the interpolated precision-recall curve; NaN without positives."""
 
     def integrals(steps: Steps) -> NDArray[np.float64]:
         steps = steps.as_floats()
@@ -179,10 +176,7 @@ def eer_influence(sample: ReplicateScan) -> Influences:
 
 
 def average_precision_influence(sample: ReplicateScan) -> Influences:
-    """Return the influence values of the average precision.
-
-    A row changes the precision at its own score and at all lower scores.
-    """
+    """Return the influence values: on the precision at the row's own and all lower scores."""
     steps = Steps.from_sample(sample)
     n_alerts = steps.tp + steps.fp
     new_share = (steps.tp - steps.tp0) / np.maximum(n_alerts, np.finfo(float).tiny)
@@ -199,8 +193,7 @@ def average_precision_influence(sample: ReplicateScan) -> Influences:
 def pr_auc_influence(sample: ReplicateScan) -> Influences:
     """Return the influence values of the area under the interpolated precision-recall curve.
 
-    A step is the part of the curve from one distinct score to the next lower score. A row changes
-    the area of the step at its own score, and the start of all steps at lower scores.
+    A row changes the area of the step at its own score, and the start of all steps at lower scores.
     """
     steps = Steps.from_sample(sample)
     tp0, before = steps.tp0, steps.tp0 + steps.fp0
@@ -240,9 +233,7 @@ def pr_auc_influence(sample: ReplicateScan) -> Influences:
 CURVE_STATISTICS = {
     "auc": AUC_STATISTIC,
     "gini": Statistic(
-        replicate=ReplicateStatistic(function=gini),
-        influence=_gini_influence,
-        bounds=(-1.0, 1.0),
+        replicate=ReplicateStatistic(function=gini), influence=_gini_influence, bounds=(-1.0, 1.0)
     ),
     "ks": Statistic(
         replicate=ReplicateStatistic(function=ks),
@@ -268,8 +259,8 @@ def _perfect_ks(
 ) -> Limits:
     """Return Newcombe's (1998) limits of KS, the difference TPR - FPR, for an AUC of 0 or 1.
 
-    If the AUC is 1, TPR is 1 and FPR is 0. If the AUC is 0, KS is 0 and both rates are 0 or both
-    are 1. The size of the smaller class is then used for both rates, because it gives wider limits.
+    If the AUC is 1, TPR is 1 and FPR is 0. If the AUC is 0, both rates are 0 or both are 1; the
+    size of the smaller class is then used for both, because it gives wider limits.
     """
     smaller = np.minimum(n_pos, n_neg)
     pos, neg = (np.where(share == 1, n, smaller).astype(float) for n in (n_pos, n_neg))
@@ -281,10 +272,7 @@ def _perfect_ks(
 def _perfect_eer(
     share: NDArray[np.float64], n_pos: NDArray[Any], n_neg: NDArray[Any], level: float
 ) -> Limits:
-    """Return Wilson's limits of an equal error rate of 0 or 1.
-
-    The rate is treated as a proportion of the rows of the smaller class.
-    """
+    """Return Wilson's limits of an EER of 0 or 1, as a proportion of the smaller class."""
     smaller = np.minimum(n_pos, n_neg)
     return wilson(share * smaller, smaller, level)
 
@@ -292,10 +280,7 @@ def _perfect_eer(
 def _perfect_precision(
     share: NDArray[np.float64], n_pos: NDArray[Any], _: NDArray[Any], level: float
 ) -> Limits:
-    """Return Wilson's limits of an area under a precision-recall curve, if it is 0 or 1.
-
-    The area is treated as a proportion of the positives (Boyd, Eng and Page, 2013).
-    """
+    """Return Wilson's limits of an area as a proportion of positives (Boyd, Eng, Page, 2013)."""
     return wilson(share * n_pos, n_pos, level)
 
 
@@ -331,11 +316,9 @@ def _corp_parts(scan: Scannable) -> CorpParts:
 
 
 class _DistinctScores(NamedTuple):
-    """The distinct scores of a group, and the weights of positives and negatives at each score.
+    """The distinct scores of a sample, the weights of both classes at each, and their sums."""
 
-    `n_pos` and `n_neg` are the sums of the weights.
-    """
-
+    sample: ReplicateScan
     probability: NDArray[np.float64]
     pos: NDArray[np.float64]
     neg: NDArray[np.float64]
@@ -347,6 +330,7 @@ class _DistinctScores(NamedTuple):
         """Return the scores of the rows in a sample."""
         block = sample.block
         return cls(
+            sample=sample,
             probability=sample.codec.decode(block.codes),
             pos=block.pos.astype(float),
             neg=block.neg.astype(float),
@@ -358,11 +342,6 @@ class _DistinctScores(NamedTuple):
     def n(self) -> float:
         """The sum of all weights."""
         return self.n_pos + self.n_neg
-
-    @property
-    def log_losses(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The logarithmic loss of each score for a positive, and for a negative."""
-        return log_losses(self.probability)
 
     def brier_influence(self) -> Influences:
         """Return the influence values of the Brier score."""
@@ -384,10 +363,10 @@ class _DistinctScores(NamedTuple):
     def logistic_influence(
         self, columns: NDArray[np.float64], predictor: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the influence values of the parameters of a logistic regression.
+        """Return the influence values of the parameters of a logistic regression, one row each.
 
-        The result has one row for each parameter. `columns` has the regressors in its rows.
-        `predictor` is the linear predictor of each score.
+        `columns` has the regressors in its rows, and `predictor` is the linear predictor of each
+        score.
         """
         low, high = np.exp(np.minimum(predictor, 0)), np.exp(-np.maximum(predictor, 0))
         p, q = low / (1 + low * high), high / (1 + low * high)
@@ -403,21 +382,10 @@ def _with_unscored(pos: NDArray[np.float64], neg: NDArray[np.float64]) -> Influe
     return np.append(pos, 0), np.append(neg, 0)
 
 
-def _brier_influence(sample: ReplicateScan) -> Influences:
-    """Return the influence values of the Brier score."""
-    return _DistinctScores.from_sample(sample).brier_influence()
-
-
-def _uncertainty_influence(sample: ReplicateScan) -> Influences:
-    """Return the influence values of the uncertainty."""
-    return _DistinctScores.from_sample(sample).uncertainty_influence()
-
-
-def _brier_skill_influence(sample: ReplicateScan) -> Influences:
+def _brier_skill_influence(scores: _DistinctScores) -> Influences:
     """Return the influence values of the Brier skill, 1 - Brier score / uncertainty."""
-    scores = _DistinctScores.from_sample(sample)
-    reference = float(uncertainty(sample)[0])
-    share = float(probability_losses(sample).brier[0]) / reference
+    reference = float(uncertainty(scores.sample)[0])
+    share = float(probability_losses(scores.sample).brier[0]) / reference
     of_brier, of_reference = scores.brier_influence(), scores.uncertainty_influence()
     pos, neg = (
         (share * uncertain - brier) / reference
@@ -426,24 +394,16 @@ def _brier_skill_influence(sample: ReplicateScan) -> Influences:
     return pos, neg
 
 
-def _log_loss_influence(sample: ReplicateScan) -> Influences:
-    """Return the influence values of the logarithmic loss."""
-    scores = _DistinctScores.from_sample(sample)
-    return scores.mean_influence(*scores.log_losses)
-
-
-def _observed_to_expected_influence(sample: ReplicateScan) -> Influences:
+def _observed_to_expected_influence(scores: _DistinctScores) -> Influences:
     """Return the influence values of the number of positives divided by the sum of the scores."""
-    scores = _DistinctScores.from_sample(sample)
     expected = float((scores.pos + scores.neg) @ scores.probability)
     of_score = scores.n_pos / expected * scores.probability
     return _with_unscored((1 - of_score) / expected, -of_score / expected)
 
 
-def _cllr_influence(sample: ReplicateScan) -> Influences:
+def _cllr_influence(scores: _DistinctScores) -> Influences:
     """Return the influence values of Cllr."""
-    scores = _DistinctScores.from_sample(sample)
-    of_pos, of_neg = scores.log_losses
+    of_pos, of_neg = log_losses(scores.probability)
     unit = 2 * np.log(2)
     return _with_unscored(
         (of_pos - scores.pos @ of_pos / scores.n_pos) / (scores.n_pos * unit),
@@ -451,42 +411,42 @@ def _cllr_influence(sample: ReplicateScan) -> Influences:
     )
 
 
-def _recalibration_influence(parameter: int) -> Callable[[ReplicateScan], Influences]:
-    """Return the function for the influence values of the intercept (0) or of the slope (1)."""
-
-    def influence(sample: ReplicateScan) -> Influences:
-        scores = _DistinctScores.from_sample(sample)
-        odds = log_odds(scores.probability)
-        fit = logistic_recalibration(sample)
-        intercept, slope = float(fit.intercept[0]), float(fit.slope[0])
-        columns = np.stack([np.ones(len(odds)), odds])
-        pos, neg = scores.logistic_influence(columns, intercept + slope * odds)
-        return _with_unscored(pos[parameter], neg[parameter])
-
-    return influence
-
-
-def _unit_slope_influence(sample: ReplicateScan) -> Influences:
-    """Return the influence values of the calibration in the large."""
-    scores = _DistinctScores.from_sample(sample)
+def _recalibration_influence(parameter: int, scores: _DistinctScores) -> Influences:
+    """Return the influence values of the intercept (0) or of the slope (1)."""
     odds = log_odds(scores.probability)
-    predictor = odds + float(unit_slope_intercept(sample)[0])
+    fit = logistic_recalibration(scores.sample)
+    intercept, slope = float(fit.intercept[0]), float(fit.slope[0])
+    columns = np.stack([np.ones(len(odds)), odds])
+    pos, neg = scores.logistic_influence(columns, intercept + slope * odds)
+    return _with_unscored(pos[parameter], neg[parameter])
+
+
+def _unit_slope_influence(scores: _DistinctScores) -> Influences:
+    """Return the influence values of the calibration in the large."""
+    odds = log_odds(scores.probability)
+    predictor = odds + float(unit_slope_intercept(scores.sample)[0])
     pos, neg = scores.logistic_influence(np.ones((1, len(odds))), predictor)
     return _with_unscored(pos[0], neg[0])
 
 
 def _statistic(
     function: Callable[[Any], NDArray[np.float64]],
-    influence: Callable[[ReplicateScan], Influences] | None = None,
+    influence: Callable[[_DistinctScores], Influences] | None = None,
     bounds: tuple[float, float] = (0.0, 1.0),
     *,
     depends_on_prevalence: bool = True,
 ) -> Statistic:
     """Return a statistic of probabilities; it uses all distinct scores of each resample."""
-    replicate = ReplicateStatistic(
-        function=function, depends_on_prevalence=depends_on_prevalence, corners=False
+    return Statistic(
+        replicate=ReplicateStatistic(
+            function=function, depends_on_prevalence=depends_on_prevalence, corners=False
+        ),
+        influence=None
+        if influence is None
+        else lambda sample: influence(_DistinctScores.from_sample(sample)),
+        bounds=bounds,
+        of_probabilities=True,
     )
-    return Statistic(replicate=replicate, influence=influence, bounds=bounds, of_probabilities=True)
 
 
 # The errors of a local regression are columns of one replicate, because the regression is slow.
@@ -499,27 +459,33 @@ CURVE_ERRORS = ReplicateStatistic(
 
 
 PROBABILITY_STATISTICS = {
-    "brier": _statistic(lambda scan: probability_losses(scan).brier, _brier_influence),
+    "brier": _statistic(
+        lambda scan: probability_losses(scan).brier, _DistinctScores.brier_influence
+    ),
     "brier_skill": _statistic(
         lambda scan: brier_skill(scan, probability_losses(scan).brier),
         _brier_skill_influence,
         (-inf, 1.0),
     ),
     "log_loss": _statistic(
-        lambda scan: probability_losses(scan).log_loss, _log_loss_influence, (0.0, inf)
+        lambda scan: probability_losses(scan).log_loss,
+        lambda scores: scores.mean_influence(*log_losses(scores.probability)),
+        (0.0, inf),
     ),
     "miscalibration": _statistic(lambda scan: _corp_parts(scan).miscalibration),
     "discrimination": _statistic(lambda scan: _corp_parts(scan).discrimination, bounds=(0.0, 0.25)),
-    "uncertainty": _statistic(uncertainty, _uncertainty_influence, (0.0, 0.25)),
+    "uncertainty": _statistic(uncertainty, _DistinctScores.uncertainty_influence, (0.0, 0.25)),
     "ece": _statistic(lambda scan: ece(scan, _quantile_bins(scan))),
     "mce": _statistic(lambda scan: mce(scan, _quantile_bins(scan))),
     "calibration_intercept": _statistic(
         lambda scan: logistic_recalibration(scan).intercept,
-        _recalibration_influence(0),
+        partial(_recalibration_influence, 0),
         (-inf, inf),
     ),
     "calibration_slope": _statistic(
-        lambda scan: logistic_recalibration(scan).slope, _recalibration_influence(1), (-inf, inf)
+        lambda scan: logistic_recalibration(scan).slope,
+        partial(_recalibration_influence, 1),
+        (-inf, inf),
     ),
     **{
         name: Statistic(

@@ -15,11 +15,9 @@ from tests import oracles
 from tests.strategies import (
     ANY_WEIGHTS,
     COUNTS,
-    PLAIN,
     TIED,
     both_classes,
     repeated,
-    shuffled,
     tables,
 )
 
@@ -195,14 +193,6 @@ def test_repeating_every_row_changes_neither_area(table, times):
         often = rf.area(grouped(pl.concat([table] * times), kind=kind))
         # Exact for the AUC; the other two are sums of floats of other sizes.
         assert_frame_equal(once, often, rel_tol=1e-12, abs_tol=0)
-
-
-@given(table=tables(shape=PLAIN), seed=st.integers(0, 9))
-def test_the_order_of_the_rows_of_a_curve_table_does_not_matter(table, seed):
-    for kind in ("roc", "pr"):
-        curves = grouped(table, kind=kind)
-        mixed_up = shuffled(curves, seed)
-        assert_frame_equal(rf.area(mixed_up), rf.area(curves), check_exact=True)
 
 
 @pytest.mark.slow

@@ -17,7 +17,6 @@ from tests.strategies import (
     ANY_WEIGHTS,
     COUNTS,
     EXACT_WEIGHTS,
-    PLAIN,
     SHAPES,
     both_classes,
     examples,
@@ -216,14 +215,6 @@ def test_the_weighted_standard_error_equals_the_formula_in_fractions(table):
         assert se == (pytest.approx(math.sqrt(variance), rel=1e-9) if variance else None)
 
 
-@given(table=tables(missing=True), seed=st.integers(0, 99))
-def test_row_order_and_engine_do_not_change_results(table, seed):
-    eager = grouped(table, missing="worst")
-    plan = grouped(shuffled(table, seed).lazy(), missing="worst")
-    assert_same(plan.collect(engine="streaming"), eager)
-    assert_same(plan.collect(engine="in-memory"), eager)
-
-
 @given(table=tables(mass={"weight": ANY_WEIGHTS}), seed=st.integers(0, 99))
 def test_row_order_changes_weighted_areas_by_rounding_only(table, seed):
     left, right = (grouped(t, weight="weight") for t in (table, shuffled(table, seed)))
@@ -237,14 +228,6 @@ def test_a_count_of_n_equals_n_rows_in_all_columns(table):
         rows = grouped(repeated(table, "count"), ci=ci)
         counted = grouped(table, count="count", ci=ci)
         assert_same(counted.join(rows, on="group", how="semi", nulls_equal=True), rows)
-
-
-@given(table=tables(mass={"weight": st.integers(0, 3).map(float)}))
-def test_a_weight_of_n_is_n_rows_for_areas(table):
-    rows = grouped(repeated(table, "weight"), ci=None)
-    weighted = grouped(table, weight="weight", ci=None)
-    weighted = weighted.join(rows, on="group", how="semi", nulls_equal=True)
-    assert_same(weighted.select(AREAS), rows.select(AREAS))
 
 
 @given(table=tables(mass={"weight": ANY_WEIGHTS}))
@@ -306,15 +289,6 @@ def test_swapped_labels_give_one_minus_the_areas(table):
         rel_tol=0,
         abs_tol=2e-16,
     )
-
-
-@given(table=tables(missing=True), more=tables(shape=PLAIN, missing=True))
-def test_groups_in_one_table_have_the_results_of_separate_tables(table, more):
-    assume(table.schema == more.schema)
-    one, two = table.with_columns(group=pl.lit("x")), more.with_columns(group=pl.lit("y"))
-    together = grouped(pl.concat([two, one]), missing="worst")
-    apart = [grouped(part, missing="worst") for part in (one, two)]
-    assert_same(together, pl.concat(apart))
 
 
 @given(table=tables(mass={"count": COUNTS}))

@@ -87,15 +87,6 @@ def test_the_area_of_the_complete_list_is_the_auc(table):
         assert_frame_equal(top.select("group", *AREAS), whole.select("group", *AREAS), **CLOSE)
 
 
-@given(table=tables(), share=shares, factor=st.sampled_from([2, 3]))
-def test_a_weight_of_n_equals_n_rows(table, share, factor):
-    weighted = grouped(
-        table.with_columns(weight=pl.lit(factor)), weight="weight", alert_rate=(0, share)
-    )
-    repeated = grouped(pl.concat([table] * factor), alert_rate=(0, share))
-    assert_frame_equal(weighted.select(AREAS), repeated.select(AREAS), **CLOSE)
-
-
 def test_perfect_and_random_scores_have_the_standardized_areas_one_and_one_half():
     labels = [1] * 20 + [0] * 80
     perfect = pl.DataFrame({"label": labels, "score": range(100, 0, -1)})

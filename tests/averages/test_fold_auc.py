@@ -240,22 +240,6 @@ def test_predicted_base_rates_have_a_pooled_auc_below_one_half():
     assert gap["gap_between"] == gap["gap"]
 
 
-@pytest.mark.slow
-@given(table=fold_tables())
-def test_row_order_lazy_frames_and_counts_do_not_change_the_result(table):
-    counted = table.group_by("fold", "label", "score").agg(n=pl.len())
-    for verb in (rf.fold_auc, rf.pooling_gap):
-        expected = verb(table, "label", "score")
-        assert_frame_equal(verb(shuffled(table, 2), "label", "score"), expected, check_exact=True)
-        lazy = verb(table.lazy(), "label", "score").collect()
-        assert_frame_equal(lazy, expected, check_exact=True)
-        assert_frame_equal(verb(counted, "label", "score", count="n"), expected)
-        half = table.with_columns(w=0.5)
-        names = ["mean_auc", "pooled_auc"]
-        weighted = verb(half, "label", "score", weight="w")
-        assert_frame_equal(weighted.select(names), expected.select(names))
-
-
 def test_unscored_rows_count_as_errors_in_all_columns():
     table = pl.DataFrame({**TABLE, "score": [0.9, None, *TABLE["score"][2:]]})
     worst = rf.fold_auc(table, "label", "score", missing="worst").row(0, named=True)

@@ -20,6 +20,7 @@ from rocframe.areas.pairs import AUC_STATISTIC
 from rocframe.kernel import threads
 from rocframe.kernel.resample import GroupRows
 from rocframe.resampling import (
+    BOOTSTRAPS,
     BootstrapInterval,
     bootstrap_interval,
     bootstrap_limits,
@@ -31,8 +32,9 @@ from tests import oracles
 from tests.kernel.scans import cases_of, scan_of
 from tests.strategies import COUNTS, repeated, shuffled, tables
 
-BOOTSTRAPS = ["bootstrap", "bootstrap_basic", "bootstrap_bca"]
-every_bootstrap = pytest.mark.parametrize("ci", BOOTSTRAPS)
+METHODS = ["bootstrap", "bootstrap_basic", "bootstrap_bca"]
+PERCENTILE, BASIC, BCA = (BOOTSTRAPS[name] for name in METHODS)
+every_bootstrap = pytest.mark.parametrize("ci", METHODS)
 
 TIED = pl.DataFrame({"label": [1, 0, 1, 0, 1], "score": [0.9, 0.4, 0.4, 0.6, 0.4]})
 
@@ -78,10 +80,10 @@ RISING = np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.5, 0.6, 0.7, 0.9])
 
 
 def test_percentile_and_basic_limits_by_hand():
-    assert bootstrap_limits("bootstrap", 0.8, 0.5, RISING) == pytest.approx((0.1, 0.9))
-    assert bootstrap_limits("bootstrap_basic", 0.8, 0.5, RISING) == pytest.approx((0.1, 0.9))
-    assert bootstrap_limits("bootstrap", 0.6, 0.4, RISING) == pytest.approx((0.2, 0.7))
-    assert bootstrap_limits("bootstrap_basic", 0.6, 0.4, RISING) == pytest.approx((0.1, 0.6))
+    assert bootstrap_limits(PERCENTILE, 0.8, 0.5, RISING) == pytest.approx((0.1, 0.9))
+    assert bootstrap_limits(BASIC, 0.8, 0.5, RISING) == pytest.approx((0.1, 0.9))
+    assert bootstrap_limits(PERCENTILE, 0.6, 0.4, RISING) == pytest.approx((0.2, 0.7))
+    assert bootstrap_limits(BASIC, 0.6, 0.4, RISING) == pytest.approx((0.1, 0.6))
 
 
 def test_the_bias_correction_counts_ties_as_one_half():
@@ -93,28 +95,24 @@ def test_the_bias_correction_counts_ties_as_one_half():
         place = normal.cdf(z0 + (z0 + z) / (1 - a * (z0 + z))) * 10 - 1
         low = int(place)
         expected.append(RISING[low] + (place - low) * (RISING[low + 1] - RISING[low]))
-    assert bootstrap_limits("bootstrap_bca", 0.6, 0.5, RISING, a) == pytest.approx(
-        expected, rel=1e-12
-    )
+    assert bootstrap_limits(BCA, 0.6, 0.5, RISING, a) == pytest.approx(expected, rel=1e-12)
 
 
 def test_without_bias_and_acceleration_bca_limits_equal_percentile_limits():
     rising = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
-    assert bootstrap_limits("bootstrap_bca", 0.5, 3.0, rising) == pytest.approx(
-        bootstrap_limits("bootstrap", 0.5, 3.0, rising)
+    assert bootstrap_limits(BCA, 0.5, 3.0, rising) == pytest.approx(
+        bootstrap_limits(PERCENTILE, 0.5, 3.0, rising)
     )
 
 
 def test_bca_limits_are_undefined_if_all_replicates_are_on_one_side_of_the_estimate():
-    assert all(map(math.isnan, bootstrap_limits("bootstrap_bca", 0.9, 2.0, RISING)))
-    assert bootstrap_limits("bootstrap", 0.8, 2.0, RISING) == pytest.approx((0.1, 0.9))
+    assert all(map(math.isnan, bootstrap_limits(BCA, 0.9, 2.0, RISING)))
+    assert bootstrap_limits(PERCENTILE, 0.8, 2.0, RISING) == pytest.approx((0.1, 0.9))
 
 
 def test_rounding_errors_do_not_break_ties():
-    low, high = bootstrap_limits("bootstrap_bca", 0.6, 0.5, RISING)
-    assert bootstrap_limits("bootstrap_bca", 0.6, 0.5 + 1e-16, RISING - 1e-16) == pytest.approx(
-        (low, high)
-    )
+    low, high = bootstrap_limits(BCA, 0.6, 0.5, RISING)
+    assert bootstrap_limits(BCA, 0.6, 0.5 + 1e-16, RISING - 1e-16) == pytest.approx((low, high))
 
 
 def spread(
@@ -140,7 +138,7 @@ def test_equality_of_replicates_is_relative_to_their_magnitude():
 
 def test_extreme_quantiles_are_the_first_and_last_replicates():
     # Here 1 - a·(z0 + z) is below 0: the limit goes as far as it can.
-    assert bootstrap_limits("bootstrap_bca", 0.6, 0.5, RISING, 5.0)[1] == 0.9
+    assert bootstrap_limits(BCA, 0.6, 0.5, RISING, 5.0)[1] == 0.9
 
 
 # Skewness
@@ -339,14 +337,14 @@ def test_clusters_of_similar_rows_have_wider_limits():
 # Seeds
 
 
-@given(tables(), st.integers(0, 9), st.sampled_from(BOOTSTRAPS))
+@given(tables(), st.integers(0, 9), st.sampled_from(METHODS))
 def test_the_same_seed_gives_the_same_table_in_any_order(table, seed, ci):
     result = measured(table, ci, by="group", seed=seed, n_boot=30)
     again = measured(shuffled(table, 5), ci, by="group", seed=seed, n_boot=30)
     assert_frame_equal(result, again, check_exact=True)
 
 
-@given(tables(mass={"count": COUNTS}), st.sampled_from(BOOTSTRAPS))
+@given(tables(mass={"count": COUNTS}), st.sampled_from(METHODS))
 def test_a_compressed_table_has_the_limits_of_its_expansion(table, ci):
     result = measured(table, ci, by="group", count="count", n_boot=30)
     long = measured(repeated(table, "count"), ci, by="group", n_boot=30)

@@ -9,8 +9,11 @@ import polars as pl
 import pytest
 
 import rocframe as rf
-from rocframe.averages.fold_auc import FoldIntervalMethod
-from rocframe.averages.options import AverageInterval
+from rocframe.areas.auc import AREA_METHODS
+from rocframe.averages.fold_auc import FOLD_METHODS, FoldIntervalMethod
+from rocframe.averages.means import INTERVALS as MEAN_INTERVALS
+from rocframe.averages.options import METHODS as AVERAGING_METHODS
+from rocframe.averages.options import AverageInterval, AverageMethod
 from rocframe.classes.multiclass_auc import BootstrapMethod
 from rocframe.classes.volume import VolumeMethod
 from rocframe.comparisons.compare import ComparisonMethod
@@ -18,8 +21,9 @@ from rocframe.comparisons.contrast import ContrastMethod
 from rocframe.comparisons.decision_intervals import DecisionInterval
 from rocframe.comparisons.gate import GateMethod
 from rocframe.inference import METHOD_TEXTS, AUCIntervalMethod, method_text
-from rocframe.metrics.intervals import MetricIntervalMethod
+from rocframe.metrics.intervals import PROPORTION_LIMITS, MetricIntervalMethod
 from rocframe.probabilities.calibration import CalibrationInterval
+from rocframe.resampling import BOOTSTRAPS
 from rocframe.significance import AucTestMethod
 
 METHODS = (
@@ -38,6 +42,14 @@ METHODS = (
 )
 # Methods of results that are not values of an option.
 RESULTS = {"logit_delong_newcombe", "logit_delong_t", "permutation_exact", "venkatraman_exact"}
+
+
+def test_each_method_has_a_record():
+    assert list(AREA_METHODS) == list(get_args(AUCIntervalMethod))
+    assert list(AVERAGING_METHODS) == list(get_args(AverageMethod))
+    assert list(FOLD_METHODS) == list(get_args(FoldIntervalMethod))
+    assert list(MEAN_INTERVALS) == list(get_args(AverageInterval))
+    assert {*BOOTSTRAPS, *PROPORTION_LIMITS} == {*get_args(MetricIntervalMethod)}
 
 
 def test_all_methods_have_names_in_words():
