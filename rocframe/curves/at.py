@@ -63,16 +63,15 @@ def at(
     curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`, with all rows of each curve.
     threshold : float or sequence of float, default None
-        Return the row with this threshold or, if there is none, with the next higher threshold. The
-        counts of this row are the counts of `score >= threshold`.
+        Return the row with this threshold or, if there is none, with the next higher threshold: the
+        counts of `score >= threshold`.
     fpr : float or sequence of float, default None
         Return the row with the lowest threshold whose false positive rate is at most this value.
     tpr : float or sequence of float, default None
         Return the row with the highest threshold whose true positive rate is at least this value.
     alert_rate : float or sequence of float, default None
         Return the row with the lowest threshold at which the proportion of rows that are predicted
-        positive is at most this value. If the table was computed with `prevalence=`, the proportion
-        is computed at that prevalence.
+        positive, at the prevalence of the table, is at most this value.
     tnr : float or sequence of float, default None
         Return the row with the lowest threshold whose true negative rate is at least this value.
     fnr : float or sequence of float, default None
@@ -94,12 +93,11 @@ def at(
     miss_rate : float or sequence of float, default None
         Another name of `fnr`.
     rnp : float or sequence of float, default None
-        Return the row with the lowest threshold at which the proportion of rows that are predicted
-        negative is at least this value. `rnp` is 1 - `alert_rate`, at the same prevalence.
+        Return the row with the lowest threshold whose value of 1 - `alert_rate` is at least this
+        value.
     interpolate : bool, default False
         Return the point that has exactly the given rate, with `tp` and `fp` interpolated linearly
-        between the two rows around it. A classifier that chooses at random between the thresholds
-        of these two rows has the rates of this point on average; see the column `mix` below.
+        between the two rows around it (see the column `mix`).
     by : str or sequence of str, default None
         Group columns; by default, all columns left of `threshold`.
 
@@ -107,29 +105,23 @@ def at(
     -------
     DataFrame or LazyFrame
         One row per group and value: `*by, at` (String, the name of the argument), `at_value`
-        (Float64), then the columns of the curve table. The columns of the curve table are null if
-        no row of the curve meets the condition.
+        (Float64), then the columns of the curve table, which are null if no row of the curve meets
+        the condition.
 
-        With `interpolate=True`, the counts are Float64 and the threshold is null. Rates and metrics
-        are computed from the interpolated counts. If the table was computed with `prevalence=`,
-        they are computed at that prevalence. Columns that cannot be computed in this way are null,
-        for example user-defined metrics, `expected_cost` and `net_benefit`. `f_beta` is also null,
-        unless `beta` is 1.
-
-        If points are interpolated, the last columns are `threshold_above, threshold_below, mix`
-        (Float64). `threshold_above` and `threshold_below` are the higher and the lower threshold of
-        the two rows around the point. `mix` is in [0, 1]. To obtain the rates of the point, use
-        `threshold_below` for a proportion `mix` of the predictions, chosen at random, and
-        `threshold_above` for the other predictions.
+        With `interpolate=True`, the threshold is null, the counts are Float64, and rates and
+        metrics are computed from them, at the prevalence of the table. Columns for which this is
+        not possible are null: user-defined metrics, `expected_cost`, `net_benefit`, and `f_beta`
+        unless `beta` is 1. The last columns are then `threshold_above, threshold_below, mix`
+        (Float64): the thresholds of the two rows around the point, and a proportion. To obtain the
+        rates of the point on average, use `threshold_below` for a random proportion `mix` of the
+        predictions, and `threshold_above` for the others.
 
     Raises
     ------
     RocframeError
-        If none or more than one of the arguments for thresholds and rates is given, if a value is
-        out of range, if the table is not a curve table, or if a curve has no row with threshold
-        `inf`. If the row with the lowest threshold of a curve still has true negatives, the curve
-        lacks the rows for the lowest scores. A threshold or rate that needs these rows raises an
-        error.
+        If not exactly one of the thresholds and rates is given, if a value is out of range, or if
+        the table is not a curve table. Also if a curve has no row with threshold `inf`, or if a
+        value needs rows for the lowest scores that a curve lacks: its last row has true negatives.
 
     See Also
     --------

@@ -81,9 +81,8 @@ def curve(
 
     Each row of the result has the confusion matrix of one threshold: predictions with `score >=
     threshold` are predicted positive. Tied scores share a row. The first row of a group has the
-    threshold `inf`. In this row, nothing is predicted positive, not even a score of `inf`. If there
-    are scores of `inf`, the second row also has the threshold `inf`, and these scores are predicted
-    positive.
+    threshold `inf`, and nothing is predicted positive. If there are scores of `inf`, they are
+    predicted positive in the second row, which also has the threshold `inf`.
 
     Parameters
     ----------
@@ -102,36 +101,31 @@ def curve(
         `"skill"` (alert_rate, skill).
     metrics : str, Expr or sequence of these, default ()
         Additional columns: names of metrics, such as `"f1"` or `"mcc"` (see Notes), and named
-        expressions over metrics and all columns left of `metrics`. Some metrics have several names,
-        such as `"tnr"` and `"specificity"`. The new column has the name that you pass.
+        expressions over metrics and all columns left of `metrics`. A column has the name that you
+        pass.
     thresholds : sequence of float, default None
-        Return only rows at these thresholds and at `inf`, in falling order. Thresholds are rounded
-        to the float dtype of the scores. The last columns of the result are `error` and
-        `area_error`. The full curve is not computed.
+        Return only rows at these thresholds, rounded to the float dtype of the scores, and at
+        `inf`, in falling order. The full curve is not computed.
     max_error : float, default None
         Return a simplified curve, which differs from the full curve by at most this fraction of the
-        length of an axis. The last columns of the result are `error` and `area_change`, as in the
-        result of `simplify`. The full table is not computed. Cannot be combined with `thresholds`.
+        length of an axis; see `simplify`. Cannot be combined with `thresholds`.
     positive : object, default None
         Value of `label` that is the positive class.
     weight : str or Expr, default None
         Importance of a row, finite and >= 0.
     benefit : str or Expr, default None
-        Column or expression with the benefit of predicting a positive row as positive. Benefits
-        must be finite and >= 0. The values in rows of the negative class are not used. See Notes.
-        By default, 1 if `cost` is given. Cannot be combined with `weight`.
+        Benefit of predicting a positive row as positive, finite and >= 0; values in negative rows
+        are not used. By default, 1 if `cost` is given. Cannot be combined with `weight`. See Notes.
     cost : str or Expr, default None
-        Column or expression with the cost of predicting a negative row as positive. Costs must be
-        finite and >= 0. The values in rows of the positive class are not used. See Notes. By
-        default, 1 if `benefit` is given. Cannot be combined with `weight`.
+        Cost of predicting a negative row as positive, finite and >= 0; values in positive rows are
+        not used. By default, 1 if `benefit` is given. Cannot be combined with `weight`. See Notes.
     count : str, Expr or None, optional
         Number of equal rows that a row represents. Required if there is a column `count`.
     missing : {"raise", "drop", "worst"}, default "raise"
         Missing values: an error, rows left out, or missing scores count as errors.
     prevalence : float, default None
-        Prevalence, between 0 and 1. Metrics that depend on the prevalence, such as precision, are
-        computed at this prevalence. By default, the prevalence of the data. The counts `tp`, `fp`,
-        `fn` and `tn` do not depend on this option.
+        Prevalence, between 0 and 1, at which metrics such as precision are computed. By default,
+        the prevalence of the data. The counts do not depend on this option.
     beta : float, default 1.0
         Weight of recall relative to precision in `"f_beta"`.
     costs : mapping of str to float, default None
@@ -141,31 +135,27 @@ def curve(
     Returns
     -------
     DataFrame or LazyFrame
-        One row per group and distinct score. Each group also has one more row, whose threshold is
-        infinite. The rows are sorted by group and falling threshold. The columns are `*by`,
-        (`model`,) `threshold, tp, fp, fn, tn`, the two rates, then `metrics`. With `thresholds` or
-        `max_error`, there are fewer rows. With the option `prevalence`, the column `prevalence`
-        (Float64, the same in all rows) is between `tn` and the rates. Functions that read the table
-        compute areas, averages, points and charts at the prevalence in this column. With
-        `max_error`, the last columns are `error, area_change`. With `thresholds`, they are `error,
-        area_error` (Float64): upper bounds of the distance between the ROC curve and straight lines
-        between the rows, and of the difference of their areas. Both are 0 if there is at most one
-        distinct score between neighboring rows.
+        One row per group and distinct score, and one row per group above all scores, sorted by
+        group and falling threshold: `*by`, (`model`,) `threshold, tp, fp, fn, tn`, the two rates,
+        then `metrics`. With the option `prevalence`, the column `prevalence` (Float64, the same in
+        all rows) is between `tn` and the rates, and functions on curves use it. With `max_error`,
+        the last columns are `error, area_change`, as in `simplify`. With `thresholds`, they are
+        `error, area_error` (Float64): upper bounds of the distance between the ROC curve and
+        straight lines between the rows, and of the difference of their areas. Both are 0 if there
+        is at most one distinct score between neighboring rows.
 
         Counts are Int64, or Float64 if `weight`, `benefit` or `cost` is given. Rates are Float64.
         Thresholds are Float32 if the scores are Float32 or Float16, otherwise Float64. A rate is
         null if its denominator is 0: in a group without positives, `tpr` is null and `fpr` is not.
-        If `missing="drop"` leaves out all rows of a group, the result has only the row with
-        threshold `inf` for this group. Without `by`, all rows are one group, even if there are no
-        rows. With `by`, a table without rows has no groups.
+        A group whose rows are all left out has only the row with threshold `inf`. Without `by`, all
+        rows are one group, even if there are none; with `by`, a table without rows has no groups.
 
     Raises
     ------
     RocframeError
-        If a column does not exist or has the wrong type, if a column name is reserved or repeated,
-        or if an option is invalid. This error is also raised if the labels do not determine the
-        positive class, if values are missing with `missing="raise"`, or if a weight, benefit or
-        cost is negative or infinite.
+        If a column, an option or a value is invalid, for example if a column name is reserved, if
+        the labels do not determine the positive class, or if a weight, benefit or cost is negative
+        or infinite.
 
     See Also
     --------
@@ -185,18 +175,14 @@ def curve(
     The value of a named expression in a row must not depend on other rows.
 
     `rnp` is the share of rows that are predicted negative. `skill` is 1 - (fp + fn) / min(tp + fn,
-    fp + tn), the share of errors that is avoided, compared with the best constant prediction. In
-    `skill`, a false positive and a false negative have the same cost by default. For other costs,
-    set the options `cost` and `benefit` of this function: `cost` is the cost of a false positive.
-    Set `benefit` to the cost of a false negative, because a true positive avoids this cost. For
-    example, pass `benefit=pl.lit(5)`.
+    fp + tn), the share of errors that is avoided, compared with the best constant prediction. For
+    unequal costs of errors, set `cost` to the cost of a false positive and `benefit` to that of a
+    false negative, which a true positive avoids: for example, `benefit=pl.lit(5)`.
 
-    With `benefit` and `cost`, the curve is the result of Fawcett's (2004) algorithm 6: `tp` and
-    `fn` are sums of benefits instead of numbers of positives, and `fp` and `tn` are sums of costs
-    instead of numbers of negatives. `tpr` is then the benefit of the true positives divided by the
-    benefit of all positives. `fpr` is the cost of the false positives divided by the cost of all
-    negatives. Only a row that is predicted positive gains its benefit or causes its cost. The
-    result is the same as if positives were weighted by their benefit and negatives by their cost.
+    With `benefit` and `cost`, the curve is that of Fawcett's (2004) algorithm 6: `tp` and `fn` are
+    sums of benefits, and `fp` and `tn` are sums of costs, as if positives were weighted by their
+    benefit and negatives by their cost. Only a row that is predicted positive gains its benefit or
+    causes its cost.
 
     References
     ----------

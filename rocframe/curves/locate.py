@@ -481,6 +481,7 @@ class CurveAxis:
         limit = self.curves.round_thresholds(given)
         last = self.curves.lasts[curve][:, None]
         row = self.search(curve, limit, "last")
+        exists = self.complete[curve][:, None] | (columns.at(THRESHOLD, last) <= limit)
         if nearest:
             following = np.minimum(row + 1, last)
             scale = np.where(np.abs(limit) > 1, 0.5, 1.0)  # differences must not overflow
@@ -490,10 +491,8 @@ class CurveAxis:
                     for rows in (row, following)
                 )
             row = np.where((down < up) & ~equal_distances(up, down), following, row)
-            exists = self.complete[curve][:, None] | (columns.at(THRESHOLD, last) <= limit)
             given = columns.at(THRESHOLD, row)
         else:
-            exists = self.complete[curve][:, None] | (columns.at(THRESHOLD, last) <= limit)
             exists &= ~lacks_rows[curve][:, None] | (columns.at(THRESHOLD, row) == limit)
         tp, fp = (columns.at(name, row).astype(np.float64) for name in ("tp", "fp"))
         return self._points(curve, tp, fp, given, exists)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import nan
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -35,7 +35,7 @@ from rocframe.schemas.curves import SIMPLIFICATION
 from rocframe.schemas.table_type import THRESHOLD
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -73,13 +73,12 @@ def simplify(
         Largest allowed distance between the simplified and the full curve, as a fraction of the
         length of an axis, between 0 and 1.
     keep : float, sequence of float, Series or DataFrame, default ()
-        Rows that are not removed. Pass one or more thresholds, or a table of operating points that
-        `at` returned. A threshold selects the row that `at` returns for this threshold.
+        Rows that are not removed: one or more thresholds, of which each selects the row that `at`
+        returns, or a table of operating points that `at` returned.
     scale : str, default None
-        Scale of the axes on which the error is measured. `"linear"`: linear axes, for all kinds of
-        curves. `"log"`: a logarithmic x axis, for `roc`, `gain`, `lift` and `lift_chart`.
-        `"normal_deviate"`: both axes are normal deviates, for `roc` and `det`. None means
-        `"normal_deviate"` for `det` and `"linear"` for all other kinds.
+        Scale of the axes on which the error is measured: `"linear"`; `"log"`, a logarithmic x axis,
+        for `roc`, `gain`, `lift` and `lift_chart`; or `"normal_deviate"`, both axes, for `roc` and
+        `det`. None means `"normal_deviate"` for `det` and `"linear"` for all other kinds.
     by : str or sequence of str, default None
         Group columns; by default, all columns left of `threshold`.
     kind : str, default None
@@ -93,37 +92,31 @@ def simplify(
         the same in all rows of a group).
 
         - `error` is an upper bound of the distance between the simplified and the full curve, and
-          at most `max_error`. At every x, the y values of the two curves differ by at most `error`.
-          At every y, the x values of the two curves differ by at most `error`. If a curve is
-          vertical at some x, the curve has several y values at this x. The lowest y values of the
-          two curves then differ by at most `error`, and the highest y values also differ by at most
-          `error`. For precision-recall and lift curves, `error` is a bound of the difference of y
-          values only, because precision and lift are not monotone.
+          at most `max_error`: at every x, their y values differ by at most `error`, and at every y,
+          their x values. Where a curve is vertical, this holds for the lowest and for the highest y
+          values. For precision-recall and lift curves, it holds for y values only, because
+          precision and lift are not monotone.
         - `area_change` is the area under the simplified curve minus the area under the full curve:
           `pr_auc` for precision-recall, `auc` for all other kinds.
 
-        `error` is null if the curve is undefined, and `area_change` is null if the area is
-        undefined. If a curve is undefined, its first and its last row are returned.
+        `error` is null if the curve is undefined, of which the first and last row are returned, and
+        `area_change` is null if the area is undefined.
 
     Raises
     ------
     RocframeError
-        If an option is invalid, if the table is not a curve table, or if it already has a column
-        `error` or `area_change`. This error is also raised if a curve lacks rows.
+        If an option is invalid, if the table is not a curve table, if it already has a column
+        `error` or `area_change`, or if a curve lacks rows.
 
-    Notes
-    -----
-    The axes of rates have length 1. For `lift`, the length of the y axis is the largest lift of the
-    curve. For `lift_chart`, it is the number of positives. For `skill`, the y axis extends to 1. It
-    starts at the lower one of two skills: the skill if all rows are predicted positive, and the
-    skill if all rows are predicted negative. A log axis starts at the smallest x > 0 of the curve;
-    x = 0 is drawn at this start. Normal-deviate axes show rates from d to 1 - d. To find d, the
-    rates 0 and 1 are left out; d is the smallest distance of any other rate of the curve from 0 or
-    from 1. Rates of 0 and 1 are drawn at the ends of the axis. On normal-deviate axes, if only one
-    of two neighboring rows has a rate of 0 or 1, both rows are kept.
+    Notes ----- The axes of rates have length 1. For `lift`, the length of the y axis is the largest
+    lift of the curve, and for `lift_chart` the number of positives. For `skill`, the y axis extends
+    to 1, from the lower of the skills of the two constant predictions. A log axis starts at the
+    smallest x > 0 of the curve, where x = 0 is drawn. Normal-deviate axes show rates from d to 1 -
+    d, where d is the smallest distance of a rate other than 0 and 1 from 0 or 1; rates of 0 and 1
+    are drawn at the ends. On these axes, if only one of two neighboring rows has a rate of 0 or 1,
+    both are kept.
 
-    The area under a simplified curve differs from the area under the full curve. For ROC curves on
-    linear axes, the difference is less than `error`.
+    For ROC curves on linear axes, the difference of the areas is less than `error`.
 
     References
     ----------
@@ -643,36 +636,27 @@ def area_change(counts: CurveCounts, rows: NDArray[np.int64], kind: Kind) -> NDA
     """Return the area under each simplified curve minus the area under the full curve.
 
     `rows` are the rows of the simplified curves, including the first and the last row of each
-    curve. The area is `pr_auc` for precision-recall and `auc` for all other kinds. The result is
-    NaN if the area is undefined.
+    curve. The result is NaN if the area is undefined.
     """
-    if kind.name == "precision_recall":
-        counts = counts.on_axes(kind)
-    pos, neg = counts.pos.astype(np.float64), counts.neg.astype(np.float64)
+    measure = AREA_MEASURES.get(kind.name, ROC_AREA)
+    counts = counts.on_axes(kind) if measure.on_axes else counts
+    total = measure.total(counts.pos.astype(np.float64), counts.neg.astype(np.float64))
     firsts = counts.starts[:-1]
     change = np.zeros(len(firsts))
     if not len(firsts):
         return change
-    area_change_between = (
-        _precision_area_change if kind.name == "precision_recall" else _roc_area_change
-    )
     # Intervals between remaining rows are processed in batches with similar numbers of full rows.
     batch = rows[:-1] // AREA_BATCH_ROWS
     edges = np.append(run_starts(batch), len(rows) - 1)
     parts = [slice(a, b + 1) for a, b in pairwise(edges.tolist())]
-    changes = run_parallel(
-        lambda part: area_change_between(counts, rows[part]), parts, arrays_only=True
-    )
+    changes = run_parallel(lambda part: measure.change(counts, rows[part]), parts, arrays_only=True)
     change_of_interval = np.concatenate([np.zeros(0), *changes])
     first_rows = np.searchsorted(rows, firsts)
     change_of_interval[first_rows[1:] - 1] = 0  # from the last row of a curve to the next curve
     changed = np.flatnonzero(change_of_interval)
-    curve = groups_of_rows(first_rows, changed)
-    np.add.at(change, curve, change_of_interval[changed])
+    np.add.at(change, groups_of_rows(first_rows, changed), change_of_interval[changed])
     with np.errstate(divide="ignore", invalid="ignore"):
-        if kind.name == "precision_recall":
-            return np.where(pos > 0, change / pos, np.nan)
-        return np.where((pos > 0) & (neg > 0), change / (2 * pos * neg), np.nan)
+        return np.where(total > 0, change / total, np.nan)
 
 
 def _interval_counts(
@@ -744,3 +728,22 @@ def _precision_steps(*counts: NDArray[Any]) -> NDArray[np.float64]:
     tp, fp, tp0, fp0 = (part.astype(np.float64) for part in counts)
     back = (tp < tp0) | (fp < fp0)
     return precision_recall_integral(np.where(back, tp0, tp), np.where(back, fp0, fp), tp0, fp0)
+
+
+class AreaMeasure(NamedTuple):
+    """An area: its change in each interval between two remaining rows, divided by `total`.
+
+    `total` is a function of the numbers of positives and negatives. `on_axes` is True if the counts
+    are those at the prevalence of the axes.
+    """
+
+    change: Callable[[CurveCounts, NDArray[np.int64]], NDArray[np.float64]]
+    total: Callable[[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]
+    on_axes: bool = False
+
+
+ROC_AREA = AreaMeasure(_roc_area_change, lambda pos, neg: 2 * pos * neg)
+# The area of kinds of curve for which it is not the area under the ROC curve.
+AREA_MEASURES = {
+    "precision_recall": AreaMeasure(_precision_area_change, lambda pos, _: pos, on_axes=True)
+}

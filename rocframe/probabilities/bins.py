@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from rocframe.kernel.scan import Block, Scannable
 
 Record = TypeVar("Record", bound=Any)
-BinMethod: TypeAlias = Literal["quantile", "uniform", "isotonic"]
+BinMethod: TypeAlias = Literal["quantile", "uniform"]
 # A product of a share and the number of bins that is below an integer by less than this is that
 # integer. The difference is a rounding error of sums of weights.
 BIN_ROUNDING = 1e-9
@@ -110,34 +110,60 @@ def score_steps(scan: Scannable) -> ScoreSteps:
 
 
 def probability_bins(scan: Scannable, method: BinMethod, bins: int) -> Bins:
-    """Return the bins of each group.
-
-    Rows with equal scores are in the same bin. `bins` is the number of quantile or uniform bins.
+    """Return the quantile or uniform bins of each group; rows with equal scores share a bin.
 
     - `"quantile"`: bin i ends at the lowest score for which the share of rows up to this score is
       at least (i + 1) / bins.
     - `"uniform"`: bin i is [i / bins, (i + 1) / bins); the last bin includes 1.
-    - `"isotonic"`: one bin for each level of the isotonic regression of the labels on the score.
-      The event rates of the bins rise with the score.
     """
-    if method == "isotonic":
-        return _isotonic_bins(scan)
-    edges = np.arange(1, bins) / bins
     totals = scan.totals.pos + scan.totals.neg
 
     def block_bins(block: Block) -> Bins:
         steps = block_steps(scan, block)
-        if method == "uniform":
-            return _sum_bins(steps, np.searchsorted(edges, steps.probability, "right"))
-        total = totals[steps.group]
-        below = total - steps.tp - steps.fp
-        if below.dtype.kind == "f":
-            index = np.floor(bins * below / total + BIN_ROUNDING).astype(np.int64)
-        else:
-            index = (exact_product(np.array([bins]), below) // total).astype(np.int64)
-        return _sum_bins(steps, index.clip(0, bins - 1))
+        return _sum_bins(steps, BIN_METHODS[method](steps, totals, bins))
 
     return _merge(scan.map(block_bins))
+
+
+def _quantile_numbers(steps: ScoreSteps, totals: NDArray[Any], bins: int) -> NDArray[np.int64]:
+    """Return the number of the quantile bin of each score; `totals` are the weights of groups."""
+    total = totals[steps.group]
+    below = total - steps.tp - steps.fp
+    if below.dtype.kind == "f":
+        number = np.floor(bins * below / total + BIN_ROUNDING)
+    else:
+        number = exact_product(np.array([bins]), below) // total
+    result: NDArray[np.int64] = number.astype(np.int64).clip(0, bins - 1)
+    return result
+
+
+def _uniform_numbers(steps: ScoreSteps, _: NDArray[Any], bins: int) -> NDArray[np.int64]:
+    """Return the number of the uniform bin of each score."""
+    edges = np.arange(1, bins) / bins
+    number: NDArray[np.int64] = np.searchsorted(edges, steps.probability, "right")
+    return number
+
+
+# The number of the bin of each score, from the scores, the total weight of each group, and `bins`.
+BIN_METHODS: dict[BinMethod, Callable[[ScoreSteps, NDArray[Any], int], NDArray[np.int64]]] = {
+    "quantile": _quantile_numbers,
+    "uniform": _uniform_numbers,
+}
+
+
+def isotonic_bins(scan: Scannable) -> Bins:
+    """Return one bin for each level of the isotonic regression of the labels on the score.
+
+    The event rates of the bins rise with the score. First, the levels of each block are computed. A
+    level of a group that is divided into several blocks consists of complete levels of the blocks.
+    """
+
+    def block_levels(block: Block) -> Bins:
+        steps = block_steps(scan, block)
+        return _sum_bins(steps, _isotonic_levels(steps.group, steps.pos, steps.neg))
+
+    levels = concatenate(Bins, scan.map(block_levels))
+    return _merge([replace(levels, index=_isotonic_levels(levels.group, levels.pos, levels.neg))])
 
 
 def isotonic_rates(steps: ScoreSteps) -> NDArray[np.float64]:
@@ -163,21 +189,6 @@ def block_steps(scan: Scannable, block: Block) -> ScoreSteps:
         columns = [column[steps] for column in columns]
     names = ScoreSteps.__dataclass_fields__
     return ScoreSteps(**dict(zip(names, columns, strict=True)))
-
-
-def _isotonic_bins(scan: Scannable) -> Bins:
-    """Return one bin for each level of the isotonic regression of the labels on the score.
-
-    First, the levels of each block are computed. A level of a group that is divided into several
-    blocks consists of complete levels of the blocks.
-    """
-
-    def block_levels(block: Block) -> Bins:
-        steps = block_steps(scan, block)
-        return _sum_bins(steps, _isotonic_levels(steps.group, steps.pos, steps.neg))
-
-    levels = concatenate(Bins, scan.map(block_levels))
-    return _merge([replace(levels, index=_isotonic_levels(levels.group, levels.pos, levels.neg))])
 
 
 def _isotonic_levels(

@@ -25,7 +25,7 @@ Statistics in Medicine 5(5), 421-433. doi:10.1002/sim.4780050506
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from scipy.special import chdtrc, ndtr
@@ -39,7 +39,7 @@ from rocframe.kernel.arrays import grouped_bisect
 from rocframe.kernel.groups import RowGroups, cumulative_sums, group_starts, scale_weights
 from rocframe.kernel.scan import Scan
 from rocframe.options import NOT_GIVEN, check_choice, parse_integer, public
-from rocframe.probabilities.bins import MAX_BINS, probability_bins
+from rocframe.probabilities.bins import BIN_METHODS, MAX_BINS, probability_bins
 from rocframe.probabilities.losses import (
     WEIGHT_SHARE_ROUNDING,
     binned_decomposition,
@@ -66,10 +66,8 @@ if TYPE_CHECKING:
     from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import By, Column, Count, Scores
     from rocframe.kernel.scan import Block, Scannable
-    from rocframe.probabilities.bins import Bins
+    from rocframe.probabilities.bins import BinMethod, Bins
     from rocframe.probabilities.losses import Points
-
-FixedBinMethod: TypeAlias = Literal["quantile", "uniform"]
 
 
 @public
@@ -80,7 +78,7 @@ def calibration_summary(
     score: Scores,
     *,
     by: By = None,
-    method: FixedBinMethod = "quantile",
+    method: BinMethod = "quantile",
     bins: int = 10,
     n_fitted: int = 0,
     positive: object = None,
@@ -104,15 +102,14 @@ def calibration_summary(
     by : str or sequence of str, default None
         Group columns; null is a group.
     method : {"quantile", "uniform"}, default "quantile"
-        Type of the bins, as in `calibration`. `ece`, `mce`, the Hosmer-Lemeshow test and the parts
-        of the Brier score are computed from bins. `"quantile"`: bins with about the same number of
-        rows. `"uniform"`: bins of equal width. Rows with equal scores are in the same bin.
+        Type of the bins, as in `calibration`, of `ece`, `mce`, the Hosmer-Lemeshow test and the
+        parts of the Brier score: about the same number of rows, or equal width.
     bins : int, default 10
         Number of bins.
     n_fitted : int, default 0
-        Number that is subtracted from the number of bins, to obtain the degrees of freedom of the
-        Hosmer-Lemeshow test. Pass 0 for rows that were not used to fit the model. For the training
-        rows of a logistic regression, 2 is usual, whatever its number of coefficients.
+        Number of bins minus the degrees of freedom of the Hosmer-Lemeshow test: 0 for rows that
+        were not used to fit the model, and usually 2 for the training rows of a logistic
+        regression.
     positive : object, default None
         Value of `label` that is the positive class.
     weight : str or Expr, default None
@@ -131,32 +128,30 @@ def calibration_summary(
         hosmer_lemeshow_p, ici, e50, e90, e_max, cllr, cllr_min, n_pos, n_neg, n_missing, note,
         calibration_in_the_large, observed_to_expected, smooth_ece, reliability, resolution,
         within_bin_variance, within_bin_covariance`. All statistics are Float64, except
-        `hosmer_lemeshow_df` (Int64). Means and sums over rows are weighted if rows have weights.
+        `hosmer_lemeshow_df` (Int64), and are weighted if rows have weights.
 
-        The definitions are on the page of this function. In short: `brier` = `miscalibration` -
-        `discrimination` + `uncertainty` by isotonic regression (CORP), and `reliability` -
-        `resolution` + `uncertainty` + `within_bin_variance` - `within_bin_covariance` by bins.
-        `ece` and `mce` are the mean and the largest difference of score and event rate over bins,
-        `smooth_ece` the mean with a kernel, and `ici, e50, e90, e_max` the mean, median, 90th
-        percentile and maximum of the difference to a local regression. `cllr` is in bits.
-        Calibrated scores have `calibration_intercept` 0, `calibration_slope` 1 and
-        `observed_to_expected` 1. `spiegelhalter_z` is then standard normal, and `hosmer_lemeshow`
-        about chi-squared with `hosmer_lemeshow_df` degrees of freedom, the number of bins minus
-        `n_fitted`; bins whose scores are all 0 or all 1 are not counted if their labels agree. With
-        `n_fitted=0`, its p-value is that of a multiple of a chi-squared distribution with the mean
-        and the variance of the statistic. `spiegelhalter_p` is two-sided.
+        `brier` = `miscalibration` - `discrimination` + `uncertainty` by isotonic regression (CORP),
+        and `reliability` - `resolution` + `uncertainty` + `within_bin_variance` -
+        `within_bin_covariance` by bins. `ece` and `mce` are the mean and the largest difference of
+        score and event rate over bins, `smooth_ece` the mean with a kernel, and `ici, e50, e90,
+        e_max` the mean, median, 90th percentile and maximum of the difference to a local
+        regression. `cllr` is in bits. Calibrated scores have `calibration_intercept` 0,
+        `calibration_slope` 1 and `observed_to_expected` 1; `spiegelhalter_z` is then standard
+        normal (`spiegelhalter_p` is two-sided), and `hosmer_lemeshow` about chi-squared. Its
+        degrees of freedom are the number of bins minus `n_fitted`; bins whose scores are all 0 or
+        all 1 are not counted if their labels agree. With `n_fitted=0`, its p-value is that of a
+        multiple of a chi-squared distribution with the mean and the variance of the statistic.
 
         `n_pos`, `n_neg` and `n_missing` (Int64) count rows, without weights. `note` (String) is
         null or the first of `no_rows, no_positives, no_negatives, separated, one_positive,
-        one_negative, zero_variance, left_out`. `separated` means that a threshold separates the
-        classes, and `left_out:3` that 3 rows with a score of 0 or 1 are left out of the logistic
-        parameters, because their log odds are infinite.
+        one_negative, zero_variance, left_out`. `separated`: a threshold separates the classes.
+        `left_out:3`: 3 rows with a score of 0 or 1 are left out of the logistic parameters.
 
-        All statistics are null without rows. `brier_skill`, `cllr`, `cllr_min` and the logistic
-        parameters are null without positives or without negatives, and the logistic parameters also
-        if all scores are equal or the classes are separated. `hosmer_lemeshow_p` is null without
-        degrees of freedom. If all scores are 0, 1/2 or 1, `spiegelhalter_z` is infinite if a
-        positive has the score 0 or a negative the score 1, and null otherwise.
+        Statistics are null without rows. `brier_skill`, `cllr`, `cllr_min` and the logistic
+        parameters are null if a class is absent, and the logistic parameters also if all scores are
+        equal or the classes are separated. `hosmer_lemeshow_p` is null without degrees of freedom.
+        If all scores are 0, 1/2 or 1, `spiegelhalter_z` is infinite if a positive has the score 0
+        or a negative the score 1, and null otherwise.
 
     Raises
     ------
@@ -170,14 +165,12 @@ def calibration_summary(
     intervals : Confidence intervals of these measures.
     summary : Brier score and log loss with measures of discrimination.
 
-    Notes
-    -----
-    In `log_loss` and `cllr`, scores of 0 and 1 are replaced by 2⁻⁵² and 1 - 2⁻⁵². Rows with such
-    scores are left out of the logistic recalibration, as in R's `rms::val.prob`.
+    Notes ----- In `log_loss` and `cllr`, scores are clipped to [2⁻⁵², 1 - 2⁻⁵²]. Rows with scores
+    of 0 and 1 are left out of the logistic recalibration, as in R's `rms::val.prob`.
 
     `cllr` uses the odds of the score as likelihood ratio, so the score has to be the probability of
-    a positive for a prevalence of 1/2. The expression `.roc.at_prevalence` converts scores to this
-    prevalence. `cllr_min` does not depend on the prevalence.
+    a positive for a prevalence of 1/2; `.roc.at_prevalence` converts scores to this prevalence.
+    `cllr_min` does not depend on the prevalence.
 
     References
     ----------
@@ -234,7 +227,7 @@ def calibration_summary(
     │ 0.0125 ┆ 0.167633 ┆ 0.058933              ┆ 0.855975          ┆ 0.806367 ┆ 0.594361 │
     └────────┴──────────┴───────────────────────┴───────────────────┴──────────┴──────────┘
     """
-    check_choice("method", method, get_args(FixedBinMethod))
+    check_choice("method", method, BIN_METHODS)
     options = SummaryOptions(
         method=method,
         bins=parse_integer("bins", bins, high=MAX_BINS, example=10),
@@ -264,7 +257,7 @@ def calibration_summary(
 class SummaryOptions:
     """The checked options of `calibration_summary`."""
 
-    method: FixedBinMethod
+    method: BinMethod
     bins: int
     n_fitted: int
 

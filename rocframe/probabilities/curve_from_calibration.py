@@ -78,8 +78,7 @@ def curve_from_calibration(
     ----------
     table : DataFrame, LazyFrame or Arrow table
         A table of bins as returned by `calibration`, with the columns `bin, event_rate, score_min,
-        n`. Other columns are not read. Rows may be in any order. With `density`, pass a table of
-        grid points with the columns `bin, event_rate, score_mean` and the column of the density.
+        n`, or with `density` the columns `bin, event_rate, score_mean`, in any order of rows.
     kind : str, default "roc"
         Which two rates are the axes: `"roc"` (fpr, tpr), `"precision_recall"` or `"pr"` (recall,
         precision), `"det"` (fpr, fnr), `"gain"` (alert_rate, tpr), `"lift"` (alert_rate, lift),
@@ -89,9 +88,8 @@ def curve_from_calibration(
         Additional columns: names of metrics, such as `"accuracy"`, and named expressions over
         metrics and all columns left of `metrics`. `curve` lists the names.
     density : str, default None
-        Column with the density of the scores at each grid point `score_mean`. Densities must not be
-        negative. If `density` is given, each row of the table is a grid point instead of a bin, as
-        in tables of `calibration` with `method="loess"` or `method="kernel"`.
+        Column with the density of the scores at each grid point `score_mean`, at least 0. Each row
+        of the table is then a grid point, as in tables of the methods `"loess"` and `"kernel"`.
     beta : float, default 1.0
         Weight of recall relative to precision in `"f_beta"`.
     costs : mapping of str to float, default None
@@ -103,29 +101,22 @@ def curve_from_calibration(
     Returns
     -------
     DataFrame or LazyFrame
-        One row per group and bin with `n` > 0. With `density`, one row per group and grid point.
-        Each group has one more row, whose threshold is `inf`. The rows are sorted by group and
-        falling threshold. The columns are `*by, threshold, tp, fp, fn, tn`, the two rates, then
-        `metrics`. This is a curve table, which `area`, `at`, `operating_point`, `hull`, `chart` and
-        all other functions on curves accept.
+        A curve table, sorted by group and falling threshold: `*by, threshold, tp, fp, fn, tn`, the
+        two rates, then `metrics`. Each group has a row with the threshold `inf`, and one row per
+        bin with `n` > 0, or with `density` one row per grid point.
 
         `threshold` (Float64) is `score_min` of the bin, so that `score >= threshold` selects the
-        rows of this bin and of all higher bins. `tp, fp, fn, tn` are the counts at this threshold:
-        Int64 if `n` is an integer column, and Float64 if `n` is a float column. With `density`, the
-        thresholds are the grid points `score_mean`, and the counts (Float64) are the integrals in
-        Notes. They are shares of all rows if the density has the integral 1.
-
-        A group whose bins all have `n` = 0 has only the row with threshold `inf`. A rate is null if
-        its denominator is 0.
+        rows of this bin and of all higher bins. The counts are Int64 if `n` is an integer column,
+        otherwise Float64. With `density`, the thresholds are `score_mean`, and the counts are the
+        integrals in Notes. A rate is null if its denominator is 0.
 
     Raises
     ------
     RocframeError
         If a column is missing, is not numeric or is also a group column, or if an option is
-        invalid. This error is also raised if a bin with rows has no event rate or no score, if `n`
-        is null or negative, if an event rate is outside [0, 1], or if two bins of a group have the
-        same `score_min`. If `n` is an integer column, n·event_rate must be an integer. If `n` is
-        null because the table has points of a smooth curve, pass `density`.
+        invalid. Also if a bin with rows has no event rate or no score, if `n` is null or negative,
+        if an event rate is outside [0, 1], if two bins of a group have the same `score_min`, or if
+        `n` is an integer column and n·event_rate is not an integer.
 
     See Also
     --------
@@ -133,30 +124,21 @@ def curve_from_calibration(
     curve : The full curve, from predictions.
     area : The area under each curve.
 
-    Notes
-    -----
-    The formulas are those of Vuk and Curk (2006). p(o) is the event rate at the score o, and q(o)
-    is the density of the scores, with the integral 1 (formula 6.2). P and N are the numbers of
-    positives and negatives.
+    Notes ----- The formulas are those of Vuk and Curk (2006). p(o) is the event rate at the score
+    o, and q(o) is the density of the scores, with the integral 1 (formula 6.2). P and N are the
+    numbers of positives and negatives. TP / (P + N) is the integral of p·q above the threshold, and
+    FP / (P + N) that of (1 - p)·q (6.3); FN and TN are the same integrals below the threshold
+    (6.4). `area` returns the area (6.5 to 6.8). With `density`, integrals use the trapezoidal rule,
+    and the density is 0 outside the grid.
 
-    - TP / (P + N) is the integral of p·q above the threshold, and FP / (P + N) is the integral of
-      (1 - p)·q above the threshold (6.3).
-    - FN / (P + N) and TN / (P + N) are the same two integrals below the threshold (6.4).
-    - The area under the curve (6.5 to 6.8) is the result of `area`.
+    For bins, q is `n` divided by the number of all predictions, and the scores of a bin are ties.
+    Each row of the result is also a row of the curve of the predictions, and between these rows the
+    result is a straight line. Its area is the AUC after all scores of a bin are replaced by one.
+    With bins of `calibration(method="isotonic")`, the result is the convex hull of the curve.
 
-    For bins, q is `n` divided by the number of all predictions. The scores of a bin are treated as
-    ties. Each row of the result is also a row of the curve that `curve` computes from the
-    predictions. Between these rows, the result is a straight line. If each bin has one score, both
-    curves have the same area. Otherwise, the area of the result is the AUC of the predictions after
-    all scores of a bin are replaced by one score. With bins of `calibration(method="isotonic")`,
-    the result is the convex hull of the curve of the predictions. With `density`, integrals are
-    computed with the trapezoidal rule, and the density is 0 outside the grid.
-
-    If the calibration table was computed with weights, its event rates are weighted, but `n` is the
-    number of rows. Then n·event_rate is usually not an integer. Convert `n` to Float64 first:
-    `table.with_columns(pl.col("n").cast(pl.Float64))`. The counts are then approximate, because `n`
-    is not the sum of weights. To get exact sums of weights, replace `n` by the sum of weights of
-    each bin.
+    If the calibration table was computed with weights, n·event_rate is usually not an integer. For
+    approximate counts, convert `n` to Float64: `table.with_columns(pl.col("n").cast(pl.Float64))`.
+    For exact sums of weights, replace `n` by the sum of weights of each bin.
 
     References
     ----------

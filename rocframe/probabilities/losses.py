@@ -24,7 +24,7 @@ import numpy as np
 
 from rocframe.areas.pairs import group_sums
 from rocframe.kernel.groups import is_run_start, run_starts
-from rocframe.probabilities.bins import block_steps, concatenate, probability_bins
+from rocframe.probabilities.bins import block_steps, concatenate, isotonic_bins
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -124,7 +124,7 @@ def isotonic_losses(scan: Scannable) -> MeanLosses:
     """
     from scipy.special import rel_entr
 
-    bins = probability_bins(scan, "isotonic", 1)
+    bins = isotonic_bins(scan)
     totals, n_groups = scan.totals, len(scan.totals.pos)
     n = totals.pos + totals.neg
     pos, neg = bins.pos.astype(float), bins.neg.astype(float)

@@ -50,10 +50,9 @@ def murphy_curve(
     """Return the Murphy curve of each group: the expected cost at each probability threshold.
 
     Scores must be probabilities. At the probability threshold θ, rows with `score >= θ` are
-    predicted positive. A false positive costs 2·θ and a false negative costs 2·(1 - θ), so that θ
-    is the best threshold for these costs if the scores are calibrated. The mean cost per row is
-    called the mean elementary score at θ. The integral of the mean elementary score over θ is the
-    Brier score.
+    predicted positive. A false positive costs 2·θ and a false negative 2·(1 - θ), so that θ is the
+    best threshold for these costs if the scores are calibrated. The mean cost per row is the mean
+    elementary score at θ. Its integral over θ is the Brier score.
 
     Parameters
     ----------
@@ -61,8 +60,7 @@ def murphy_curve(
         A curve table as returned by `curve`, with all rows of each curve.
     grid : int, sequence of float or "vertices", default 101
         Number of evenly spaced thresholds from 0 to 1, or a list of thresholds in [0, 1].
-        `"vertices"`: 0, 1, and all thresholds at which a column of the result jumps or changes its
-        slope. These are the scores, the event rates after isotonic recalibration, and the
+        `"vertices"`: 0, 1, the scores, the event rates after isotonic recalibration, and the
         prevalence. Between these thresholds, all columns are straight lines.
     prevalence : float, default None
         Prevalence, between 0 and 1, of the population for which the costs are computed. The default
@@ -78,21 +76,15 @@ def murphy_curve(
         elementary_score, miscalibration, discrimination, uncertainty, note`. With
         `grid="vertices"`, the column `side` is left of `note`.
 
-        - `elementary_score` is the mean elementary score. The formula is 2·θ·(1 - π)·FPR + 2·(1 -
-          θ)·π·(1 - TPR), where π is the prevalence. This value equals `miscalibration` -
-          `discrimination` + `uncertainty`. Lower values are better. `elementary_score`,
-          `miscalibration`, `discrimination` and `uncertainty` are Float64.
-        - `uncertainty` is the elementary score if all rows have the score π:
-          2·min(θ·(1 - π), (1 - θ)·π).
-        - `discrimination` is `uncertainty` minus the elementary score of the recalibrated scores.
-          The scores are recalibrated by isotonic regression.
-        - `miscalibration` is `elementary_score` minus the elementary score of the recalibrated
-          scores.
+        With the prevalence π, `elementary_score` is 2·θ·(1 - π)·FPR + 2·(1 - θ)·π·(1 - TPR), and
+        equals `miscalibration` - `discrimination` + `uncertainty`; lower values are better.
+        `uncertainty` is the elementary score 2·min(θ·(1 - π), (1 - θ)·π) of the constant score π.
+        `discrimination` is `uncertainty`, and `miscalibration` is `elementary_score`, minus the
+        elementary score of the scores after isotonic regression. All are Float64.
 
-        If rows have a score that is equal to a threshold below 1, `elementary_score` jumps at this
-        threshold. With `grid="vertices"`, the threshold then has two rows: `side` (String) is
-        `left` for the value at the threshold, and `right` for the limit from above. All other
-        thresholds have one row.
+        If rows have a score equal to a threshold below 1, `elementary_score` jumps there. With
+        `grid="vertices"`, the threshold then has two rows: `side` (String) is `left` for the value
+        at the threshold, and `right` for the limit from above.
 
         Values are null if the group has no rows. If `prevalence` is given and the group lacks a
         class, all values except `uncertainty` are null. `note` (String) is null or `no_rows`,
@@ -110,21 +102,15 @@ def murphy_curve(
     cost_curve : The lowest expected cost of all thresholds, for scores of any range.
     calibration_summary : The Brier score and its parts, and measures of calibration.
 
-    Notes
-    -----
-    All proper scoring rules are weighted means of elementary scores. The Brier score is the
-    integral of `elementary_score` over θ. The logarithmic loss is the integral of
-    `elementary_score` / (2·θ·(1 - θ)). If one model has a lower Murphy curve than another model at
-    all thresholds, the first model has lower values of all proper scoring rules. The integrals of
-    the other columns are the parts of the Brier score in the CORP decomposition of Dimitriadis,
-    Gneiting and Jordan (2021).
+    Notes ----- All proper scoring rules are weighted means of elementary scores, so a model with a
+    lower Murphy curve at all thresholds has lower values of all of them. The logarithmic loss is
+    the integral of `elementary_score` / (2·θ·(1 - θ)). The integrals of the other columns are the
+    parts of the Brier score in the CORP decomposition of Dimitriadis, Gneiting and Jordan (2021).
+    With the net benefit NB of `decision_curve`, `elementary_score` is 2·(1 - θ)·(π - NB).
 
-    With the net benefit NB of `decision_curve`, `elementary_score` is 2·(1 - θ)·(π - NB). Ehm et
-    al. (2016) predict rows with a score of exactly θ as negative. The results therefore differ at
-    thresholds that are equal to a score, but the integrals do not differ.
-
-    If rows are unscored (`missing="worst"`), `discrimination` can be below 0, because unscored rows
-    are errors at all thresholds.
+    Ehm et al. (2016) predict rows with a score of exactly θ as negative, so results differ at
+    thresholds that are equal to a score, but their integrals do not. If rows are unscored
+    (`missing="worst"`), `discrimination` can be below 0, because they are errors at all thresholds.
 
     References
     ----------
