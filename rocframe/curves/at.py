@@ -211,8 +211,7 @@ def parse_point(
 ) -> tuple[str, list[float]]:
     """Return the name and the values of the only argument that is not None.
 
-    Raise an error if no argument or several arguments are given. The hint of the error lists only
-    the names in `arguments`, not those in `aliases`. `function` is the name of the function.
+    The error of the function `function` lists the names in `arguments`, but not the `aliases`.
     """
     values = {**arguments, **(aliases or {})}
     given = {name: value for name, value in values.items() if value is not None}
@@ -284,11 +283,7 @@ def rows_at(
 def operating_points(
     curves: Curves, name: str, values: Sequence[float], *, between_rows: bool = False
 ) -> pl.DataFrame:
-    """Return a table of operating points, with one row per group and value.
-
-    `name` is `"threshold"` or the name of a rate. The columns of the curve table are null if the
-    operating point does not exist.
-    """
+    """Return a table with a row per group and value; null if the operating point does not exist."""
     axis = point_axis(curves, name)
     rows, exist = rows_at(axis, values)
     row, exists = rows.ravel(), exist.ravel()
@@ -312,9 +307,8 @@ def _interpolated_points(
     """Return operating points between two rows of a curve, which have exactly the given rates.
 
     `keys` has the key columns and the column `at_value` of each point, and `group` is its curve.
-    `row` and `exists` are the results of `rows_at`. For the first occurrence (`tpr` and `fnr`),
-    `row` is the row with the lower threshold of the two rows; for other rates, it is the row
-    with the higher threshold.
+    `row` and `exists` are the results of `rows_at`: the lower row of the two for the first
+    occurrence (`tpr` and `fnr`), otherwise the upper row.
     """
     assert axis.metric is not None
     curves = axis.curves

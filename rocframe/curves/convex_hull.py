@@ -23,10 +23,7 @@ RATE_ROUNDING = 4e-12  # larger than the effect of rates that are rounded to 12 
 
 
 def hull_vertices(
-    tp: NDArray[Any],
-    fp: NDArray[Any],
-    starts: NDArray[np.int64],
-    rounding: float = HULL_ROUNDING,
+    tp: NDArray[Any], fp: NDArray[Any], starts: NDArray[np.int64], rounding: float = HULL_ROUNDING
 ) -> NDArray[np.bool_]:
     """Return a mask of the rows that are vertices of the upper convex hull of their curve.
 
@@ -54,8 +51,7 @@ def common_vertices(
 ) -> NDArray[np.bool_]:
     """Return a mask of the points that are vertices of the upper convex hull of their group.
 
-    The points may be in any order. If several points coincide at a vertex, all of them are marked.
-    `rounding` is the rounding error of points that are not integers, as in `hull_vertices`.
+    The points may be in any order; all points that coincide at a vertex are marked.
     """
     order = np.lexsort((tp, fp, group))
     x, y, key = fp[order], tp[order], group[order]
@@ -71,10 +67,7 @@ def common_vertices(
 def _block_vertices(
     tp: NDArray[Any], fp: NDArray[Any], starts: NDArray[np.int64], rounding: float
 ) -> NDArray[np.bool_]:
-    """Return a mask of the hull vertices of the curves in a block.
-
-    For long curves, rows that cannot be vertices are excluded first, which is faster.
-    """
+    """Return a mask of the hull vertices of a block; rows of long curves are excluded first."""
     if len(tp) <= SAMPLED_EVERY * len(starts):
         return _quickhull(tp, fp, starts, rounding)
     candidates = _hull_candidates(tp, fp, starts, rounding)
@@ -137,10 +130,7 @@ def _quickhull(
 def _hull_candidates(
     tp: NDArray[Any], fp: NDArray[Any], starts: NDArray[np.int64], rounding: float
 ) -> NDArray[np.int64]:
-    """Return a subset of the rows that contains all vertices of the hulls.
-
-    The subset consists of the vertices of the hulls of sampled rows, and of the rows above them.
-    """
+    """Return rows that include all vertices: the hull of sampled rows, and the rows above it."""
     is_sampled = np.zeros(len(tp), bool)
     is_sampled[::SAMPLED_EVERY] = is_sampled[starts[:-1]] = is_sampled[starts[1:] - 1] = True
     sampled = np.flatnonzero(is_sampled)

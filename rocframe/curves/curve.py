@@ -32,13 +32,7 @@ from rocframe.kinds import (
     parse_metrics,
     scale_of,
 )
-from rocframe.options import (
-    NOT_GIVEN,
-    check_supported,
-    parse_names,
-    parse_numbers,
-    public,
-)
+from rocframe.options import NOT_GIVEN, check_supported, parse_names, parse_numbers, public
 from rocframe.rates import NAMES, Settings
 from rocframe.schemas.curves import GIVEN_THRESHOLDS, SIMPLIFICATION, curve_columns
 from rocframe.schemas.table_type import CURVE_COLUMNS, MODEL, THRESHOLD
@@ -286,10 +280,7 @@ def with_rates(
     settings: Settings,
     rates: Sequence[str] = (),
 ) -> pl.LazyFrame:
-    """Add the two rates of a kind of curve, and then metrics, to a table of counts.
-
-    `rates` are the rates of `check_metric_columns`; they are not in the result.
-    """
+    """Add two rates and metrics to counts; `rates` are only needed by expressions."""
     # User-defined metrics may refer to the rates.
     result = counts.with_columns(
         *kind.exprs(settings), *(NAMES[name].expr(settings).alias(name) for name in rates)
@@ -303,10 +294,7 @@ def with_rates(
 
 
 def metric_expression(metric: object, settings: Settings) -> tuple[str, pl.Expr]:
-    """Return the name of a metric and its expression.
-
-    Raise an error if an expression combines rows. Expressions of group columns are not checked.
-    """
+    """Return the name and the expression of a metric; an error if an expression combines rows."""
     if isinstance(metric, pl.Expr):
         name = expression_name("metrics", metric)
         rates = {*metric.meta.root_names()} - {*VARIABLES}
@@ -322,10 +310,7 @@ def metric_expression(metric: object, settings: Settings) -> tuple[str, pl.Expr]
 def check_metric_columns(
     exprs: Mapping[str, pl.Expr], known: Sequence[str], reserved: Sequence[str], score: Scores
 ) -> list[str]:
-    """Raise an error if metrics refer to unknown columns, or have the names of other columns.
-
-    Return the rates in expressions that are not columns of the table.
-    """
+    """Check the columns that metrics refer to, and their names; return the rates to be added."""
     model = [] if is_single_score(score) else [MODEL]
     rates: dict[str, None] = {}
     for name, expr in exprs.items():
@@ -352,10 +337,7 @@ def parse_thresholds(thresholds: Sequence[float] | pl.Series) -> list[float]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CurveArrays:
-    """The rows of a curve table as arrays.
-
-    Group i has the rows `starts[i]` to `starts[i + 1] - 1`.
-    """
+    """The rows of a curve table as arrays; group i has the rows from `starts[i]` to the next."""
 
     scan: Scan
     starts: NDArray[np.int64]
@@ -364,10 +346,7 @@ class CurveArrays:
 
 
 def full_curves(cases: Cases) -> pl.DataFrame:
-    """Return a table with the confusion matrix at every distinct score of each group.
-
-    The first columns are the group columns, with the names that they have in `cases.keys`.
-    """
+    """Return the group columns and the confusion matrix at every distinct score of each group."""
     curves = trace_curves(Scan.from_cases(cases))
     keys = repeat_keys(curves.scan.rows.keys, np.diff(curves.starts))
     return keys.hstack(pl.DataFrame({THRESHOLD: curves.threshold, **curves.counts}))
@@ -384,11 +363,7 @@ def trace_curves(scan: Scan) -> CurveArrays:
             n_pos, n_neg = block.of_steps(pos), block.of_steps(neg)
         return {THRESHOLD: codec.decode(block.codes), "fn": n_pos - block.tp, "tn": n_neg - fp}
 
-    first = {
-        THRESHOLD: np.full(len(pos), np.inf),
-        "fn": pos,
-        "tn": neg - scan.totals.unscored_neg,
-    }
+    first = {THRESHOLD: np.full(len(pos), np.inf), "fn": pos, "tn": neg - scan.totals.unscored_neg}
     starts, counts = _gather_rows(scan, columns, first)
     threshold = counts.pop(THRESHOLD)
     return CurveArrays(scan=scan, starts=starts, threshold=threshold, counts=counts)
@@ -397,10 +372,7 @@ def trace_curves(scan: Scan) -> CurveArrays:
 def simplified_curves(
     cases: Cases, kind: Kind, scale: Scale, max_error: float, prevalence: float | None
 ) -> pl.DataFrame:
-    """Return a table of simplified curves, with the columns `error` and `area_change`.
-
-    The first columns are the group columns, with the names that they have in `cases.keys`.
-    """
+    """Return a table of simplified curves, with the columns `error` and `area_change`."""
     rows = sort_rows(cases)
 
     def simplify_part(groups: slice) -> tuple[NDArray[np.int64], dict[str, NDArray[Any]]]:
@@ -441,8 +413,7 @@ def simplified_curves(
 def trace_counts(scan: Scan) -> tuple[CurveCounts, NDArray[Any]]:
     """Return tp and fp in all rows of all curves, and the encoded scores of the rows.
 
-    Scores are not decoded, and fn and tn are not computed, because the caller needs these columns
-    only for the rows that remain after simplification.
+    The other columns are needed only for the rows that remain after simplification.
     """
     pos, neg = scan.totals.pos, scan.totals.neg
     first = {"codes": np.zeros(len(pos), scan.rows.codes.dtype)}
@@ -456,11 +427,10 @@ def _gather_rows(
     columns: Callable[[Block, NDArray[Any]], dict[str, NDArray[Any]]],
     first: Mapping[str, NDArray[Any]],
 ) -> tuple[NDArray[np.int64], dict[str, NDArray[Any]]]:
-    """Return the position of the first row of each group, and the columns of all curve rows.
+    """Return the first row of each group, and the columns `tp`, `fp` and `first` of all rows.
 
-    These are `tp`, `fp` and the columns in `first`, which has their values in the first row of each
-    group, at the threshold `inf`. The function `columns` returns their values in all other rows of
-    the groups in a block, from the block and its column `fp`.
+    `first` has values at the threshold `inf` of each group. The function `columns` returns their
+    values in all other rows of the groups in a block, from the block and its column `fp`.
     """
     pos = scan.totals.pos
     unscored = scan.totals.unscored_neg.astype(pos.dtype)
@@ -512,11 +482,9 @@ COUNTED_ROWS = 1 << 16  # rows per slice; arrays of this length fit into the pro
 
 
 def counts_at_thresholds(cases: Cases, given: Sequence[float]) -> pl.DataFrame:
-    """Return a table with the confusion matrix of each group above all scores and at thresholds.
+    """Return the confusion matrix of each group above all scores and at the thresholds `given`.
 
-    `given` are the thresholds. The first columns of the result are the group columns, with the
-    names that they have in `cases.keys`. A row at the given threshold inf is left out if the group
-    has no score of inf.
+    A row at a given threshold inf is left out if the group has no score of inf.
     """
     thresholds = np.unique(round_thresholds(given, cases.score.dtype))
     cells = len(thresholds) + 1
@@ -591,11 +559,10 @@ def _sum_cells(
     *,
     score: np.ndarray | None = None,
 ) -> tuple[pl.DataFrame, np.ndarray, np.ndarray, np.ndarray]:
-    """Return the sorted keys of the groups, and the sum of the weights in each cell of each group.
+    """Return the sorted keys, and the sum of weights in each cell (columns) of each group (rows).
 
-    `cell` is the cell of each row, and `cells` is the number of cells. The sums have one row per
-    group and one column per cell. Without weights, they are numbers of rows. The last two arrays
-    are the lowest and the highest score in each cell, if `score` is given.
+    Without weights, the sums are numbers of rows. The last two arrays are the lowest and the
+    highest score in each cell, if `score` is given.
     """
     dtype = np.int64 if weight is None else weight.dtype
     if not keys.width:

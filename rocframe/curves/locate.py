@@ -62,9 +62,8 @@ class PointsAtValues:
     def evaluate(self, metric: Rate) -> NDArray[np.float64]:
         """Return a metric at each point; NaN if it is undefined.
 
-        If precision or lift is undefined because no row is predicted positive, the value at the
-        highest score is returned. This is the expected value if a random part of the rows with the
-        highest score is predicted positive.
+        Precision and lift without alerts have the value at the highest score, the expected value if
+        a random part of the rows with this score is predicted positive.
         """
         tp, fp = self.tp, self.fp
         if metric.needs_alerts:
@@ -85,10 +84,9 @@ def interleave(points: Sequence[PointsAtValues]) -> PointsAtValues:
 
 
 class DefinedRanges(NamedTuple):
-    """Ranges of rows of curves in which a metric is defined.
+    """Ranges of rows `first[k]` to `last[k]` in which a metric is defined.
 
-    Range k contains the rows from `first[k]` to `last[k]`, including both. The ranges of curve i
-    start at range `starts[i]`, and those of the next curve at range `starts[i + 1]`.
+    The ranges of curve i are those from `starts[i]` to `starts[i + 1] - 1`.
     """
 
     first: NDArray[np.int64]
@@ -97,11 +95,10 @@ class DefinedRanges(NamedTuple):
 
 
 class CumulativeExtremes(NamedTuple):
-    """The ranges in which a metric is defined, and cumulative extremes of the metric.
+    """The ranges in which a metric is defined, and cumulative extremes of the metric in each row.
 
-    `highest` and `lowest` have one value per row of the curves. If the last row with a value is
-    searched, they are the extremes over this row and all later rows of its range. Otherwise, they
-    are the extremes over this row and all earlier rows of its range.
+    They are taken over this and all later rows of the range if the last row with a value is
+    searched, otherwise over this and all earlier rows.
     """
 
     ranges: DefinedRanges
@@ -113,12 +110,11 @@ class CumulativeExtremes(NamedTuple):
 class CurveAxis:
     """The values of a metric in the rows of all curves, or the thresholds if `metric` is None.
 
-    The methods find the rows and points of each curve at given values of the metric. `pos` and
-    `neg` are the sizes of the classes of each curve. `exact` is True for thresholds and for ratios
-    of integer counts. The values of other metrics have rounding errors, so these values are rounded
-    before they are compared. `row_values` has the metric at all rows, or is None if the metric is
-    computed only at the rows that a search compares. `extremes` is None for thresholds and for
-    monotone metrics.
+    The methods find the rows and points of each curve at given values. `pos` and `neg` are the
+    sizes of the classes. `exact` is True for thresholds and ratios of integer counts; other values
+    have rounding errors, and are rounded before they are compared. `row_values` is None if the
+    metric is computed only at the rows that a search compares. `extremes` is None for monotone
+    metrics.
     """
 
     curves: Curves
@@ -140,10 +136,9 @@ class CurveAxis:
     ) -> CurveAxis:
         """Return the `CurveAxis` of a metric.
 
-        `n_values` is the number of values that are searched on each curve, or None if the number is
-        unknown. If the number is small, the metric is computed only at the rows that a search
-        compares, because this is faster. If `rounded` is false, values of the metric are not
-        rounded.
+        If the number `n_values` of searched values on each curve is small, the metric is computed
+        only at the rows that a search compares, because this is faster. Values are `rounded` by
+        default.
         """
         columns, (pos, neg) = curves.columns, curves.class_sizes
         weighted = any(columns.is_float(name) for name in CONFUSION)
@@ -191,8 +186,7 @@ class CurveAxis:
     ) -> NDArray[np.float64]:
         """Return the metric, or the threshold, at rows of curves; NaN if it is undefined.
 
-        `curve` is the number of the curve of each row. If `limit` is given, only values close to
-        the limit are rounded. For comparisons with the limit, this is sufficient.
+        Only values close to `limit` are rounded, which is sufficient for comparisons with it.
         """
         if self.metric is None:
             return np.asarray(self.curves.columns.at(THRESHOLD, row), np.float64)
@@ -253,11 +247,10 @@ class CurveAxis:
     ) -> NDArray[np.int64]:
         """Return the first or last row of each curve at each value of a monotone metric.
 
-        The result has one row per curve and one column per value. The rows of a curve are in the
-        order of falling thresholds. For a rising metric, the first occurrence is the first row
-        whose metric is at least the value; if there is none, it is the last row + 1. The last
-        occurrence is the last row whose metric is at most the value; if there is none, it is the
-        first row - 1. For a falling metric, "at least" and "at most" are exchanged.
+        The result has one row per curve and one column per value. For a rising metric, the first
+        occurrence is the first row whose metric is at least the value, or else the last row + 1.
+        The last occurrence is the last row whose metric is at most the value, or else the first row
+        - 1. For a falling metric, "at least" and "at most" are exchanged.
         """
         first, last = (rows[curve][:, None] for rows in (self.curves.firsts, self.curves.lasts))
         curve = curve[:, None]
@@ -297,8 +290,7 @@ class CurveAxis:
     ) -> NDArray[np.int64]:
         """Return the first row of each curve for which `before` is False, for each limit.
 
-        `sign` is 1 for a rising and -1 for a falling metric, and `limit` is multiplied by it. Each
-        curve is searched separately.
+        `sign` is 1 for a rising and -1 for a falling metric, and `limit` is multiplied by it.
         """
         assert self.metric is not None
         assert self.metric.count_ratio is not None
@@ -324,17 +316,13 @@ class CurveAxis:
         return end
 
     def outer_rows(
-        self,
-        curve: NDArray[np.int64],
-        value: NDArray[np.float64],
-        occurrence: Occurrence,
+        self, curve: NDArray[np.int64], value: NDArray[np.float64], occurrence: Occurrence
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]:
-        """Return three arrays with one row per curve and one column per value.
+        """Return the row at each value, whether the curve has it, and whether the row equals it.
 
-        The first array is the row at the value. The second array is True if the curve has the
-        value, and the third is True if the row has exactly this value. If the curve has the value
-        and the row does not, the point is between two rows: this row and the next row (for the last
-        occurrence), or this row and the previous row (for the first occurrence).
+        Each result has one row per curve and one column per value. If the curve has the value and
+        the row does not, the point is between this row and the next row (for the last occurrence),
+        or the previous row (for the first occurrence).
         """
         if self.extremes is not None:
             return self._rows_in_ranges(self.extremes, curve, value)
@@ -350,11 +338,7 @@ class CurveAxis:
     def _rows_in_ranges(
         self, extremes: CumulativeExtremes, curve: NDArray[np.int64], value: NDArray[np.float64]
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]:
-        """Return the results of `outer_rows` for a metric that is not monotone.
-
-        Each range of rows in which the metric is defined is searched. The first or last row of all
-        ranges of a curve is returned.
-        """
+        """Return the results of `outer_rows` for a metric that is not monotone, from all ranges."""
         assert self.metric is not None
         from_end = self.metric.occurrence == "last"
         assert self.row_values is not None
@@ -391,10 +375,9 @@ class CurveAxis:
     ) -> PointsAtValues:
         """Return the point of each curve at each value of the metric.
 
-        `values` has one row for all curves or one row per curve, rounded by `round_values`. Counts
-        are interpolated between two rows, or are the counts of the nearest row if `nearest` is
-        true. The threshold of a point between two rows is that of the row whose metric is at least
-        as good as the value.
+        `values` has one row for all curves or one per curve. Counts are interpolated between two
+        rows, or are those of the `nearest` row. The threshold of a point between two rows is that
+        of the row whose metric is at least as good as the value.
         """
         assert self.metric is not None
         occurrence = occurrence or self.occurrence
@@ -472,9 +455,8 @@ class CurveAxis:
     ) -> PointsAtValues:
         """Return the point of each curve at each threshold: the counts of `score >= threshold`.
 
-        `lacks_rows` is True for curves that do not have a row for each score. Such a curve has
-        points only at the thresholds of its rows. If `nearest` is true, each point is the row with
-        the nearest threshold.
+        Curves in `lacks_rows`, without a row for each score, have points only at the thresholds of
+        rows. If `nearest` is true, each point is the row with the nearest threshold.
         """
         columns = self.curves.columns
         given = np.broadcast_to(thresholds, (len(curve), thresholds.shape[1]))
@@ -639,10 +621,7 @@ ROOT_TOLERANCE = 1e-11
 def segment_fraction(
     distance: NDArray[np.float64], length: NDArray[np.float64], *, empty: float = 0.0
 ) -> NDArray[np.float64]:
-    """Return distance / length, clipped to [0, 1]; `empty` if the length is 0.
-
-    `distance` is the distance from the start of a segment, and `length` the length of the segment.
-    """
+    """Return distance / length, clipped to [0, 1]; `empty` if the length is 0."""
     fraction = np.full(np.shape(distance), empty)
     np.divide(distance, length, out=fraction, where=length != 0)
     return np.clip(fraction, 0, 1, out=fraction)
@@ -665,8 +644,7 @@ def segment_root(
 ) -> NDArray[np.float64]:
     """Return the fraction in [0, 1] at which a metric has a value between two rows of a curve.
 
-    `upper` and `lower` are the thresholds and counts of two neighboring rows. Counts are
-    interpolated linearly: the fraction is 0 at the row `upper` and 1 at the row `lower`.
+    Counts are interpolated linearly: the fraction is 0 at the row `upper` and 1 at the row `lower`.
     """
     if not len(value):
         return value
@@ -722,10 +700,9 @@ def bracketed_root(
 ) -> NDArray[np.float64]:
     """Return the fraction in [0, 1] at which a function is 0, by Chandrupatla's (1997) method.
 
-    `falling` is True for functions that are positive at the fraction 0. Infinite values of a
-    function are replaced by large finite values. Undefined values are treated as values with the
-    sign that the function has at the fraction 1. The result is 0 if the function has the same sign
-    at the fractions 0 and 1.
+    `falling` is True for functions that are positive at 0. Infinite values are replaced by large
+    ones, and undefined values have the sign of the function at 1. The result is 0 if the function
+    has the same sign at the fractions 0 and 1.
     """
     from scipy.optimize.elementwise import find_root
 
@@ -759,10 +736,9 @@ def precision_recall_integral(
     tp0: NDArray[np.float64],
     fp0: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Return the integral of precision over the true positives between two points of a curve.
+    """Return the integral of precision over tp from (`tp0`, `fp0`) to (`tp`, `fp`).
 
-    `tp0` and `fp0` are the counts of the first point, `tp` and `fp` those of the second point.
-    Between the points, tp and fp are interpolated linearly (Davis and Goadrich 2006).
+    tp and fp are interpolated linearly (Davis and Goadrich 2006).
     """
     gain, loss = tp - tp0, fp - fp0
     length, rises = gain + loss, gain > 0

@@ -108,13 +108,15 @@ def simplify(
         If an option is invalid, if the table is not a curve table, if it already has a column
         `error` or `area_change`, or if a curve lacks rows.
 
-    Notes ----- The axes of rates have length 1. For `lift`, the length of the y axis is the largest
-    lift of the curve, and for `lift_chart` the number of positives. For `skill`, the y axis extends
-    to 1, from the lower of the skills of the two constant predictions. A log axis starts at the
-    smallest x > 0 of the curve, where x = 0 is drawn. Normal-deviate axes show rates from d to 1 -
-    d, where d is the smallest distance of a rate other than 0 and 1 from 0 or 1; rates of 0 and 1
-    are drawn at the ends. On these axes, if only one of two neighboring rows has a rate of 0 or 1,
-    both are kept.
+    Notes
+    -----
+    The axes of rates have length 1. For `lift`, the length of the y axis is the largest lift of the
+    curve, and for `lift_chart` the number of positives. For `skill`, the y axis extends to 1, from
+    the lower of the skills of the two constant predictions. A log axis starts at the smallest x > 0
+    of the curve, where x = 0 is drawn. Normal-deviate axes show rates from d to 1 - d, where d is
+    the smallest distance of a rate other than 0 and 1 from 0 or 1; rates of 0 and 1 are drawn at
+    the ends. On these axes, if only one of two neighboring rows has a rate of 0 or 1, both are
+    kept.
 
     For ROC curves on linear axes, the difference of the areas is less than `error`.
 
@@ -261,10 +263,7 @@ SHORT_CURVE_ROWS = 32  # if lines are curved, all rows of curves with fewer rows
 def simplified_rows(
     counts: CurveCounts, kind: Kind, scale: Scale, max_error: float
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the rows that remain in simplified curves, and the error bound of each curve.
-
-    The rows are positions in `counts`. The error is NaN if the curve is undefined.
-    """
+    """Return the rows of simplified curves, and the error bound of each curve; NaN if undefined."""
     curves = len(counts.starts) - 1
     sizes = np.diff(counts.starts)
     if scale == "normal_deviate" or kind.segments != "straight":  # points are inserted between rows
@@ -337,7 +336,7 @@ def _examine_curves(
     max_error: float,
     corners: NDArray[np.bool_] | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the rows that remain in simplified curves, and the error bound of each curve.
+    """Return the results of `simplified_rows`.
 
     If the mask `corners` is given, only corners are examined, because no other row can be farthest
     from a straight line.
@@ -379,10 +378,9 @@ def _is_defined(axes: DisplayAxes) -> NDArray[np.bool_]:
 def _select_rows(
     counts: CurveCounts, axes: DisplayAxes, max_error: float, candidates: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the rows that remain in simplified curves, and the error bound of each curve.
+    """Return the results of `simplified_rows`, from required rows and `candidates`.
 
-    The rows in the mask `counts.required` are examined, and those in the mask `candidates`. In long
-    curves, fewer rows are examined if this is possible.
+    In long curves, fewer rows are examined if this is possible.
     """
     required, defined = counts.required, _is_defined(axes)
     assert required is not None
@@ -633,11 +631,7 @@ AREA_BATCH_ROWS = 1 << 17
 
 
 def area_change(counts: CurveCounts, rows: NDArray[np.int64], kind: Kind) -> NDArray[np.float64]:
-    """Return the area under each simplified curve minus the area under the full curve.
-
-    `rows` are the rows of the simplified curves, including the first and the last row of each
-    curve. The result is NaN if the area is undefined.
-    """
+    """Return the area under each simplified curve minus that under the full curve, or NaN."""
     measure = AREA_MEASURES.get(kind.name, ROC_AREA)
     counts = counts.on_axes(kind) if measure.on_axes else counts
     total = measure.total(counts.pos.astype(np.float64), counts.neg.astype(np.float64))

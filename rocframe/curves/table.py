@@ -57,10 +57,7 @@ class CurveLayout:
 
     @property
     def count_columns(self) -> list[pl.Expr]:
-        """Group columns, threshold, counts, prevalence and error bounds as expressions.
-
-        With these columns, lazy queries do not compute metrics that are not needed.
-        """
+        """Keys, threshold, counts, prevalence and error bounds, so that queries skip metrics."""
         names = [PREVALENCE] * self.has_prevalence + [*GIVEN_THRESHOLDS] * self.has_given_thresholds
         return self._select((*CURVE_COLUMNS, *names))
 
@@ -219,10 +216,7 @@ class Curves:
         return shown_numbers(values.cast(self.layout.scores)).to_numpy()
 
     def take(self, rows: NDArray[np.int64], names: Iterable[str] | None = None) -> pl.DataFrame:
-        """Return rows of the table with their public names; the row -1 has only nulls.
-
-        `names` are the columns, by default all columns right of the group columns.
-        """
+        """Return rows with their public names, by default all; the row -1 has only nulls."""
         position = pl.Series("", rows).replace(-1, None).cast(pl.get_index_type())
         return self.table.select(
             pl.col(self.layout.private(name)).gather(position).alias(name)
@@ -249,10 +243,7 @@ def name_key(keys: pl.DataFrame, group: int, *, otherwise: str) -> str:
 
 
 def read_curves(frame: pl.DataFrame, table: CurveLayout) -> Curves:
-    """Return the curves of a table, sorted by group and falling threshold.
-
-    Raise an error if the rows of a group are not one complete curve.
-    """
+    """Return the complete curves of a table, sorted by group and falling threshold."""
     if not table.by and frame.is_empty():
         raise BrokenCurveError.compose(
             "curves: the table has no rows, but a curve without group columns has at least one row",
@@ -286,10 +277,7 @@ def read_curves(frame: pl.DataFrame, table: CurveLayout) -> Curves:
 
 
 def read_prevalence(values: pl.Series) -> float | None:
-    """Return the value of the column `prevalence` of a curve table; None without rows.
-
-    Raise an error if the value is not the same in all rows.
-    """
+    """Return the value of the column `prevalence`, the same in all rows; None without rows."""
     if not len(values):
         return None
     low, high = values.min(), values.max()
@@ -345,10 +333,7 @@ def _build_curves(
 
 
 def _row_order(frame: pl.DataFrame, table: CurveLayout, keys: pl.DataFrame) -> pl.Series:
-    """Return the order of rows by key and falling threshold.
-
-    Rows with the same threshold are sorted by rising counts.
-    """
+    """Return the order of rows by key, falling threshold and rising counts."""
     names = [table.private(name) for name in CURVE_COLUMNS]
     return (
         frame.select(names)
@@ -450,8 +435,8 @@ def check_gaps(
 ) -> None:
     """Raise an error if a curve lacks rows between given thresholds.
 
-    `consequence` is the part of the message that states what cannot be computed. `affected` is a
-    mask of the curves for which rows between thresholds are needed; by default, all.
+    `consequence` states what cannot be computed. `affected` is a mask of the curves for which these
+    rows are needed; by default, all.
     """
     lacking = curves.has_gaps if affected is None else curves.has_gaps & affected
     if lacking.any():
@@ -461,10 +446,9 @@ def check_gaps(
 
 
 def check_ends(curves: Curves, consequence: str, hint: str, *, gaps: bool = False) -> None:
-    """Raise an error if a curve lacks rows with low thresholds: its last row has true negatives.
+    """Raise an error if a curve lacks rows with low thresholds, where its last row has tn > 0.
 
-    `consequence` is the part of the message that states what cannot be computed. Curves that lack
-    rows between given thresholds raise an error, too, unless `gaps` is true.
+    Curves that lack rows between given thresholds raise an error, too, unless `gaps` is true.
     """
     if not gaps:
         check_gaps(curves, consequence, hint)
@@ -493,9 +477,8 @@ def score_outside_unit(curves: Curves) -> str | None:
 def find_starts_fast(keys: pl.DataFrame, columns: CurveColumns) -> NDArray[np.int64] | None:
     """Return the first row of each curve, or None if sorting or detailed checks are needed.
 
-    For complete curves with integer counts, sorted as in the result of `curve`, the result is not
-    None. A curve starts at each row whose threshold is not lower than that of the previous row. The
-    group must change at exactly these rows; otherwise the result is None.
+    A curve starts at each row whose threshold is not lower than that of the previous row. The group
+    must change at exactly these rows. Complete, sorted curves of integer counts pass.
     """
     if any(columns.is_float(name) for name in CONFUSION):
         return None
@@ -516,10 +499,7 @@ def find_starts_fast(keys: pl.DataFrame, columns: CurveColumns) -> NDArray[np.in
 def _starts_within(
     keys: pl.DataFrame, columns: CurveColumns, start: int, end: int
 ) -> NDArray[np.int64] | None:
-    """Return the rows after `start` and before `end` at which curves start.
-
-    Return None if the rows are not complete, sorted curves.
-    """
+    """Return the rows within a block at which curves start; None if checks are needed."""
     rows = _with_totals([columns.between(name, start, end) for name in CURVE_COLUMNS])
     steps = _starts_of_curves([part[:-1] for part in rows], [part[1:] for part in rows])
     if steps is None:
@@ -531,10 +511,7 @@ def _starts_within(
 def _starts_between(
     keys: pl.DataFrame, columns: CurveColumns, firsts: NDArray[np.int64]
 ) -> NDArray[np.int64] | None:
-    """Return the rows in `firsts`, the first rows of blocks, at which a curve starts.
-
-    Return None if the rows are not complete, sorted curves.
-    """
+    """Return the rows in `firsts`, of blocks, at which curves start; None if checks are needed."""
     steps = _starts_of_curves(
         *(
             _with_totals([columns.at(name, rows) for name in CURVE_COLUMNS])
@@ -556,11 +533,10 @@ def _with_totals(rows: list[NDArray[Any]]) -> list[NDArray[Any]]:
 def _starts_of_curves(
     before: list[NDArray[Any]], after: list[NDArray[Any]]
 ) -> NDArray[np.int64] | None:
-    """Return the positions of the pairs of neighboring rows in which the threshold does not fall.
+    """Return the pairs of neighboring rows in which the threshold does not fall: starts of curves.
 
-    The second row of such a pair is the start of a curve. `before` and `after` have the columns of
-    the first and of the second rows of all pairs. Return None if the two rows of any other pair
-    cannot be in the same curve.
+    `before` and `after` have the columns of the first and second rows of all pairs. Return None if
+    the two rows of any other pair cannot be in the same curve.
     """
     (above, tp0, fp0, pos0, neg0), (threshold, tp, fp, pos, neg) = before, after
     starts = np.flatnonzero(~(threshold < above))
@@ -613,8 +589,7 @@ GATHER_COST = 8  # time to read a row of a column with chunks, divided by the ti
 class CurveColumns(Mapping[str, Any]):
     """Columns of equal length without nulls: a mapping from names to arrays.
 
-    A column with several chunks is copied into one array when all of its rows are read, or when so
-    many rows are read that the copy saves time.
+    A column with several chunks is copied into one array only if this saves time.
     """
 
     __slots__ = ("_arrays", "_series")
@@ -662,10 +637,7 @@ class CurveColumns(Mapping[str, Any]):
         return self._series[name].slice(start, end - start).to_numpy()
 
     def blocks(self, most: int) -> list[tuple[int, int]]:
-        """Return the start and end of blocks of at most `most` rows.
-
-        If chunks are long on average, no block contains rows of two chunks.
-        """
+        """Return blocks of at most `most` rows, each within one chunk if chunks are long."""
         lengths = next(iter(self._series.values())).chunk_lengths()
         if self.height < SHORT_CHUNK_ROWS * len(lengths):
             lengths = [self.height]

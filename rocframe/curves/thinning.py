@@ -7,11 +7,6 @@ References
 ----------
 D. H. Douglas, T. K. Peucker (1973), "Algorithms for the reduction of the number of points required
 to represent a digitized line or its caricature", Cartographica 10(2), 112-122.
-
-The counts of a bin are the differences between the counts of the curve at the two edges of the bin.
-
-References
-----------
 J. W. Tukey (1977), "Exploratory Data Analysis", Addison-Wesley.
 """
 
@@ -102,11 +97,10 @@ def corner_points(
     *,
     required: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.bool_]:
-    """Return a mask of points of each line; straight lines between them approximate the line.
+    """Return a mask of points of each line, and all `required` points.
 
-    No point of a line is farther from these straight lines than `tolerance`, which is one distance
-    for all lines, or an array with a distance for each line. Points in the mask `required` are
-    always marked.
+    No point of a line is farther from the straight lines between them than `tolerance`, which is
+    one distance, or an array with a distance for each line.
     """
 
     def deviation(
@@ -130,11 +124,9 @@ def limit_corners(
     most: int,
     factor: float,
 ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-    """Return a mask of at most `most` corner points of each line, and the tolerance of each line.
+    """Return a mask of at most `most` >= 2 corner points of each line, and its tolerance.
 
-    The tolerance of a line with more than `most` corners is multiplied by `factor`, which is above
-    1, until the line has at most `most` corners. `most` is at least 2, because the two ends of a
-    line are always marked.
+    The tolerance of a line with more corners is multiplied by `factor`, which is above 1.
     """
     limit = np.full(len(starts) - 1, tolerance)
     while True:
@@ -227,9 +219,8 @@ def evenly_spaced_points(
 ) -> NDArray[np.bool_]:
     """Return a mask of about `most` points of each line at equal distances along the line.
 
-    All points of lines with at most `most` points are marked. Distances are measured along the
-    straight lines between the points in the mask `corners`, which include the ends of each line.
-    Oscillations between two corners do not increase the distances.
+    All points of shorter lines are marked. Distances are measured along the straight lines between
+    the `corners`, which include the ends, so that oscillations do not increase them.
     """
     sizes = np.diff(starts)
     line = np.repeat(np.arange(len(sizes)), sizes)
@@ -255,10 +246,7 @@ def evenly_spaced_points(
 def evenly_ranked_rows(
     starts: NDArray[np.int64], most: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return at most `most` rows of each line, in equal steps, and the new start of each line.
-
-    `most` is at least 2. The first and the last row of a line are always returned.
-    """
+    """Return at most `most` >= 2 rows of each line, in equal steps with both ends, and starts."""
     sizes = np.diff(starts)
     new_sizes = np.minimum(sizes, most)
     step = np.where(sizes > most, (sizes - 1) / (most - 1), 1.0)
@@ -305,11 +293,7 @@ class LinePoints:
         return replace(self, **columns)
 
     def between(self, ends: LinePoints, fraction: float | NDArray[np.float64]) -> LinePoints:
-        """Return points between each point and the same element of `ends`.
-
-        Counts are interpolated linearly. `fraction` is 0 at the point and 1 at the element of
-        `ends`.
-        """
+        """Return points between each point (`fraction` 0) and that of `ends` (`fraction` 1)."""
         tp = interpolated_values(self.tp, ends.tp, fraction)
         fp = interpolated_values(self.fp, ends.fp, fraction)
         return replace(self, row=np.full(len(tp), BETWEEN), tp=tp, fp=fp)
@@ -326,9 +310,8 @@ def insert_points(
     """Return all points, and new points in the middle of segments.
 
     Segment i goes from the point `left[i]` to the next point. Segments are divided until
-    `needs_point` is False for all segments. The arguments of `needs_point` are the starts and the
-    ends of segments. A segment is not divided if there is no Float64 number between the counts of
-    its ends.
+    `needs_point` is False for their starts and ends, or until no Float64 number is between their
+    counts.
     """
     low, high = np.zeros(len(left)), np.ones(len(left))
     lefts, fractions = [left[:0]], [low[:0]]
@@ -375,9 +358,8 @@ class CurveCounts:
     def on_axes(self, kind: Kind) -> CurveCounts:
         """Return the counts for the axes of a kind.
 
-        If an axis depends on the prevalence and `prevalence` is set, the counts are multiplied by
-        weights that change the prevalence to this value. If a curve lacks a class, its weights are
-        0.
+        If an axis depends on the prevalence and `prevalence` is set, counts are weighted to have
+        it; if a curve lacks a class, its weights are 0.
         """
         if self.prevalence is None or not any(
             kind.axis(name).depends_on_prevalence for name in kind.rates
@@ -439,10 +421,7 @@ def scale_values(rates: NDArray[np.float64], scale: Scale) -> NDArray[np.float64
 
 
 def axis_positions(
-    rates: NDArray[np.float64],
-    low: NDArray[np.float64],
-    high: NDArray[np.float64],
-    scale: Scale,
+    rates: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64], scale: Scale
 ) -> NDArray[np.float64]:
     """Return the positions of rates on axes, as fractions of the lengths of the axes.
 
@@ -636,11 +615,9 @@ BIN_COLUMNS = {
 def score_bins(curves: Curves) -> pl.DataFrame:
     """Return the numbers of positives and negatives in bins of the score of each curve.
 
-    The result has one row per curve and bin. Each curve has its own bins. The column `curve` is the
-    number of the curve, counted from 0. A bin contains the scores with `left <= score < right`. The
-    first bin also contains all lower scores, and the last bin all higher scores, including infinite
-    scores. `below` and `above` are True for bins that contain such scores. A curve without finite
-    scores has one bin, from 0 to 1.
+    A bin contains the scores with `left <= score < right`. The first bin also contains all lower
+    scores, and the last bin all higher scores, including infinite scores; `below` and `above` are
+    True if there are any. A curve without finite scores has one bin, from 0 to 1.
     """
     threshold, tp, fp = (curves.columns[name] for name in ("threshold", "tp", "fp"))
     axis, parts = CurveAxis.from_curves(curves, None), []
@@ -682,10 +659,9 @@ def bin_edges(
 ) -> NDArray[np.float64]:
     """Return the edges of about 20 bins; the edges are round numbers.
 
-    If all scores are in [0, 1], the bins extend from 0 to 1. Otherwise, they extend from the lowest
-    to the highest score, without the scores that are outliers of both classes. A score is an
-    outlier of a class if it is more than three interquartile ranges below the lower quartile or
-    above the upper quartile (Tukey's outer fences).
+    If all scores are in [0, 1], the bins extend from 0 to 1, otherwise from the lowest to the
+    highest score without outliers of both classes, which are beyond Tukey's outer fences: more than
+    three interquartile ranges below the lower or above the upper quartile.
     """
     finite = np.isfinite(threshold)
     scores = threshold[finite]

@@ -4,11 +4,6 @@ References
 ----------
 T. Dimitriadis, T. Gneiting, A. I. Jordan (2021), "Stable reliability diagrams for probabilistic
 classifiers", Proceedings of the National Academy of Sciences 118(8). doi:10.1073/pnas.2016191118
-
-This number has a Poisson binomial distribution.
-
-References
-----------
 Y. Hong (2013), "On computing the distribution function for the Poisson binomial distribution",
 Computational Statistics & Data Analysis 59, 41-51. doi:10.1016/j.csda.2012.10.006
 """
@@ -194,11 +189,10 @@ def block_steps(scan: Scannable, block: Block) -> ScoreSteps:
 def _isotonic_levels(
     group: NDArray[np.int64], pos: NDArray[Any], neg: NDArray[Any]
 ) -> NDArray[np.int64]:
-    """Return the number of the level of each score in the isotonic regression of its group.
+    """Return the number of the isotonic level of each score; level 0 has the lowest scores.
 
     The scores are sorted by group and falling score. The levels are the segments of the upper
     convex hull of the ROC curve (Fawcett and Niculescu-Mizil 2007, doi:10.1007/s10994-007-5011-0).
-    Level 0 has the lowest scores.
     """
     if not len(group):
         return group
@@ -283,12 +277,12 @@ def positive_count_limits(
     starts: NDArray[np.int64],
     level: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return limits of the number of positives among the rows of each part of the data.
+    """Return the narrowest limits of the number of positives in each part of the data.
 
     Part i has `rows[j]` rows with the probability `probability[j]`, for each j from `starts[i]` to
-    `starts[i + 1] - 1`, and it has at least one row. The number of positives is below the lower
-    limit, or above the upper limit, each with a probability of at most (1 - level) / 2. The limits
-    are the narrowest with this property.
+    `starts[i + 1] - 1`, and at least one row. The number has a Poisson binomial distribution (Hong
+    2013), and is below the lower limit, or above the upper limit, each with a probability of at
+    most (1 - level) / 2.
     """
     tail = (1 - level) / 2
     complement = 1 - probability
@@ -349,8 +343,7 @@ def _exact_limits(
 ) -> tuple[int, int]:
     """Return the limits of one part, by the inverse Fourier transform of the distribution.
 
-    Only the numbers of positives near the mean are computed. By Bernstein's inequality, the number
-    is farther from the mean with a probability below 1e-13.
+    By Bernstein's inequality, numbers that are not computed have a probability below 1e-13.
     """
     distance = ceil(11 + sqrt(121 + 66 * variance))
     first = max(0, int(mean) - distance)

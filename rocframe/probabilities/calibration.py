@@ -325,11 +325,7 @@ def _parse_options(
     confidence: tuple[str | NotGiven | None, float, int, int | None],
     **options: Any,
 ) -> CalibrationOptions:
-    """Check the options of `calibration`, and choose the interval method if `ci` is not given.
-
-    `columns` has the arguments `weight` and `cluster`, and `confidence` has `ci`, `level`, `n_boot`
-    and `seed`.
-    """
+    """Check the options of `calibration`; `confidence` has `ci`, `level`, `n_boot` and `seed`."""
     check_choice("method", method, RATE_METHODS)
     rate_method, subject = RATE_METHODS[method], f"method={method!r}"
     for option in dict.fromkeys(name for each in RATE_METHODS.values() for name in each.options):
@@ -537,10 +533,7 @@ PROPORTION_LIMITS = {"wilson": wilson, "clopper_pearson": clopper_pearson}
 def _result_rows(
     rates: EventRates, n_groups: int, options: CalibrationOptions
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the group, the bin number and the position in `rates` of each row of the result.
-
-    The position is -1 for a bin or a group without rows.
-    """
+    """Return the group, bin number and position in `rates` (-1: no rows) of each result row."""
     positions = np.arange(len(rates.group))
     if options.empty_bins:
         group = np.repeat(np.arange(n_groups), options.bins)
@@ -563,12 +556,10 @@ MAX_DRAWN_NUMBERS = 1 << 21  # largest number of random numbers that a thread ke
 class EventRates:
     """The event rates of all groups: of bins or at points, by group and rising score.
 
-    `index` is the number of the bin or point within its group, from 0. `score` is the mean score of
-    the bin, or the score of the point. `bins` are the bins, or None for points.
-    `depends_on_labels` is True if the labels determine the bins or points.
-
-    `of_replicates(sample, own)` returns the event rates of the replicates of a group (rows) for the
-    bins or points `own` of the group (columns).
+    `index` is the number of the bin or point within its group. `score` is the mean score of the
+    bin, or the score of the point. `bins` is None for points. `depends_on_labels` is True if the
+    labels determine the bins. `of_replicates(sample, own)` returns the event rates of the
+    replicates of a group (rows) for its bins or points `own` (columns).
     """
 
     group: NDArray[np.int64]
@@ -660,10 +651,7 @@ def _bootstrap_rate_limits(
 def consistency_limits(
     scan: Scan, rates: EventRates, level: float, draws: RandomDraws
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return limits of each event rate under the hypothesis that the scores are calibrated.
-
-    The scores are those of the data, and each row is positive with the probability of its score.
-    """
+    """Return limits of each event rate if rows are positive with the probability of their score."""
     is_weighted = scan.totals.pos.dtype.kind == "f"
     if rates.bins is not None and not (rates.depends_on_labels or is_weighted):
         return _proportion_consistency(scan, rates.bins, level)
@@ -760,10 +748,7 @@ def _drawn_proportions(bins: Bins, draws: RandomDraws, level: float) -> RateLimi
 def _resampled_limits(
     scan: Scan, rates: EventRates, draws: RandomDraws, level: float
 ) -> RateLimits:
-    """Return quantiles of each event rate over resamples of the rows.
-
-    The limits are NaN in groups with rows of one class only.
-    """
+    """Return quantiles of each event rate over resamples of rows; NaN in groups of one class."""
     starts = group_starts(rates.group, len(draws.keys))
     width = int(np.diff(starts).max(initial=1))
     limits = RateLimits.undefined(len(rates.group))
@@ -786,10 +771,7 @@ def _resampled_limits(
 
 
 def bin_rates(sample: ReplicateScan, score_min: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the event rate of each replicate (rows) in each bin (columns); NaN without rows.
-
-    `score_min` are the lowest scores of the bins, in rising order.
-    """
+    """Return the event rate of each replicate (rows) in each bin (columns); NaN without rows."""
     size = len(sample.totals.pos)
     # The scores fall, and a bin has all scores from its lowest score to the next bin.
     scores = sample.codec.decode(sample.population.codes)
@@ -806,8 +788,7 @@ def bin_rates(sample: ReplicateScan, score_min: NDArray[np.float64]) -> NDArray[
 def isotonic_values(sample: ReplicateScan, score: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the isotonic regression of each replicate (rows) at given scores (columns).
 
-    Values are interpolated linearly between neighboring scores of the replicate, and are constant
-    below its lowest and above its highest score.
+    Values are linear between neighboring scores of the replicate, and constant outside its range.
     """
     steps = score_steps(sample)
     rate = isotonic_rates(steps)

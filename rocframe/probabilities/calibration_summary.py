@@ -165,8 +165,10 @@ def calibration_summary(
     intervals : Confidence intervals of these measures.
     summary : Brier score and log loss with measures of discrimination.
 
-    Notes ----- In `log_loss` and `cllr`, scores are clipped to [2⁻⁵², 1 - 2⁻⁵²]. Rows with scores
-    of 0 and 1 are left out of the logistic recalibration, as in R's `rms::val.prob`.
+    Notes
+    -----
+    In `log_loss` and `cllr`, scores are clipped to [2⁻⁵², 1 - 2⁻⁵²]. Rows with scores of 0 and 1
+    are left out of the logistic recalibration, as in R's `rms::val.prob`.
 
     `cllr` uses the odds of the score as likelihood ratio, so the score has to be the probability of
     a positive for a prevalence of 1/2; `.roc.at_prevalence` converts scores to this prevalence.
@@ -328,10 +330,7 @@ CONSTANT_STATISTIC = 1e-12  # a variance that is only a rounding error, divided 
 
 
 class CurveErrors(NamedTuple):
-    """Summary of |score - c(score)| over the rows of each group, where c is a calibration curve.
-
-    `ici` is the mean, `e50` the median, `e90` the 90th percentile, and `e_max` the maximum.
-    """
+    """Mean, median, 90th percentile and maximum of |score - c(score)|; c is a calibration curve."""
 
     ici: NDArray[np.float64]
     e50: NDArray[np.float64]
@@ -348,11 +347,7 @@ class HosmerLemeshow(NamedTuple):
 
 
 def ece(scan: Scannable, bins: Bins) -> NDArray[np.float64]:
-    """Return the expected calibration error: the mean of |event rate - mean score| over the rows.
-
-    `bins` are the bins of the scan. The event rate and the mean score are those of the bin of the
-    row.
-    """
+    """Return the expected calibration error: the mean of |event rate - mean score| over rows."""
     n_groups = len(scan.totals.pos)
     difference = bins.group_sums(np.abs(bins.pos - bins.score_sum), n_groups)
     with np.errstate(invalid="ignore"):
@@ -403,11 +398,9 @@ def curve_errors(points: Points) -> CurveErrors:
 def spiegelhalter(scan: Scan) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return Spiegelhalter's z and its two-sided p-value.
 
-    z is the sum of (label - score)·(1 - 2·score), divided by the square root of its variance if the
-    scores are the probabilities of positives: the sum of (1 - 2·score)²·score·(1 - score). The
-    terms of the first sum are multiplied by the weight of the row, and those of the second sum by
-    its square. z has a normal distribution if the scores are calibrated. It is infinite if the
-    variance is 0 and the first sum is not.
+    z is the sum of weight·(label - score)·(1 - 2·score), divided by the square root of its variance
+    if the scores are calibrated: the sum of weight²·(1 - 2·score)²·score·(1 - score). It is
+    infinite if the variance is 0 and the first sum is not.
     """
 
     def add(block: Block) -> list[NDArray[np.float64]]:
@@ -477,11 +470,10 @@ def _squares(block: Block) -> NDArray[Any]:
 
 
 def _bin_moments(scan: Scan, bins: Bins) -> NDArray[np.float64]:
-    """Return three sums for each bin.
+    """Return the sum of count times squared weight of each bin, and two moments.
 
-    The first is the sum of count times squared weight. The others are, if the scores are
-    calibrated, the variance and the fourth cumulant of the weighted number of positives. For the
-    fourth cumulant, rows with the same score are assumed to have the same weight.
+    These are the variance and the fourth cumulant of the weighted number of positives if scores are
+    calibrated, for which rows with the same score are assumed to have the same weight.
     """
     result = np.zeros((3, len(bins.group)))
     if not len(bins.group):

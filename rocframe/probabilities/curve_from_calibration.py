@@ -124,12 +124,14 @@ def curve_from_calibration(
     curve : The full curve, from predictions.
     area : The area under each curve.
 
-    Notes ----- The formulas are those of Vuk and Curk (2006). p(o) is the event rate at the score
-    o, and q(o) is the density of the scores, with the integral 1 (formula 6.2). P and N are the
-    numbers of positives and negatives. TP / (P + N) is the integral of p·q above the threshold, and
-    FP / (P + N) that of (1 - p)·q (6.3); FN and TN are the same integrals below the threshold
-    (6.4). `area` returns the area (6.5 to 6.8). With `density`, integrals use the trapezoidal rule,
-    and the density is 0 outside the grid.
+    Notes
+    -----
+    The formulas are those of Vuk and Curk (2006). p(o) is the event rate at the score o, and q(o)
+    is the density of the scores, with the integral 1 (formula 6.2). P and N are the numbers of
+    positives and negatives. TP / (P + N) is the integral of p·q above the threshold, and FP / (P +
+    N) that of (1 - p)·q (6.3); FN and TN are the same integrals below the threshold (6.4). `area`
+    returns the area (6.5 to 6.8). With `density`, integrals use the trapezoidal rule, and the
+    density is 0 outside the grid.
 
     For bins, q is `n` divided by the number of all predictions, and the scores of a bin are ties.
     Each row of the result is also a row of the curve of the predictions, and between these rows the
@@ -251,8 +253,7 @@ def calibration_layout(
 ) -> CalibrationLayout:
     """Check the columns of a calibration table and return its layout.
 
-    Raise an error if a required column is missing, is not numeric or is a group column, or if a
-    group column has the name of one of the `new_columns` of the result.
+    `new_columns` are columns of the result, which group columns must not have.
     """
     if by is None and "bin" not in schema:
         raise MissingColumnError.of_table("table", "bin", schema, hint=MAKE_BINS)
@@ -290,11 +291,10 @@ def calibration_layout(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CalibrationRows:
-    """The rows of a calibration table.
+    """The rows of a calibration table; NaN stands for null.
 
     `group` is the position of the key of each row in `keys`. `threshold` is the lowest score of a
-    bin or the score of a grid point, `rate` the event rate, and `mass` the number of rows of a bin
-    or the density at a grid point. NaN stands for null.
+    bin or the score of a grid point, and `mass` is the number of rows or the density.
     """
 
     keys: pl.DataFrame
@@ -373,20 +373,13 @@ def _check_rows(rows: CalibrationRows, layout: CalibrationLayout) -> None:
         (np.isinf(rows.mass), f"{name} is infinite in {{group}}", MAKE_BINS),
         ((rows.mass > 0) & no_score, f"{score} is null in {{group}}", hint),
         ((rows.mass > 0) & no_rate, "event_rate is null in {group}", hint),
-        (
-            (rows.rate < 0) | (rows.rate > 1),
-            "event_rate is outside [0, 1] in {group}",
-            MAKE_BINS,
-        ),
+        ((rows.rate < 0) | (rows.rate > 1), "event_rate is outside [0, 1] in {group}", MAKE_BINS),
     ):
         rows.check(invalid, problem, advice)
 
 
 def _bin_counts(rows: CalibrationRows, dtype: pl.DataType) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the numbers of positives and of negatives in each bin.
-
-    Raise an error if `dtype` is Int64 and a number of positives is not an integer.
-    """
+    """Return the numbers of positives and negatives in each bin, which must be whole for Int64."""
     pos = rows.rate * rows.mass
     if dtype.is_float():
         return pos, rows.mass - pos
@@ -403,10 +396,9 @@ def _bin_counts(rows: CalibrationRows, dtype: pl.DataType) -> tuple[NDArray[Any]
 
 
 def _grid_counts(rows: CalibrationRows) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the shares of positives and of negatives between each grid point and the next one.
+    """Return the shares of positives and negatives between each grid point and the next higher one.
 
-    The next grid point is the next higher one of the same group. The shares are integrals by the
-    trapezoidal rule; those of the highest grid point are 0.
+    They are integrals by the trapezoidal rule; those of the highest grid point of a group are 0.
     """
     # The event rate can be null where the density is 0.
     rate = np.where(rows.mass > 0, rows.rate, 0.0)

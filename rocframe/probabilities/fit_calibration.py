@@ -286,9 +286,8 @@ def fit_calibration(
 class FittedFunctions(NamedTuple):
     """The rows of the table of `fit_calibration`, sorted by group.
 
-    `keys` are the keys of the groups, and `group` is the number of the group of each row. `columns`
-    has the knots or the parameters of each row. `totals` has the columns that are equal for all
-    rows of a group, with one value for each group.
+    `group` is the position of the key of each row in `keys`. `columns` has the knots or parameters
+    of each row, and `totals` the columns that are equal in all rows of a group, by group.
     """
 
     keys: pl.DataFrame
@@ -405,10 +404,7 @@ def _score_ranges(scan: Scan) -> tuple[NDArray[np.float64], NDArray[np.float64]]
 def _platt_targets(
     scan: Scan, unit: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return Platt's targets of positives and of negatives for each group.
-
-    The sums of weights in the scan are in multiples of `unit`.
-    """
+    """Return Platt's targets of positives and negatives; weights are in multiples of `unit`."""
     pos, neg = (
         np.asarray(total, np.float64) * unit for total in (scan.totals.pos, scan.totals.neg)
     )
@@ -436,7 +432,7 @@ class Regression:
         result: NDArray[np.bool_] = (self.scan.totals.pos > 0) & (self.scan.totals.neg > 0)
         return result
 
-    def rows(
+    def parts(
         self,
         scale: Callable[[Block, NDArray[np.float64]], NDArray[np.float64]] = lambda _, score: score,
         *,
@@ -476,12 +472,12 @@ class Regression:
 
 def _logit_parameters(regression: Regression) -> NDArray[np.float64]:
     """Return intercept and slope of each group."""
-    return regression.fit(regression.rows(), last=1)
+    return regression.fit(regression.parts(), last=1)
 
 
 def _temperature_parameters(regression: Regression) -> NDArray[np.float64]:
     """Return the slope of each group, and an intercept of 0."""
-    result = regression.fit(regression.rows(intercept=False), first=1, last=1)
+    result = regression.fit(regression.parts(intercept=False), first=1, last=1)
     result[:, 0] = np.where(np.isnan(result[:, 1]), np.nan, 0.0)
     return result
 
@@ -492,7 +488,7 @@ def _platt_parameters(regression: Regression) -> NDArray[np.float64]:
     low, high = regression.low, regression.high
     center, half = low / 2 + high / 2, high / 2 - low / 2
     half = np.where(half > 0, half, 1.0)
-    rows = regression.rows(
+    rows = regression.parts(
         lambda block, score: (score - block.of_steps(center)) / block.of_steps(half)
     )
     result = regression.fit(rows, last=1)
@@ -510,7 +506,7 @@ def _beta_parameters(regression: Regression) -> NDArray[np.float64]:
     fitted. If neither of them has a positive slope, both slopes of the result are -1. The models
     with one slope have no maximum either if a threshold separates the classes.
     """
-    rows = regression.rows()
+    rows = regression.parts()
     result = regression.fit(rows, last=2)
     reduced = result[:, 1:].min(axis=1) < 0
     undefined = regression.has_classes & np.isnan(result[:, 0])
@@ -616,10 +612,7 @@ FUNCTION_TYPES: dict[str, FunctionType] = {
 def _fit_other_folds(
     cases: Cases, fit: Callable[[Cases], FittedFunctions], method: FitMethod
 ) -> pl.DataFrame:
-    """Return the table of the fits on all other folds of the group, for each fold.
-
-    The last column of `cases.keys` has the folds.
-    """
+    """Return the fits on all other folds of the group; the last key column has the folds."""
     folds, fold = number_distinct_rows(cases.keys)
     _, group = number_keys(folds, folds.columns[:-1])
     starts = group_starts(group, group.max(initial=-1) + 1)
@@ -697,9 +690,11 @@ def apply_calibration(predictions: FrameT, /, score: Scores, fit: pl.DataFrame) 
     --------
     fit_calibration : Fit the function that converts scores to probabilities.
 
-    Notes ----- Within a group, a higher score never has a lower calibrated score. Different scores
-    can have the same calibrated score, in particular with isotonic regression; otherwise, the AUC
-    does not change.
+    Notes
+    -----
+    Within a group, a higher score never has a lower calibrated score. Different scores can have the
+    same calibrated score, in particular with isotonic regression; otherwise, the AUC does not
+    change.
 
     Examples
     --------
@@ -779,10 +774,7 @@ FIT_HINT = "Pass the collected result of fit_calibration."
 
 
 def parse_fit(fit: object) -> tuple[str, ...]:
-    """Return the group columns of a table of `fit_calibration`; raise an error for other objects.
-
-    Also raise an error if the table has several fits for the same group.
-    """
+    """Return the group columns of a table of `fit_calibration` with one fit for each group."""
     recognized = None
     if isinstance(fit, pl.DataFrame):
         recognized = FIT.recognize(fit.columns)

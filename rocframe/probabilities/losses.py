@@ -10,9 +10,6 @@ A. H. Murphy (1973), "A new vector partition of the probability score", Journal 
 Meteorology 12(4), 595-600. doi:10.1175/1520-0450(1973)012<0595:ANVPOT>2.0.CO;2
 D. B. Stephenson, C. A. S. Coelho, I. T. Jolliffe (2008), "Two extra components in the Brier score
 decomposition", Weather and Forecasting 23(4), 752-757. doi:10.1175/2007WAF2006116.1
-
-Each point is the mean of the scores in a narrow interval. The time of smooth estimates therefore
-does not depend on the number of rows.
 """
 
 from __future__ import annotations
@@ -42,13 +39,8 @@ def log_odds(probability: NDArray[np.float64]) -> NDArray[np.float64]:
     return of_negative - of_positive
 
 
-def log_losses(
-    probability: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return -log(p), the loss of a positive, and -log(1 - p), the loss of a negative.
-
-    p is clipped to [2⁻⁵², 1 - 2⁻⁵²], so the losses are at most 36.05.
-    """
+def log_losses(probability: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return -log(p) and -log(1 - p), the losses of a positive and of a negative, at most 36.05."""
     clipped = np.clip(probability, EPSILON, 1 - EPSILON)
     return -np.log(clipped), -np.log1p(-clipped)
 
@@ -56,9 +48,8 @@ def log_losses(
 class MeanLosses(NamedTuple):
     """Mean losses of each group; NaN if undefined.
 
-    `brier` is the mean of (probability - outcome)². `log_loss` is the mean of -log(probability of
-    the outcome), with the natural logarithm. `cllr` is the mean of two means of
-    -log2(probability of the outcome): that of the positives, and that of the negatives.
+    `brier` is the mean of (probability - outcome)². `log_loss` is the mean of -ln(probability of
+    the outcome), and `cllr` the mean of the two means of -log2 of it over positives and negatives.
     """
 
     brier: NDArray[np.float64]
@@ -116,11 +107,9 @@ def positives_to_expected(scan: Scannable) -> NDArray[np.float64]:
 def isotonic_losses(scan: Scannable) -> MeanLosses:
     """Return the losses of each group after isotonic recalibration of its scores.
 
-    Isotonic recalibration replaces each score by the event rate of its level of the isotonic
-    regression. The event rates have the lowest Brier score and log loss of all increasing functions
-    of the scores. For `cllr`, the event rates are converted to a prevalence of 1/2. `cllr` is then
-    the minimum Cllr. All rows must have a score. The losses are NaN if the group has no rows, and
-    `cllr` also if a class is absent.
+    This replaces each score by the event rate of its isotonic level, which has the lowest Brier
+    score and log loss of all increasing functions of the scores. For `cllr`, which is then the
+    minimum Cllr, the event rates are converted to a prevalence of 1/2. All rows must have a score.
     """
     from scipy.special import rel_entr
 
@@ -145,10 +134,7 @@ def isotonic_losses(scan: Scannable) -> MeanLosses:
 
 
 def uncertainty(scan: Scannable) -> NDArray[np.float64]:
-    """Return the Brier score of each group if all scores are its prevalence; NaN without rows.
-
-    For a prevalence of π, the result is π·(1 - π).
-    """
+    """Return the Brier score π·(1 - π) of each group if all scores are its prevalence π."""
     pos, neg = (np.asarray(total, np.float64) for total in (scan.totals.pos, scan.totals.neg))
     with np.errstate(divide="ignore", invalid="ignore"):
         variance: NDArray[np.float64] = pos / (pos + neg) * (neg / (pos + neg))
@@ -174,12 +160,10 @@ class CorpParts(NamedTuple):
 def corp_decomposition(
     scan: Scannable, brier: NDArray[np.float64], isotonic_brier: NDArray[np.float64]
 ) -> CorpParts:
-    """Return the parts of the Brier score of each group by isotonic regression (CORP).
+    """Return the parts of the Brier score of each group by isotonic regression (CORP), at least 0.
 
-    `brier` is the Brier score, and `isotonic_brier` the Brier score after isotonic recalibration.
-    Miscalibration is the decrease of the Brier score by the recalibration. Discrimination is the
-    difference between the uncertainty and the Brier score after the recalibration. All parts are
-    at least 0.
+    Miscalibration is the decrease of the Brier score by recalibration, and discrimination is the
+    uncertainty minus the Brier score after recalibration.
     """
     reference = uncertainty(scan)
     return CorpParts(
@@ -207,8 +191,7 @@ def binned_decomposition(scan: Scannable, bins: Bins) -> BinnedParts:
     """Return the parts of the Brier score of each group for its bins; all rows must have a score.
 
     The first three parts are those of Murphy (1973), with the mean score of each bin. The other two
-    are those of Stephenson et al. (2008). `within_bin_covariance` is twice the covariance of score
-    and outcome within bins.
+    are those of Stephenson et al. (2008).
     """
 
     def squares(block: Block) -> list[NDArray[np.float64]]:
@@ -246,11 +229,9 @@ WEIGHT_SHARE_ROUNDING = 1e-9  # smaller differences of shares of the row weight 
 class Points:
     """The scores of all groups, by group and rising score; groups without scores are absent.
 
-    `groups` are the numbers of the groups with scores, and `n_groups` is the number of all groups.
     The points of group `groups[i]` are `starts[i]` to `starts[i + 1] - 1`. `score` is the weighted
-    mean score of a point. `weight` and `pos` are the sums of the row weights of all rows and of
-    positives. `share` is the share of the row weight of the group that has this score or a lower
-    one.
+    mean score of a point. `weight` and `pos` are the sums of the weights of all rows and of
+    positives. `share` is the share of the weight of the group at this score or below.
     """
 
     groups: NDArray[np.int64]
@@ -272,10 +253,9 @@ class Points:
         return sums if len(self.groups) else values[:0]
 
     def even_grid(self, size: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return `size` evenly spaced scores from the lowest to the highest score of each group.
+        """Return evenly spaced scores of each group, and their positions in `groups`.
 
-        The first result is the position in `groups` of the group of each score. A group with one
-        distinct score has one point.
+        A group with one distinct score has one point, all others have `size` points.
         """
         low, high = self.score[self.starts[:-1]], self.score[self.starts[1:] - 1]
         sizes = np.where(low < high, size, 1)
@@ -318,10 +298,7 @@ def find_points(scan: Scannable) -> Points:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Sums:
-    """Sums over the rows of points, by group and falling score.
-
-    `above` is the sum of the row weights at higher scores of the group.
-    """
+    """Sums over the rows of points, by group and falling score; `above` is the weight above."""
 
     group: NDArray[np.int64]
     weight: NDArray[Any]
@@ -342,10 +319,7 @@ class _Sums:
 
 
 def _reduce(sums: _Sums, weight: NDArray[Any]) -> _Sums:
-    """Merge neighboring points of each group with more than `MAX_SCORES` points.
-
-    `weight` is the sum of the row weights of each group.
-    """
+    """Merge neighboring points of groups with too many points; `weight` is that of each group."""
     starts = np.append(run_starts(sums.group), len(sums.group))
     is_large = np.diff(starts) > MAX_SCORES
     if not is_large.any():
@@ -367,12 +341,10 @@ def _reduce(sums: _Sums, weight: NDArray[Any]) -> _Sums:
 def is_cell_start(
     score: NDArray[np.float64], rank: NDArray[np.float64], starts: NDArray[np.int64], most: int
 ) -> NDArray[np.bool_]:
-    """Return a mask of about `most` points of each group: the first points of cells.
+    """Return a mask of about `most` points of each group: the first points of cells, and the last.
 
-    Half of the cells divide the scores evenly, and the other half divide the ranks. Both numbers
-    have a range of at most 1, and both rise or both fall with the position in the group. The mask
-    includes the first and the last point of a group, and all points of a group with at most `most`
-    points.
+    Half of the cells divide the scores evenly, the other half the ranks. Both numbers have a range
+    of at most 1, and both rise or both fall. Groups with at most `most` points have all points.
     """
     # Both numbers change in the same direction, so their sum changes where one of them changes.
     cells, sizes = most // 2, np.diff(starts)

@@ -102,11 +102,13 @@ def murphy_curve(
     cost_curve : The lowest expected cost of all thresholds, for scores of any range.
     calibration_summary : The Brier score and its parts, and measures of calibration.
 
-    Notes ----- All proper scoring rules are weighted means of elementary scores, so a model with a
-    lower Murphy curve at all thresholds has lower values of all of them. The logarithmic loss is
-    the integral of `elementary_score` / (2·θ·(1 - θ)). The integrals of the other columns are the
-    parts of the Brier score in the CORP decomposition of Dimitriadis, Gneiting and Jordan (2021).
-    With the net benefit NB of `decision_curve`, `elementary_score` is 2·(1 - θ)·(π - NB).
+    Notes
+    -----
+    All proper scoring rules are weighted means of elementary scores, so a model with a lower Murphy
+    curve at all thresholds has lower values of all of them. The logarithmic loss is the integral of
+    `elementary_score` / (2·θ·(1 - θ)). The integrals of the other columns are the parts of the
+    Brier score in the CORP decomposition of Dimitriadis, Gneiting and Jordan (2021). With the net
+    benefit NB of `decision_curve`, `elementary_score` is 2·(1 - θ)·(π - NB).
 
     Ehm et al. (2016) predict rows with a score of exactly θ as negative, so results differ at
     thresholds that are equal to a score, but their integrals do not. If rows are unscored
@@ -329,10 +331,7 @@ class IsotonicLevels(NamedTuple):
     def best_rows(
         self, curve: NDArray[np.int64], threshold: NDArray[np.float64]
     ) -> NDArray[np.int64]:
-        """Return the row of lowest cost of `curve[i]` at `threshold[i]`, for all i.
-
-        Rows of the levels whose event rate is at least the threshold are predicted positive.
-        """
+        """Return the row of lowest cost: levels with at least this event rate are positive."""
         first = self.first[curve]
         end = grouped_bisect(
             lambda level: self.rate[level] >= threshold, first, self.first[curve + 1] - 1

@@ -6,14 +6,8 @@ D. R. Cox (1958), "Two further applications of a model for binary regression", B
 562-565. doi:10.1093/biomet/45.3-4.562
 M. E. Miller, S. L. Hui, W. M. Tierney (1991), "Validation techniques for logistic regression
 models", Statistics in Medicine 10(8), 1213-1226. doi:10.1002/sim.4780100805
-
-References
-----------
 W. S. Cleveland (1979), "Robust locally weighted regression and smoothing scatterplots", Journal of
 the American Statistical Association 74(368), 829-836. doi:10.1080/01621459.1979.10481038
-
-References
-----------
 J. Błasiok, P. Nakkiran (2023), "Smooth ECE: principled reliability diagrams via kernel smoothing",
 arXiv:2309.12236. doi:10.48550/arXiv.2309.12236
 """
@@ -60,9 +54,8 @@ class LogisticRows:
     """The rows of some groups for a logistic regression; each row stands for equal observations.
 
     The rows of the group `groups[i]` are `starts[i]` to `starts[i + 1] - 1`, at least one. `pos`
-    and `neg` are the weights of the positives and of the negatives of each row, and may be
-    fractions. `columns` are the regressors; an intercept is a column of ones. `offset` is a term of
-    the linear predictor without a parameter, or None.
+    and `neg` are weights, and may be fractions. `columns` are the regressors; an intercept is a
+    column of ones. `offset` is a term of the linear predictor without a parameter, or None.
     """
 
     groups: NDArray[np.int64]
@@ -111,10 +104,7 @@ class LogisticRows:
 
 
 class _Likelihood(NamedTuple):
-    """The log likelihood of each group, its gradient, and the information matrix.
-
-    The information matrix is the negative matrix of second derivatives.
-    """
+    """The log likelihood of each group, its gradient, and its negative second derivatives."""
 
     value: NDArray[np.float64]
     gradient: NDArray[np.float64]
@@ -124,16 +114,13 @@ class _Likelihood(NamedTuple):
 def fit_logistic(
     parts: Sequence[LogisticRows], n_columns: int, selected: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
-    """Return the maximum likelihood estimates of logistic regressions.
+    """Return the maximum likelihood estimates of logistic regressions, with one row for each group.
 
-    The result has one row for each group, and one column for each of the `n_columns` regressors.
     The model of a row is logit(P) = offset + Σ parameter · regressor, where P is the probability of
-    a positive. `parts` are the rows of all groups; a group may have rows in several parts.
-    `selected` has one value for each group, and is True for the groups to fit.
-
-    The parameters of a group are NaN if the group is not selected, if it has no rows, if its
-    regressors are linearly dependent, or if the likelihood has no finite maximum because a linear
-    function of the regressors separates the classes.
+    a positive. A group may have rows in several `parts`; `selected` is a mask of the groups to fit.
+    The parameters are NaN if the group is not selected, if it has no rows, if its regressors are
+    linearly dependent, or if the likelihood has no finite maximum because a linear function of the
+    regressors separates the classes.
     """
     n_rows = np.zeros(len(selected), np.int64)
     for part in parts:
@@ -179,18 +166,14 @@ def fit_logistic(
 def log_likelihood(
     parts: Sequence[LogisticRows], parameters: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the log likelihood of each group; `parameters` has one row for each group.
-
-    The log likelihood of a group without rows is 0.
-    """
+    """Return the log likelihood of each group with these parameters; 0 without rows."""
     return _likelihood(parts, parameters, parameters.shape[1]).value
 
 
 def _part_extremes(part: LogisticRows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the largest absolute value of each regressor, and the smallest weight above 0.
+    """Return the largest absolute regressors of each group, and its smallest weight above 0.
 
-    The first array has one row for each group of the part, and one column for each regressor. The
-    second array has the smallest weight of each group; with an offset, it is 0.
+    With an offset, the weight is 0.
     """
     starts = part.starts[:-1]
     largest = [np.maximum.reduceat(abs(column), starts) for column in part.columns]
@@ -206,10 +189,7 @@ def _part_extremes(part: LogisticRows) -> tuple[NDArray[np.float64], NDArray[np.
 
 
 def _select_groups(parts: Sequence[LogisticRows], active: NDArray[np.bool_]) -> list[LogisticRows]:
-    """Return the parts that have active groups.
-
-    The rows of other groups are removed if most groups of the part are not active.
-    """
+    """Return the parts with active groups, without the other rows if they are many."""
     selected = [active[part.groups] for part in parts]
     return [
         # Otherwise, a copy of the rows would take more time than it saves.
@@ -226,10 +206,7 @@ def _halve_steps(
     before: _Likelihood,
     active: NDArray[np.bool_],
 ) -> tuple[NDArray[np.float64], _Likelihood]:
-    """Return the parameters after a Newton step, and their likelihood.
-
-    The step of a group is halved until its likelihood does not decrease.
-    """
+    """Return parameters and likelihood after a Newton step, halved until it does not decrease."""
     after = _likelihood(parts, parameters + steps, steps.shape[1])
     for _ in range(MAX_STEP_HALVINGS):
         decreases = active & ~(
@@ -326,8 +303,7 @@ def logistic_recalibration(scan: Scannable) -> Recalibration:
     """Return the parameters a and b of logit(P) = a + b·logit(score), where P = P(positive).
 
     For calibrated scores, a is 0 and b is 1. The parameters are NaN if a class is absent, all
-    scores are equal, or a threshold separates the classes. Rows with a score of 0 or 1 are left
-    out, because their logits are infinite. All scores must be in [0, 1].
+    scores are equal, or a threshold separates the classes. Scores of 0 or 1 are left out.
     """
     parts = _finite_logits(scan, slope=True)
     lowest, highest = _class_ranges(parts, len(scan.totals.pos))
@@ -341,9 +317,8 @@ def logistic_recalibration(scan: Scannable) -> Recalibration:
 def unit_slope_intercept(scan: Scannable) -> NDArray[np.float64]:
     """Return the parameter a of logit(P) = a + logit(score), the calibration in the large.
 
-    The parameter is 0 if the mean score of a group is its event rate. It is NaN if a class is
-    absent. Rows with a score of 0 or 1 are left out, because their logits are infinite. All scores
-    must be in [0, 1].
+    The parameter is 0 if the mean score of a group is its event rate, and NaN if a class is absent.
+    Rows with a score of 0 or 1 are left out, because their logits are infinite.
     """
     parts = _finite_logits(scan, slope=False)
     _, highest = _class_ranges(parts, len(scan.totals.pos))
@@ -352,10 +327,7 @@ def unit_slope_intercept(scan: Scannable) -> NDArray[np.float64]:
 
 
 def _finite_logits(scan: Scannable, *, slope: bool) -> list[LogisticRows]:
-    """Return the rows of a logistic recalibration; rows with a score of 0 or 1 have the weight 0.
-
-    If `slope` is false, the logit of the score is the offset and not a regressor.
-    """
+    """Return the rows of a recalibration, with the logit as regressor (`slope`) or as offset."""
 
     def block_rows(block: Block) -> LogisticRows:
         score = scan.codec.decode(block.codes)
@@ -376,10 +348,7 @@ def _finite_logits(scan: Scannable, *, slope: bool) -> list[LogisticRows]:
 def _class_ranges(
     parts: Sequence[LogisticRows], n_groups: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the lowest and the highest last regressor of positives and of negatives in each group.
-
-    Rows with the weight 0 are left out. The result is infinite if a class has no rows.
-    """
+    """Return the lowest and highest last regressor of each class; infinite without rows."""
     lowest, highest = np.full((2, n_groups), np.inf), np.full((2, n_groups), -np.inf)
     for part in parts:
         groups, starts, values = part.groups, part.starts[:-1], part.columns[-1]
@@ -422,10 +391,7 @@ class SmoothCurve:
         return np.repeat(self.groups, np.diff(self.starts))
 
     def at(self, owner: NDArray[np.int64], score: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the event rates at scores of the groups `groups[owner]`, by interpolation.
-
-        Below the lowest and above the highest score of a group, the rate is that of this score.
-        """
+        """Return event rates at scores of `groups[owner]`; constant beyond their range."""
         first, last = self.starts[owner], self.starts[owner + 1] - 1
         return interpolate_in_groups(self.score, self.event_rate, first, last, score)
 
@@ -479,11 +445,10 @@ def _fit_positions(points: Points) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Neighborhoods:
-    """The points in the neighborhood of each local regression.
+    """The neighborhood of each local regression, among the points `starts` to `ends` - 1.
 
-    A neighborhood is the narrowest interval around `score` that has a given share of the row weight
-    of the group. It contains the scores within `distance`. They are among the points `starts` to
-    `ends` - 1.
+    It is the narrowest interval around `score` that has a given share of the row weight of the
+    group, and contains the scores within `distance`.
     """
 
     score: NDArray[np.float64]
@@ -504,10 +469,7 @@ class _Neighborhoods:
     def find(
         cls, points: Points, fits: NDArray[np.int64], share: NDArray[np.float64]
     ) -> _Neighborhoods:
-        """Return the neighborhoods of the points `fits`.
-
-        `share` is the share of the row weight that a neighborhood has, for each group.
-        """
+        """Return the neighborhoods of points; `share` is their share of the row weight."""
         owner = points.owner
         # The share of the weight below each point.
         before = np.append(0.0, points.share[:-1])[: len(owner)]
@@ -545,9 +507,8 @@ def _local_moments(
 ) -> tuple[list[NDArray[np.float64]], list[NDArray[np.float64]]]:
     """Return moments of the rows near each fit, weighted by distance.
 
-    The first list has the means of powers of z from z to z**(2 * degree). z is the distance of a
-    row from the score of the fit, divided by the largest distance. The second list has the means of
-    label * z**i for i from 0 to `degree`.
+    z is the distance of a row from the score of the fit, divided by the largest distance. The first
+    list has the means of z to z**(2 * degree), the second the means of label * z**i up to `degree`.
     """
     sizes = neighborhoods.ends - neighborhoods.starts
     firsts = np.cumsum(sizes) - sizes
@@ -652,10 +613,7 @@ def _solve_error(
     upper: NDArray[np.float64],
     start: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Return the value of σ for which σ = E(σ), for groups with these residuals.
-
-    `spectrum` has one row per group (see `_spectrum`). The value is between `lower` and `upper`.
-    """
+    """Return the σ between `lower` and `upper` for which σ = E(σ), for the spectra of groups."""
     result = start.copy()
     rows = np.arange(len(start))
     low, high = lower.copy(), upper.copy()

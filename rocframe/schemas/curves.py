@@ -504,10 +504,7 @@ CALIBRATION_SUMMARY = TableType(
 
 
 def murphy_columns(*, sides: bool = False) -> Schema:
-    """Return the columns of a table of `murphy_curve`.
-
-    With `sides`, the table has the column `side`, for the two sides of a jump.
-    """
+    """Return the columns of `murphy_curve`, with the column `side` of a jump if `sides` is true."""
     return (
         floats("probability_threshold", "elementary_score")
         | floats("miscalibration", "discrimination", "uncertainty")

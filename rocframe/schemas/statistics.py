@@ -236,11 +236,7 @@ def mean_columns(name: str) -> tuple[str, ...]:
 
 
 def curve_average_columns(kind: Kind, averaged: Sequence[str], *, sides: bool) -> Schema:
-    """Return the columns of averaged curves.
-
-    `averaged` are the names of the averaged axes. If `sides` is true, the table has the column
-    `side`.
-    """
+    """Return the columns of curves whose axes `averaged` are averaged, with `side` if `sides`."""
     return (
         (strings(SIDE) if sides else {})
         | floats(kind.x, kind.y)
@@ -257,10 +253,7 @@ def metric_average_columns(fixed: str, averaged: Sequence[str]) -> Schema:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CurveAverage:
-    """The group columns, the kind and the averaged axes of a table of averaged curves.
-
-    `sides` is true if the table has the column `side`.
-    """
+    """The group columns, kind and averaged axes of averaged curves, and if `side` is a column."""
 
     by: tuple[str, ...]
     kind: Kind
@@ -483,10 +476,7 @@ DECISION_INTERVALS, COST_INTERVALS = (
 
 
 def gate_columns(model: pl.DataType, metric: str) -> Schema:
-    """Return the columns of a release gate.
-
-    `model` is the dtype of the column of models, and `metric` is the name of the tested metric.
-    """
+    """Return the columns of a release gate of a metric; `model` is the dtype of models."""
     return (
         {"passed": pl.Boolean()}
         | floats("deterioration", "limit", "margin", "p_adjusted", "p_value", "se")
@@ -513,10 +503,7 @@ GATE = TableType(
 
 
 def comparison_columns(model: pl.DataType, area: str) -> Schema:
-    """Return the columns of a comparison of two models.
-
-    `model` is the dtype of the column of models, and `area` is the name of the compared statistic.
-    """
+    """Return the columns of a comparison of a statistic; `model` is the dtype of models."""
     return (
         dict.fromkeys(("model_a", "model_b"), model)
         | floats("difference", "lower", "upper", "p_value", "p_adjusted", "se", "statistic", "df")
@@ -745,12 +732,7 @@ MULTICLASS_AUC = TableType(
     ties=HALF_TIES,
     drawing=DOT_CHART,
     dots=DotStyle(
-        title="Multiclass AUC",
-        axis="AUC",
-        marks=("auc",),
-        chance=0.5,
-        part="average",
-        ranked=False,
+        title="Multiclass AUC", axis="AUC", marks=("auc",), chance=0.5, part="average", ranked=False
     ),
 )
 

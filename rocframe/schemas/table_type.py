@@ -37,10 +37,7 @@ Recognize: TypeAlias = "Callable[[Sequence[str]], Recognition | None]"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
-    """A line in each row of a dot plot, from the value of one column to that of another column.
-
-    `width` is the width in pixels, and `name` the meaning of the line in a legend.
-    """
+    """A line in a dot plot from one column to another, with a width in pixels and a name."""
 
     start: str
     end: str
