@@ -20,11 +20,10 @@ from rocframe.schemas.table_type import POINT_NAMES, THRESHOLD, with_scores
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from rocframe.curves.table import Curves
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By
+    from rocframe.kernel.arrays import BoolArray, FloatArray, IntArray
 
 
 PointValues: TypeAlias = "float | Sequence[float] | pl.Series | None"
@@ -236,9 +235,7 @@ def point_axis(curves: Curves, name: str) -> CurveAxis:
     return CurveAxis.from_curves(curves, metric, rounded=False)
 
 
-def rows_at(
-    axis: CurveAxis, values: Sequence[float] | NDArray[np.float64]
-) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def rows_at(axis: CurveAxis, values: Sequence[float] | FloatArray) -> tuple[IntArray, BoolArray]:
     """Return the row of each curve at each value of a rate or threshold, and whether it exists.
 
     Rows are positions in the sorted curve table. Both results have one row per group and one column
@@ -298,11 +295,7 @@ def operating_points(
 
 
 def _interpolated_points(
-    axis: CurveAxis,
-    keys: pl.DataFrame,
-    group: NDArray[np.int64],
-    row: NDArray[np.int64],
-    exists: NDArray[np.bool_],
+    axis: CurveAxis, keys: pl.DataFrame, group: IntArray, row: IntArray, exists: BoolArray
 ) -> pl.DataFrame:
     """Return operating points between two rows of a curve, which have exactly the given rates.
 

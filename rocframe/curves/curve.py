@@ -40,11 +40,10 @@ from rocframe.schemas.table_type import CURVE_COLUMNS, MODEL, THRESHOLD
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from rocframe.frames import FrameT
     from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
+    from rocframe.kernel.arrays import Array, FloatArray, IntArray
     from rocframe.kernel.scan import Block
     from rocframe.kinds import Kind, Scale
 
@@ -340,9 +339,9 @@ class CurveArrays:
     """The rows of a curve table as arrays; group i has the rows from `starts[i]` to the next."""
 
     scan: Scan
-    starts: NDArray[np.int64]
-    threshold: NDArray[np.float64]
-    counts: dict[str, NDArray[Any]]
+    starts: IntArray
+    threshold: FloatArray
+    counts: dict[str, Array]
 
 
 def full_curves(cases: Cases) -> pl.DataFrame:
@@ -356,7 +355,7 @@ def trace_curves(scan: Scan) -> CurveArrays:
     """Return the thresholds and counts of all curves as arrays."""
     pos, neg, codec = scan.totals.pos, scan.totals.neg, scan.codec
 
-    def columns(block: Block, fp: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    def columns(block: Block, fp: Array) -> dict[str, Array]:
         if len(block.groups) == 1:
             n_pos, n_neg = pos[block.groups[0]], neg[block.groups[0]]
         else:
@@ -375,7 +374,7 @@ def simplified_curves(
     """Return a table of simplified curves, with the columns `error` and `area_change`."""
     rows = sort_rows(cases)
 
-    def simplify_part(groups: slice) -> tuple[NDArray[np.int64], dict[str, NDArray[Any]]]:
+    def simplify_part(groups: slice) -> tuple[IntArray, dict[str, Array]]:
         scan = Scan.from_rows(rows.of_groups(groups))
         counts, codes = trace_counts(scan)
         counts = replace(counts, prevalence=prevalence)
@@ -410,7 +409,7 @@ def simplified_curves(
     return build_table(rows.keys, columns, schema, rows=group)
 
 
-def trace_counts(scan: Scan) -> tuple[CurveCounts, NDArray[Any]]:
+def trace_counts(scan: Scan) -> tuple[CurveCounts, Array]:
     """Return tp and fp in all rows of all curves, and the encoded scores of the rows.
 
     The other columns are needed only for the rows that remain after simplification.
@@ -423,10 +422,8 @@ def trace_counts(scan: Scan) -> tuple[CurveCounts, NDArray[Any]]:
 
 
 def _gather_rows(
-    scan: Scan,
-    columns: Callable[[Block, NDArray[Any]], dict[str, NDArray[Any]]],
-    first: Mapping[str, NDArray[Any]],
-) -> tuple[NDArray[np.int64], dict[str, NDArray[Any]]]:
+    scan: Scan, columns: Callable[[Block, Array], dict[str, Array]], first: Mapping[str, Array]
+) -> tuple[IntArray, dict[str, Array]]:
     """Return the first row of each group, and the columns `tp`, `fp` and `first` of all rows.
 
     `first` has values at the threshold `inf` of each group. The function `columns` returns their
@@ -442,7 +439,7 @@ def _gather_rows(
     capacity = len(scan.rows.codes) + n_groups
     table = {name: np.empty(capacity, values.dtype) for name, values in first.items()}
 
-    def write_rows(block: Block) -> tuple[NDArray[np.int64], NDArray[np.int64], slice]:
+    def write_rows(block: Block) -> tuple[IntArray, IntArray, slice]:
         begin = block.first_row + int(block.groups[0]) + 1
         stop = begin + int(block.starts[-1]) + int(block.groups[-1] - block.groups[0])
         rows: Any = slice(begin, stop)
@@ -470,7 +467,7 @@ def _gather_rows(
     return starts, table
 
 
-def repeat_keys(keys: pl.DataFrame, lengths: NDArray[np.int64]) -> pl.DataFrame:
+def repeat_keys(keys: pl.DataFrame, lengths: IntArray) -> pl.DataFrame:
     """Return the key of each row; `lengths` are the numbers of rows of the groups in `keys`."""
     if not keys.width:
         return pl.DataFrame(height=int(lengths.sum()))

@@ -27,9 +27,10 @@ from rocframe.schemas.table_type import CURVE_COLUMNS, THRESHOLD, score_floats
 from rocframe.text import format_key, format_list
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from rocframe.inputs.roles import By
+    from rocframe.kernel.arrays import Array, BoolArray, FloatArray, IntArray
 
 
 MAKE_CURVES = "Compute a curve table with .roc.curve(label, score, by=…)."
@@ -144,39 +145,39 @@ class Curves:
     layout: CurveLayout
     table: pl.DataFrame
     keys: pl.DataFrame
-    starts: NDArray[np.int64]
+    starts: IntArray
     columns: CurveColumns
-    has_gaps: NDArray[np.bool_]
+    has_gaps: BoolArray
     prevalence: float | None = None
 
     @property
-    def firsts(self) -> NDArray[np.int64]:
+    def firsts(self) -> IntArray:
         """The first row of each group."""
         return self.starts[:-1]
 
     @property
-    def lasts(self) -> NDArray[np.int64]:
+    def lasts(self) -> IntArray:
         """The last row of each group."""
         return self.starts[1:] - 1
 
     @property
-    def pos(self) -> NDArray[Any]:
+    def pos(self) -> Array:
         """The number of positives of each curve, or the sum of their weights."""
         return self._first_row_sum("tp", "fn")
 
     @property
-    def neg(self) -> NDArray[Any]:
+    def neg(self) -> Array:
         """The number of negatives of each curve, or the sum of their weights."""
         return self._first_row_sum("fp", "tn")
 
-    def _first_row_sum(self, *names: str) -> NDArray[Any]:
+    def _first_row_sum(self, *names: str) -> Array:
         """Return the sum of two counts in the first row of each curve."""
         first, second = (self.columns.at(name, self.firsts) for name in names)
-        total: NDArray[Any] = first + second
+        total: Array = first + second
         return total
 
     @property
-    def class_sizes(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def class_sizes(self) -> tuple[FloatArray, FloatArray]:
         """The sums tp + fn and fp + tn in the last row of each group.
 
         These sums have a different rounding error in each row. In the last row, tp divided by its
@@ -191,14 +192,14 @@ class Curves:
         return pos, neg
 
     @property
-    def ends_early(self) -> NDArray[np.bool_]:
+    def ends_early(self) -> BoolArray:
         """A mask of the curves that lack rows with low thresholds: the last row has tn > 0.
 
         Missing rows with positives only cannot be detected, because a curve with unscored positives
         has the same counts.
         """
         last = self.columns.at("tn", self.lasts)
-        result: NDArray[np.bool_] = last > TOTAL_ROUNDING * self.neg
+        result: BoolArray = last > TOTAL_ROUNDING * self.neg
         return result
 
     @property
@@ -206,16 +207,16 @@ class Curves:
         """The float dtype of the scores as a dtype of numpy."""
         return np.dtype(np.float32 if self.layout.scores == pl.Float32 else np.float64)
 
-    def round_thresholds(self, thresholds: ArrayLike) -> NDArray[np.float64]:
+    def round_thresholds(self, thresholds: ArrayLike) -> FloatArray:
         """Return given thresholds, rounded to the float dtype of the scores."""
         return round_thresholds(thresholds, self.scores)
 
-    def shown_thresholds(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    def shown_thresholds(self, rows: IntArray) -> FloatArray:
         """Return the thresholds of rows as they are displayed."""
         values = pl.Series(self.columns.at(THRESHOLD, rows))
         return shown_numbers(values.cast(self.layout.scores)).to_numpy()
 
-    def take(self, rows: NDArray[np.int64], names: Iterable[str] | None = None) -> pl.DataFrame:
+    def take(self, rows: IntArray, names: Iterable[str] | None = None) -> pl.DataFrame:
         """Return rows with their public names, by default all; the row -1 has only nulls."""
         position = pl.Series("", rows).replace(-1, None).cast(pl.get_index_type())
         return self.table.select(
@@ -310,7 +311,7 @@ def _read_columns(frame: pl.DataFrame, table: CurveLayout) -> CurveColumns:
 
 
 def _build_curves(
-    frame: pl.DataFrame, table: CurveLayout, starts: NDArray[np.int64], columns: CurveColumns
+    frame: pl.DataFrame, table: CurveLayout, starts: IntArray, columns: CurveColumns
 ) -> Curves:
     """Return the curves of a sorted table."""
     has_gaps = np.zeros(len(starts), bool)
@@ -368,7 +369,7 @@ def _check_complete(curves: Curves) -> None:
     is_first[curves.firsts] = True
     lengths = np.diff(curves.starts)
 
-    def check(invalid: NDArray[np.bool_], problem: str, hint: str) -> None:
+    def check(invalid: BoolArray, problem: str, hint: str) -> None:
         if invalid.any():
             group = int(groups_of_rows(curves.starts, np.argmax(invalid)))
             problem = problem.format(group=curves.name_group(group))
@@ -431,7 +432,7 @@ def check_gaps(
     consequence: str,
     hint: str = COMPLETE_CURVES,
     *,
-    affected: NDArray[np.bool_] | None = None,
+    affected: BoolArray | None = None,
 ) -> None:
     """Raise an error if a curve lacks rows between given thresholds.
 
@@ -474,7 +475,7 @@ def score_outside_unit(curves: Curves) -> str | None:
     )
 
 
-def find_starts_fast(keys: pl.DataFrame, columns: CurveColumns) -> NDArray[np.int64] | None:
+def find_starts_fast(keys: pl.DataFrame, columns: CurveColumns) -> IntArray | None:
     """Return the first row of each curve, or None if sorting or detailed checks are needed.
 
     A curve starts at each row whose threshold is not lower than that of the previous row. The group
@@ -498,7 +499,7 @@ def find_starts_fast(keys: pl.DataFrame, columns: CurveColumns) -> NDArray[np.in
 
 def _starts_within(
     keys: pl.DataFrame, columns: CurveColumns, start: int, end: int
-) -> NDArray[np.int64] | None:
+) -> IntArray | None:
     """Return the rows within a block at which curves start; None if checks are needed."""
     rows = _with_totals([columns.between(name, start, end) for name in CURVE_COLUMNS])
     steps = _starts_of_curves([part[:-1] for part in rows], [part[1:] for part in rows])
@@ -508,9 +509,7 @@ def _starts_within(
     return steps + start + 1 if _keys_change_at(above, here, steps) else None
 
 
-def _starts_between(
-    keys: pl.DataFrame, columns: CurveColumns, firsts: NDArray[np.int64]
-) -> NDArray[np.int64] | None:
+def _starts_between(keys: pl.DataFrame, columns: CurveColumns, firsts: IntArray) -> IntArray | None:
     """Return the rows in `firsts`, of blocks, at which curves start; None if checks are needed."""
     steps = _starts_of_curves(
         *(
@@ -524,15 +523,13 @@ def _starts_between(
     return firsts[steps] if _keys_change_at(above, here, steps) else None
 
 
-def _with_totals(rows: list[NDArray[Any]]) -> list[NDArray[Any]]:
+def _with_totals(rows: list[Array]) -> list[Array]:
     """Return threshold, tp, fp, tp + fn and fp + tn, from threshold, tp, fp, fn and tn."""
     threshold, tp, fp, fn, tn = rows
     return [threshold, tp, fp, tp + fn, fp + tn]
 
 
-def _starts_of_curves(
-    before: list[NDArray[Any]], after: list[NDArray[Any]]
-) -> NDArray[np.int64] | None:
+def _starts_of_curves(before: list[Array], after: list[Array]) -> IntArray | None:
     """Return the pairs of neighboring rows in which the threshold does not fall: starts of curves.
 
     `before` and `after` have the columns of the first and second rows of all pairs. Return None if
@@ -547,7 +544,7 @@ def _starts_of_curves(
     return starts
 
 
-def _keys_change_at(above: pl.DataFrame, here: pl.DataFrame, steps: NDArray[np.int64]) -> bool:
+def _keys_change_at(above: pl.DataFrame, here: pl.DataFrame, steps: IntArray) -> bool:
     """Return whether the keys in `above` and `here` differ in the rows `steps` and no others."""
     if not above.width:
         return not len(steps)
@@ -562,9 +559,7 @@ def _keys_change_at(above: pl.DataFrame, here: pl.DataFrame, steps: NDArray[np.i
     return not len(steps) or bool(changed.to_numpy()[steps].all())
 
 
-def _has_complete_groups(
-    keys: pl.DataFrame, columns: CurveColumns, starts: NDArray[np.int64]
-) -> bool:
+def _has_complete_groups(keys: pl.DataFrame, columns: CurveColumns, starts: IntArray) -> bool:
     """Return whether groups are sorted, start at the threshold inf, and have no negative counts."""
     lasts = np.append(starts[1:], columns.height) - 1
     top = np.isposinf(columns.at(THRESHOLD, starts)) & (columns.at("tp", starts) == 0)
@@ -574,7 +569,7 @@ def _has_complete_groups(
     return _has_sorted_groups(keys, starts)
 
 
-def _has_sorted_groups(keys: pl.DataFrame, starts: NDArray[np.int64]) -> bool:
+def _has_sorted_groups(keys: pl.DataFrame, starts: IntArray) -> bool:
     """Return whether the keys of the groups, which start at the rows `starts`, rise."""
     if not keys.width:
         return len(starts) == 1
@@ -596,14 +591,14 @@ class CurveColumns(Mapping[str, Any]):
 
     def __init__(self, columns: Mapping[str, pl.Series]) -> None:
         self._series = dict(columns)
-        self._arrays: dict[str, NDArray[Any]] = {}
+        self._arrays: dict[str, Array] = {}
 
     @classmethod
-    def from_arrays(cls, columns: Mapping[str, NDArray[Any]]) -> CurveColumns:
+    def from_arrays(cls, columns: Mapping[str, Array]) -> CurveColumns:
         """Return columns with the values of arrays."""
         return cls({name: pl.Series(name, values) for name, values in columns.items()})
 
-    def __getitem__(self, name: str) -> NDArray[Any]:
+    def __getitem__(self, name: str) -> Array:
         if name not in self._arrays:
             self._arrays[name] = self._series[name].to_numpy()
         return self._arrays[name]
@@ -623,16 +618,16 @@ class CurveColumns(Mapping[str, Any]):
         """Return whether a column is Float64 instead of Int64."""
         return self._series[name].dtype.is_float()
 
-    def at(self, name: str, rows: NDArray[np.int64]) -> NDArray[Any]:
+    def at(self, name: str, rows: IntArray) -> Array:
         """Return the values of a column in several rows, in the order of `rows`."""
         series = self._series[name]
         is_array = name in self._arrays or series.n_chunks() == 1
         if is_array or GATHER_COST * rows.size >= len(series):
-            values: NDArray[Any] = self[name][rows]
+            values: Array = self[name][rows]
             return values
         return series[pl.Series(rows.ravel())].to_numpy().reshape(rows.shape)
 
-    def between(self, name: str, start: int, end: int) -> NDArray[Any]:
+    def between(self, name: str, start: int, end: int) -> Array:
         """Return the rows `start` to `end - 1` of a column; rows in one chunk are not copied."""
         return self._series[name].slice(start, end - start).to_numpy()
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from rocframe.kernel.arrays import Array, FloatArray, IntArray
     from rocframe.kernel.scan import Block, Scannable
 
 Record = TypeVar("Record", bound=Any)
@@ -47,13 +48,13 @@ class ScoreSteps:
     `group` is the number of the group of each score.
     """
 
-    group: NDArray[np.int64]
-    probability: NDArray[np.float64]
-    pos: NDArray[Any]
-    neg: NDArray[Any]
-    tp: NDArray[Any]
-    fp: NDArray[Any]
-    n: NDArray[Any]
+    group: IntArray
+    probability: FloatArray
+    pos: Array
+    neg: Array
+    tp: Array
+    fp: Array
+    n: Array
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -66,35 +67,35 @@ class Bins:
     is the number of rows; for replicates of weighted rows, it is the sum of their weights.
     """
 
-    group: NDArray[np.int64]
-    index: NDArray[np.int64]
-    pos: NDArray[Any]
-    neg: NDArray[Any]
-    score_sum: NDArray[np.float64]
-    score_min: NDArray[np.float64]
-    score_max: NDArray[np.float64]
-    n: NDArray[Any]
+    group: IntArray
+    index: IntArray
+    pos: Array
+    neg: Array
+    score_sum: FloatArray
+    score_min: FloatArray
+    score_max: FloatArray
+    n: Array
 
     @property
-    def total(self) -> NDArray[Any]:
+    def total(self) -> Array:
         """The sum of the row weights in each bin."""
-        total: NDArray[Any] = self.pos + self.neg
+        total: Array = self.pos + self.neg
         return total
 
     @property
-    def event_rate(self) -> NDArray[np.float64]:
+    def event_rate(self) -> FloatArray:
         """The share of positives in each bin."""
-        rate: NDArray[np.float64] = self.pos / self.total
+        rate: FloatArray = self.pos / self.total
         return rate
 
     @property
-    def score_mean(self) -> NDArray[np.float64]:
+    def score_mean(self) -> FloatArray:
         """The weighted mean score of each bin."""
         # The mean of equal scores would otherwise differ from them by a rounding error.
-        mean: NDArray[np.float64] = self.score_sum / self.total
+        mean: FloatArray = self.score_sum / self.total
         return mean.clip(self.score_min, self.score_max)
 
-    def group_sums(self, values: NDArray[Any], n_groups: int) -> NDArray[np.float64]:
+    def group_sums(self, values: Array, n_groups: int) -> FloatArray:
         """Return the sum of `values` over the bins of each group; 0 for a group without bins."""
         return np.bincount(self.group, values, n_groups).astype(np.float64)
 
@@ -120,7 +121,7 @@ def probability_bins(scan: Scannable, method: BinMethod, bins: int) -> Bins:
     return _merge(scan.map(block_bins))
 
 
-def _quantile_numbers(steps: ScoreSteps, totals: NDArray[Any], bins: int) -> NDArray[np.int64]:
+def _quantile_numbers(steps: ScoreSteps, totals: Array, bins: int) -> IntArray:
     """Return the number of the quantile bin of each score; `totals` are the weights of groups."""
     total = totals[steps.group]
     below = total - steps.tp - steps.fp
@@ -128,19 +129,19 @@ def _quantile_numbers(steps: ScoreSteps, totals: NDArray[Any], bins: int) -> NDA
         number = np.floor(bins * below / total + BIN_ROUNDING)
     else:
         number = exact_product(np.array([bins]), below) // total
-    result: NDArray[np.int64] = number.astype(np.int64).clip(0, bins - 1)
+    result: IntArray = number.astype(np.int64).clip(0, bins - 1)
     return result
 
 
-def _uniform_numbers(steps: ScoreSteps, _: NDArray[Any], bins: int) -> NDArray[np.int64]:
+def _uniform_numbers(steps: ScoreSteps, _: Array, bins: int) -> IntArray:
     """Return the number of the uniform bin of each score."""
     edges = np.arange(1, bins) / bins
-    number: NDArray[np.int64] = np.searchsorted(edges, steps.probability, "right")
+    number: IntArray = np.searchsorted(edges, steps.probability, "right")
     return number
 
 
 # The number of the bin of each score, from the scores, the total weight of each group, and `bins`.
-BIN_METHODS: dict[BinMethod, Callable[[ScoreSteps, NDArray[Any], int], NDArray[np.int64]]] = {
+BIN_METHODS: dict[BinMethod, Callable[[ScoreSteps, Array, int], IntArray]] = {
     "quantile": _quantile_numbers,
     "uniform": _uniform_numbers,
 }
@@ -161,11 +162,11 @@ def isotonic_bins(scan: Scannable) -> Bins:
     return _merge([replace(levels, index=_isotonic_levels(levels.group, levels.pos, levels.neg))])
 
 
-def isotonic_rates(steps: ScoreSteps) -> NDArray[np.float64]:
+def isotonic_rates(steps: ScoreSteps) -> FloatArray:
     """Return the value of the isotonic regression of the labels at each score of its group."""
     level = _isotonic_levels(steps.group, steps.pos, steps.neg)
     bins = _sum_bins(steps, level)
-    rates: NDArray[np.float64] = bins.event_rate[np.cumsum(is_run_start(steps.group, level)) - 1]
+    rates: FloatArray = bins.event_rate[np.cumsum(is_run_start(steps.group, level)) - 1]
     return rates
 
 
@@ -175,7 +176,7 @@ def block_steps(scan: Scannable, block: Block) -> ScoreSteps:
     group = np.repeat(block.groups, np.diff(block.starts))
     probability = scan.codec.decode(block.codes)
     n = pos + neg if block.row_counts is None else block.row_counts
-    columns: list[NDArray[Any]] = [group, probability, pos, neg, block.tp, block.fp, n]
+    columns: list[Array] = [group, probability, pos, neg, block.tp, block.fp, n]
     # A resample may lack all rows of a score.
     has_rows = (pos > 0) | (neg > 0)
     if not has_rows.all():
@@ -186,9 +187,7 @@ def block_steps(scan: Scannable, block: Block) -> ScoreSteps:
     return ScoreSteps(**dict(zip(names, columns, strict=True)))
 
 
-def _isotonic_levels(
-    group: NDArray[np.int64], pos: NDArray[Any], neg: NDArray[Any]
-) -> NDArray[np.int64]:
+def _isotonic_levels(group: IntArray, pos: Array, neg: Array) -> IntArray:
     """Return the number of the isotonic level of each score; level 0 has the lowest scores.
 
     The scores are sorted by group and falling score. The levels are the segments of the upper
@@ -205,16 +204,16 @@ def _isotonic_levels(
     # A level ends at a vertex: count the vertices from each score to the lowest score.
     n_vertices = np.cumsum(is_vertex[::-1])[::-1]
     below = np.append(n_vertices, 0)[ends]
-    level: NDArray[np.int64] = n_vertices - np.repeat(below, ends - firsts) - 1
+    level: IntArray = n_vertices - np.repeat(below, ends - firsts) - 1
     return level
 
 
-def _sum_bins(steps: ScoreSteps, index: NDArray[np.int64]) -> Bins:
+def _sum_bins(steps: ScoreSteps, index: IntArray) -> Bins:
     """Return the bins of scores that are sorted by group and falling score."""
     firsts = run_starts(steps.group, index)
     lasts = np.append(firsts[1:], len(index))[: len(firsts)] - 1
 
-    def total(values: NDArray[Any]) -> NDArray[Any]:
+    def total(values: Array) -> Array:
         return np.add.reduceat(values, firsts) if len(firsts) else values[:0]
 
     # Isotonic regression accepts any score. The sum of infinite or very large scores is not finite.
@@ -272,11 +271,8 @@ CDF_ROUNDING = 1e-11  # larger than the rounding errors of a distribution functi
 
 
 def positive_count_limits(
-    probability: NDArray[np.float64],
-    rows: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    level: float,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    probability: FloatArray, rows: IntArray, starts: IntArray, level: float
+) -> tuple[FloatArray, FloatArray]:
     """Return the narrowest limits of the number of positives in each part of the data.
 
     Part i has `rows[j]` rows with the probability `probability[j]`, for each j from `starts[i]` to
@@ -311,12 +307,8 @@ def positive_count_limits(
 
 
 def _moment_limits(
-    mean: NDArray[np.float64],
-    variance: NDArray[np.float64],
-    third: NDArray[np.float64],
-    fourth: NDArray[np.float64],
-    tail: float,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    mean: FloatArray, variance: FloatArray, third: FloatArray, fourth: FloatArray, tail: float
+) -> tuple[FloatArray, FloatArray]:
     """Return the limits by the expansion of Cornish and Fisher, from the first four cumulants."""
     # The sum of the number of positives and a uniform number between -1/2 and 1/2 has a density.
     # Its distribution function at k + 1/2 is that of the number of positives at k.
@@ -324,22 +316,18 @@ def _moment_limits(
     sd = np.sqrt(variance)
     skewness, kurtosis = third / sd**3, fourth / variance**2
 
-    def quantile(p: float) -> NDArray[np.float64]:
+    def quantile(p: float) -> FloatArray:
         z = STANDARD_NORMAL.inv_cdf(p)
         x = z + skewness * (z**2 - 1) / 6
         x += kurtosis * (z**3 - 3 * z) / 24 - skewness**2 * (2 * z**3 - 5 * z) / 36
-        result: NDArray[np.float64] = mean + sd * x - 0.5
+        result: FloatArray = mean + sd * x - 0.5
         return result
 
     return np.floor(quantile(tail)) + 1, np.ceil(quantile(1 - tail))
 
 
 def _exact_limits(
-    probability: NDArray[np.float64],
-    rows: NDArray[np.int64],
-    mean: float,
-    variance: float,
-    tail: float,
+    probability: FloatArray, rows: IntArray, mean: float, variance: float, tail: float
 ) -> tuple[int, int]:
     """Return the limits of one part, by the inverse Fourier transform of the distribution.
 
@@ -369,7 +357,7 @@ def _exact_limits(
 
 
 def _log_series(
-    probability: NDArray[np.float64], rows: NDArray[np.int64], z: NDArray[np.complex128]
+    probability: FloatArray, rows: IntArray, z: NDArray[np.complex128]
 ) -> NDArray[np.complex128]:
     """Return the sum over rows of log(1 + p·z), for small p, from the sums of powers of p."""
     total = np.zeros(len(z), complex)

@@ -59,11 +59,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     import polars as pl
-    from numpy.typing import NDArray
 
     from rocframe.frames import FrameT
     from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import By, Column, Count, Scores
+    from rocframe.kernel.arrays import Array, BoolArray, FloatArray, IntArray
     from rocframe.kernel.resample import ReplicateScan
     from rocframe.probabilities.bins import BinMethod, Bins
     from rocframe.probabilities.losses import Points
@@ -334,13 +334,12 @@ def _parse_options(
         check_supported(option, options[option], subject, supported=supported, default=default)
     for option in ("empty_bins", "consistency"):
         check_flag(option, options[option])
-    bins = parse_integer("bins", options["bins"], high=MAX_BINS, example=10)
-    grid = parse_integer("grid", options["grid"], low=2, high=MAX_BINS, example=101)
+    options["bins"] = parse_integer("bins", options["bins"], high=MAX_BINS, example=10)
+    options["grid"] = parse_integer("grid", options["grid"], low=2, high=MAX_BINS, example=101)
     span = parse_number("span", options["span"], low=0, high=1, closed="right", example=0.75)
-    degree = parse_integer("degree", options["degree"], low=1, high=2, example=2)
-    bandwidth = options["bandwidth"]
-    if bandwidth is not None:
-        bandwidth = parse_number("bandwidth", bandwidth, low=0, high=1, example=0.05)
+    options["degree"] = parse_integer("degree", options["degree"], low=1, high=2, example=2)
+    if (width := options["bandwidth"]) is not None:
+        options["bandwidth"] = parse_number("bandwidth", width, low=0, high=1, example=0.05)
     ci, level, n_boot, seed = confidence
     if isinstance(ci, NotGiven):
         has_columns = any(value is not None for value in columns.values())
@@ -353,17 +352,7 @@ def _parse_options(
             raise OptionValueError.compose("ci", ci, problem, hint)
         for name, value in columns.items():
             check_supported(name, value, f"ci={ci!r}", hint=hint)
-    return CalibrationOptions(
-        method=rate_method,
-        bins=bins,
-        empty_bins=options["empty_bins"],
-        grid=grid,
-        span=span,
-        degree=degree,
-        bandwidth=bandwidth,
-        consistency=options["consistency"],
-        confidence=parsed,
-    )
+    return CalibrationOptions(**{**options, "method": rate_method, "span": span}, confidence=parsed)
 
 
 def _calibration_table(cases: Cases, options: CalibrationOptions) -> pl.DataFrame:
@@ -385,7 +374,7 @@ def _calibration_table(cases: Cases, options: CalibrationOptions) -> pl.DataFram
     has_rate = source >= 0
     has_rate[has_rate] = ~np.isnan(rates.event_rate[source[has_rate]])
 
-    def column(values: NDArray[Any], missing: Any = np.nan) -> NDArray[Any]:
+    def column(values: Array, missing: Any = np.nan) -> Array:
         result = np.full(len(source), missing)
         result[source >= 0] = values[source[source >= 0]]
         return result
@@ -444,21 +433,21 @@ def _rates_of_bins(scan: Scan, options: CalibrationOptions) -> EventRates:
 
 
 def _loess_estimate(
-    options: CalibrationOptions, points: Points, owner: NDArray[np.int64], *at: NDArray[np.float64]
-) -> NDArray[np.float64]:
+    options: CalibrationOptions, points: Points, owner: IntArray, *at: FloatArray
+) -> FloatArray:
     """Return local regressions at the scores `at[0]`."""
     return loess(points, span=options.span, degree=options.degree).at(owner, at[0])
 
 
 def _kernel_estimate(
-    _: CalibrationOptions, points: Points, owner: NDArray[np.int64], *at: NDArray[np.float64]
-) -> NDArray[np.float64]:
+    _: CalibrationOptions, points: Points, owner: IntArray, *at: FloatArray
+) -> FloatArray:
     """Return kernel estimates at the scores `at[0]`, with the bandwidths `at[1]` of the groups."""
     return kernel(points, owner, *at)
 
 
 def _smooth_rates(
-    scan: Scan, options: CalibrationOptions, estimate: Callable[..., NDArray[np.float64]]
+    scan: Scan, options: CalibrationOptions, estimate: Callable[..., FloatArray]
 ) -> EventRates:
     """Return the event rates of a smooth estimate at the points of all groups."""
     points = find_points(scan)
@@ -469,7 +458,7 @@ def _smooth_rates(
     starts = group_starts(owner, len(points.groups))
     rate = estimate(options, points, owner, score, bandwidth)
 
-    def of_replicates(sample: ReplicateScan, own: slice) -> NDArray[np.float64]:
+    def of_replicates(sample: ReplicateScan, own: slice) -> FloatArray:
         replicates, width = find_points(sample), own.stop - own.start
         size = len(replicates.groups)
         rates = estimate(
@@ -532,7 +521,7 @@ PROPORTION_LIMITS = {"wilson": wilson, "clopper_pearson": clopper_pearson}
 
 def _result_rows(
     rates: EventRates, n_groups: int, options: CalibrationOptions
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+) -> tuple[IntArray, IntArray, IntArray]:
     """Return the group, bin number and position in `rates` (-1: no rows) of each result row."""
     positions = np.arange(len(rates.group))
     if options.empty_bins:
@@ -562,13 +551,13 @@ class EventRates:
     replicates of a group (rows) for its bins or points `own` (columns).
     """
 
-    group: NDArray[np.int64]
-    index: NDArray[np.int64]
-    score: NDArray[np.float64]
-    event_rate: NDArray[np.float64]
+    group: IntArray
+    index: IntArray
+    score: FloatArray
+    event_rate: FloatArray
     bins: Bins | None
     depends_on_labels: bool
-    of_replicates: Callable[[ReplicateScan, slice], NDArray[np.float64]]
+    of_replicates: Callable[[ReplicateScan, slice], FloatArray]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -580,11 +569,11 @@ class RateLimits:
     again, or were omitted because their event rate is undefined.
     """
 
-    lower: NDArray[np.float64]
-    upper: NDArray[np.float64]
-    constant: NDArray[np.bool_]
-    wilson: NDArray[np.bool_]
-    n_redrawn: NDArray[np.int64]
+    lower: FloatArray
+    upper: FloatArray
+    constant: BoolArray
+    wilson: BoolArray
+    n_redrawn: IntArray
 
     @classmethod
     def undefined(cls, size: int) -> RateLimits:
@@ -621,9 +610,7 @@ def confidence_limits(
     return replace(RateLimits.undefined(len(lower)), lower=lower, upper=upper)
 
 
-def _proportion_limits(
-    bins: Bins, ci: str, level: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _proportion_limits(bins: Bins, ci: str, level: float) -> tuple[FloatArray, FloatArray]:
     """Return Wilson's limits, or those of Clopper and Pearson, of the event rate of each bin."""
     pos, total = (values.astype(np.float64) for values in (bins.pos, bins.total))
     return PROPORTION_LIMITS[ci](pos, total, level)
@@ -650,7 +637,7 @@ def _bootstrap_rate_limits(
 
 def consistency_limits(
     scan: Scan, rates: EventRates, level: float, draws: RandomDraws
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[FloatArray, FloatArray]:
     """Return limits of each event rate if rows are positive with the probability of their score."""
     is_weighted = scan.totals.pos.dtype.kind == "f"
     if rates.bins is not None and not (rates.depends_on_labels or is_weighted):
@@ -666,8 +653,8 @@ def consistency_limits(
             size: int,
             own: slice = own,
             population: GroupRows = population,
-            probability: NDArray[np.float64] = probability,
-        ) -> tuple[NDArray[np.float64], int]:
+            probability: FloatArray = probability,
+        ) -> tuple[FloatArray, int]:
             rows = population.pos.rows
             shape = (size, len(rows))
             if rows.max() == 1:
@@ -693,9 +680,7 @@ def consistency_limits(
     return lower, upper
 
 
-def _proportion_consistency(
-    scan: Scan, bins: Bins, level: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _proportion_consistency(scan: Scan, bins: Bins, level: float) -> tuple[FloatArray, FloatArray]:
     """Return the consistency limits of bins of rows without weights, without random draws."""
     steps, n_groups = score_steps(scan), len(scan.totals.pos)
     first, own = group_starts(steps.group, n_groups), group_starts(bins.group, n_groups)
@@ -712,7 +697,7 @@ def _proportion_consistency(
     return lower / bins.n, upper / bins.n
 
 
-def _unlabeled_rows(scan: Scan, group: int) -> tuple[GroupRows, NDArray[np.float64]]:
+def _unlabeled_rows(scan: Scan, group: int) -> tuple[GroupRows, FloatArray]:
     """Return a population in which each class has all rows of the group, and their scores."""
     population = GroupRows.from_scan(scan, group).without_labels()
     return population, population.codec.decode(population.codes)[population.pos.step]
@@ -753,7 +738,7 @@ def _resampled_limits(
     width = int(np.diff(starts).max(initial=1))
     limits = RateLimits.undefined(len(rates.group))
 
-    def replicate_rates(sample: ReplicateScan) -> NDArray[np.float64]:
+    def replicate_rates(sample: ReplicateScan) -> FloatArray:
         own = slice(*starts[[sample.population.group, sample.population.group + 1]])
         values = np.full((len(sample.totals.pos), width), np.nan)
         values[:, : own.stop - own.start] = rates.of_replicates(sample, own)
@@ -770,7 +755,7 @@ def _resampled_limits(
     return limits
 
 
-def bin_rates(sample: ReplicateScan, score_min: NDArray[np.float64]) -> NDArray[np.float64]:
+def bin_rates(sample: ReplicateScan, score_min: FloatArray) -> FloatArray:
     """Return the event rate of each replicate (rows) in each bin (columns); NaN without rows."""
     size = len(sample.totals.pos)
     # The scores fall, and a bin has all scores from its lowest score to the next bin.
@@ -781,11 +766,11 @@ def bin_rates(sample: ReplicateScan, score_min: NDArray[np.float64]) -> NDArray[
         for counts in (sample.block.tp, sample.block.fp)
     )
     with np.errstate(invalid="ignore"):
-        rates: NDArray[np.float64] = pos / (pos + neg)
+        rates: FloatArray = pos / (pos + neg)
     return rates
 
 
-def isotonic_values(sample: ReplicateScan, score: NDArray[np.float64]) -> NDArray[np.float64]:
+def isotonic_values(sample: ReplicateScan, score: FloatArray) -> FloatArray:
     """Return the isotonic regression of each replicate (rows) at given scores (columns).
 
     Values are linear between neighboring scores of the replicate, and constant outside its range.

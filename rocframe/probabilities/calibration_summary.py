@@ -24,7 +24,6 @@ Statistics in Medicine 5(5), 421-433. doi:10.1002/sim.4780050506
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -60,11 +59,11 @@ from rocframe.schemas.curves import CALIBRATION_SUMMARY
 
 if TYPE_CHECKING:
     import polars as pl
-    from numpy.typing import NDArray
 
     from rocframe.frames import FrameT
     from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import By, Column, Count, Scores
+    from rocframe.kernel.arrays import Array, FloatArray, IntArray
     from rocframe.kernel.scan import Block, Scannable
     from rocframe.probabilities.bins import BinMethod, Bins
     from rocframe.probabilities.losses import Points
@@ -230,11 +229,8 @@ def calibration_summary(
     └────────┴──────────┴───────────────────────┴───────────────────┴──────────┴──────────┘
     """
     check_choice("method", method, BIN_METHODS)
-    options = SummaryOptions(
-        method=method,
-        bins=parse_integer("bins", bins, high=MAX_BINS, example=10),
-        n_fitted=parse_integer("n_fitted", n_fitted, low=0, example=2),
-    )
+    n_bins = parse_integer("bins", bins, high=MAX_BINS, example=10)
+    n_fitted = parse_integer("n_fitted", n_fitted, low=0, example=2)
     roles = Roles(
         label=label,
         score=score,
@@ -248,23 +244,14 @@ def calibration_summary(
     table = plan_table(
         predictions,
         roles,
-        lambda cases: _measures_table(cases, options),
+        lambda cases: _measures_table(cases, method, n_bins, n_fitted),
         columns=CALIBRATION_SUMMARY.columns(),
         anchor="n_pos",
     )
     return as_input_frame(predictions, table)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SummaryOptions:
-    """The checked options of `calibration_summary`."""
-
-    method: BinMethod
-    bins: int
-    n_fitted: int
-
-
-def _certain_rows(cases: Cases, n_groups: int) -> NDArray[np.int64]:
+def _certain_rows(cases: Cases, n_groups: int) -> IntArray:
     """Return the number of rows of each group with a score of 0 or 1."""
     selected = (cases.score == 0) | (cases.score == 1)
     if cases.state is not None:
@@ -277,16 +264,16 @@ def _certain_rows(cases: Cases, n_groups: int) -> NDArray[np.int64]:
     return n
 
 
-def _measures_table(cases: Cases, options: SummaryOptions) -> pl.DataFrame:
+def _measures_table(cases: Cases, method: BinMethod, n_bins: int, n_fitted: int) -> pl.DataFrame:
     """Return the measures of one model, with one row per group."""
     check_probabilities(cases)
     scan = Scan.from_cases(scale_weights(cases))
     totals = scan.totals
     losses, isotonic = probability_losses(scan), isotonic_losses(scan)
-    bins, points = probability_bins(scan, options.method, options.bins), find_points(scan)
+    bins, points = probability_bins(scan, method, n_bins), find_points(scan)
     fit = logistic_recalibration(scan)
     z, z_p_value = spiegelhalter(scan)
-    test = hosmer_lemeshow(scan, bins, n_fitted=options.n_fitted)
+    test = hosmer_lemeshow(scan, bins, n_fitted=n_fitted)
     parts = binned_decomposition(scan, bins)
     columns: dict[str, Any] = {
         "brier": losses.brier,
@@ -332,21 +319,21 @@ CONSTANT_STATISTIC = 1e-12  # a variance that is only a rounding error, divided 
 class CurveErrors(NamedTuple):
     """Mean, median, 90th percentile and maximum of |score - c(score)|; c is a calibration curve."""
 
-    ici: NDArray[np.float64]
-    e50: NDArray[np.float64]
-    e90: NDArray[np.float64]
-    e_max: NDArray[np.float64]
+    ici: FloatArray
+    e50: FloatArray
+    e90: FloatArray
+    e_max: FloatArray
 
 
 class HosmerLemeshow(NamedTuple):
     """Statistic, degrees of freedom and p-value of the test of each group."""
 
-    statistic: NDArray[np.float64]
-    df: NDArray[np.int64]
-    p_value: NDArray[np.float64]
+    statistic: FloatArray
+    df: IntArray
+    p_value: FloatArray
 
 
-def ece(scan: Scannable, bins: Bins) -> NDArray[np.float64]:
+def ece(scan: Scannable, bins: Bins) -> FloatArray:
     """Return the expected calibration error: the mean of |event rate - mean score| over rows."""
     n_groups = len(scan.totals.pos)
     difference = bins.group_sums(np.abs(bins.pos - bins.score_sum), n_groups)
@@ -354,14 +341,14 @@ def ece(scan: Scannable, bins: Bins) -> NDArray[np.float64]:
         return difference / bins.group_sums(bins.total, n_groups)
 
 
-def mce(scan: Scannable, bins: Bins) -> NDArray[np.float64]:
+def mce(scan: Scannable, bins: Bins) -> FloatArray:
     """Return the maximum calibration error: the largest |event rate - mean score| of a bin."""
     largest = np.full(len(scan.totals.pos), np.nan)
     np.fmax.at(largest, bins.group, np.abs(bins.event_rate - bins.score_mean))
     return largest
 
 
-def smooth_ece(points: Points) -> NDArray[np.float64]:
+def smooth_ece(points: Points) -> FloatArray:
     """Return the smooth calibration error; see `smooth_error`."""
     return points.of_all_groups(smooth_error(points))
 
@@ -381,13 +368,13 @@ def curve_errors(points: Points) -> CurveErrors:
     share = cumulative_sums(weight.copy(), points.starts) / total[owner]
     lasts = points.starts[1:] - 1
 
-    def percentile(p: float) -> NDArray[np.float64]:
+    def percentile(p: float) -> FloatArray:
         at = grouped_bisect(
             lambda i: share[i] < p - WEIGHT_SHARE_ROUNDING, points.starts[:-1], lasts
         )
         at = np.minimum(at, lasts)
         following = np.where(share[at] <= p + WEIGHT_SHARE_ROUNDING, np.minimum(at + 1, lasts), at)
-        middle: NDArray[np.float64] = (error[at] + error[following]) / 2
+        middle: FloatArray = (error[at] + error[following]) / 2
         return middle
 
     mean = points.group_sums(error * weight) / total
@@ -395,7 +382,7 @@ def curve_errors(points: Points) -> CurveErrors:
     return CurveErrors(*map(points.of_all_groups, values))
 
 
-def spiegelhalter(scan: Scan) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def spiegelhalter(scan: Scan) -> tuple[FloatArray, FloatArray]:
     """Return Spiegelhalter's z and its two-sided p-value.
 
     z is the sum of weight·(label - score)·(1 - 2·score), divided by the square root of its variance
@@ -403,7 +390,7 @@ def spiegelhalter(scan: Scan) -> tuple[NDArray[np.float64], NDArray[np.float64]]
     infinite if the variance is 0 and the first sum is not.
     """
 
-    def add(block: Block) -> list[NDArray[np.float64]]:
+    def add(block: Block) -> list[FloatArray]:
         pos, neg = block.pos, block.neg
         score = scan.codec.decode(block.codes)
         slope, variance = 1 - 2 * score, score * (1 - score)
@@ -462,14 +449,14 @@ def hosmer_lemeshow(scan: Scan, bins: Bins, *, n_fitted: int = 0) -> HosmerLemes
     return HosmerLemeshow(statistic=statistic, df=df, p_value=p_value)
 
 
-def _squares(block: Block) -> NDArray[Any]:
+def _squares(block: Block) -> Array:
     """Return the sum of count times squared weight at each score of a block."""
     pos, neg = block.pos_squares, block.neg_squares
-    squares: NDArray[Any] = block.pos + block.neg if pos is None or neg is None else pos + neg
+    squares: Array = block.pos + block.neg if pos is None or neg is None else pos + neg
     return squares
 
 
-def _bin_moments(scan: Scan, bins: Bins) -> NDArray[np.float64]:
+def _bin_moments(scan: Scan, bins: Bins) -> FloatArray:
     """Return the sum of count times squared weight of each bin, and two moments.
 
     These are the variance and the fourth cumulant of the weighted number of positives if scores are
@@ -480,7 +467,7 @@ def _bin_moments(scan: Scan, bins: Bins) -> NDArray[np.float64]:
         return result
     starts = group_starts(bins.group, len(scan.totals.pos))
 
-    def add(block: Block) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def add(block: Block) -> tuple[IntArray, FloatArray]:
         group = np.repeat(block.groups, np.diff(block.starts))
         score = scan.codec.decode(block.codes)
         first, last = starts[group], starts[group + 1] - 1

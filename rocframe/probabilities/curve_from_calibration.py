@@ -9,7 +9,7 @@ M. Vuk, T. Curk (2006), "ROC curve, lift chart and calibration plot", Metodološ
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -37,10 +37,9 @@ from rocframe.text import format_count
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By
+    from rocframe.kernel.arrays import Array, BoolArray, FloatArray, IntArray
 
 
 MAKE_BINS = (
@@ -298,10 +297,10 @@ class CalibrationRows:
     """
 
     keys: pl.DataFrame
-    group: NDArray[np.int64]
-    threshold: NDArray[np.float64]
-    rate: NDArray[np.float64]
-    mass: NDArray[np.float64]
+    group: IntArray
+    threshold: FloatArray
+    rate: FloatArray
+    mass: FloatArray
 
     @classmethod
     def read(cls, frame: pl.DataFrame, layout: CalibrationLayout) -> CalibrationRows:
@@ -314,7 +313,7 @@ class CalibrationRows:
         keys = keys if layout.keys else pl.DataFrame(height=1)
         return cls(keys=keys, group=group, threshold=threshold, rate=rate, mass=mass)
 
-    def sorted_part(self, mask: NDArray[np.bool_]) -> CalibrationRows:
+    def sorted_part(self, mask: BoolArray) -> CalibrationRows:
         """Return the rows where `mask` is true, sorted by group and falling threshold."""
         rows = np.flatnonzero(mask)
         rows = rows[np.lexsort((-self.threshold[rows], self.group[rows]))]
@@ -326,7 +325,7 @@ class CalibrationRows:
             mass=self.mass[rows],
         )
 
-    def check(self, invalid: NDArray[np.bool_], problem: str, hint: str) -> None:
+    def check(self, invalid: BoolArray, problem: str, hint: str) -> None:
         """Raise an error that names the group of the first invalid row, if there is one."""
         if invalid.any():
             group = int(self.group[np.argmax(invalid)])
@@ -378,7 +377,7 @@ def _check_rows(rows: CalibrationRows, layout: CalibrationLayout) -> None:
         rows.check(invalid, problem, advice)
 
 
-def _bin_counts(rows: CalibrationRows, dtype: pl.DataType) -> tuple[NDArray[Any], NDArray[Any]]:
+def _bin_counts(rows: CalibrationRows, dtype: pl.DataType) -> tuple[Array, Array]:
     """Return the numbers of positives and negatives in each bin, which must be whole for Int64."""
     pos = rows.rate * rows.mass
     if dtype.is_float():
@@ -395,7 +394,7 @@ def _bin_counts(rows: CalibrationRows, dtype: pl.DataType) -> tuple[NDArray[Any]
     return n_pos, rows.mass.astype(np.int64) - n_pos
 
 
-def _grid_counts(rows: CalibrationRows) -> tuple[NDArray[Any], NDArray[Any]]:
+def _grid_counts(rows: CalibrationRows) -> tuple[Array, Array]:
     """Return the shares of positives and negatives between each grid point and the next higher one.
 
     They are integrals by the trapezoidal rule; those of the highest grid point of a group are 0.

@@ -58,11 +58,12 @@ if TYPE_CHECKING:
     from rocframe.frames import FrameT
     from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import By, Column, Count, Scores
+    from rocframe.kernel.arrays import Array, BoolArray, FloatArray, IntArray
     from rocframe.kernel.scan import Block
 
 FitMethod: TypeAlias = Literal["isotonic", "platt", "logistic", "beta", "temperature"]
-Columns: TypeAlias = "tuple[NDArray[np.float64], ...]"
-Terms: TypeAlias = "Callable[[NDArray[np.float64]], Columns]"
+Columns: TypeAlias = "tuple[FloatArray, ...]"
+Terms: TypeAlias = "Callable[[FloatArray], Columns]"
 PARAMETERS = ("intercept", "slope", "slope_complement")
 
 
@@ -291,12 +292,12 @@ class FittedFunctions(NamedTuple):
     """
 
     keys: pl.DataFrame
-    group: NDArray[np.int64]
-    columns: dict[str, NDArray[np.float64]]
-    totals: dict[str, NDArray[Any]]
+    group: IntArray
+    columns: dict[str, FloatArray]
+    totals: dict[str, Array]
 
     @property
-    def all_columns(self) -> dict[str, NDArray[Any]]:
+    def all_columns(self) -> dict[str, Array]:
         """The values of all columns in each row."""
         return self.columns | {name: values[self.group] for name, values in self.totals.items()}
 
@@ -324,7 +325,7 @@ def _fit_isotonic(cases: Cases) -> FittedFunctions:
     return FittedFunctions(scan.rows.keys, group[order], columns, _totals(scan, notes))
 
 
-def _totals(scan: Scan, notes: NDArray[np.object_]) -> dict[str, NDArray[Any]]:
+def _totals(scan: Scan, notes: NDArray[np.object_]) -> dict[str, Array]:
     """Return the numbers of rows and the note of each group."""
     return {
         "n_pos": scan.totals.pos_rows,
@@ -369,12 +370,10 @@ def _fit_parameters(cases: Cases, function: FunctionType, *, smooth: bool) -> Fi
     return FittedFunctions(scan.rows.keys, np.arange(len(notes)), columns, _totals(scan, notes))
 
 
-def _merged_scores(
-    scan: Scan, function: FunctionType, parameters: NDArray[np.float64]
-) -> NDArray[np.int64]:
+def _merged_scores(scan: Scan, function: FunctionType, parameters: FloatArray) -> IntArray:
     """Return how many scores of each group have the same probability as the next lower score."""
 
-    def block_values(block: Block) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def block_values(block: Block) -> tuple[IntArray, FloatArray]:
         scores = scan.codec.decode(block.codes).astype(np.float64)
         group = block.of_steps(np.arange(len(parameters)))
         return group, function.logistic(scores, parameters[group])
@@ -387,11 +386,11 @@ def _merged_scores(
     return np.bincount(group[1:][merged], minlength=n_groups)
 
 
-def _score_ranges(scan: Scan) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _score_ranges(scan: Scan) -> tuple[FloatArray, FloatArray]:
     """Return the lowest and the highest score of each group; NaN for groups without rows."""
     low, high = np.full((2, len(scan.totals.pos)), np.nan)
 
-    def block_range(block: Block) -> tuple[NDArray[np.int64], Any, Any]:
+    def block_range(block: Block) -> tuple[IntArray, Any, Any]:
         lowest, highest = block.codes[block.starts[1:] - 1], block.codes[block.starts[:-1]]
         return block.groups, scan.codec.decode(lowest), scan.codec.decode(highest)
 
@@ -401,9 +400,7 @@ def _score_ranges(scan: Scan) -> tuple[NDArray[np.float64], NDArray[np.float64]]
     return low, high
 
 
-def _platt_targets(
-    scan: Scan, unit: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _platt_targets(scan: Scan, unit: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return Platt's targets of positives and negatives; weights are in multiples of `unit`."""
     pos, neg = (
         np.asarray(total, np.float64) * unit for total in (scan.totals.pos, scan.totals.neg)
@@ -421,20 +418,20 @@ class Regression:
     """
 
     scan: Scan
-    targets: tuple[NDArray[np.float64], NDArray[np.float64]] | None
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
+    targets: tuple[FloatArray, FloatArray] | None
+    low: FloatArray
+    high: FloatArray
     terms: Terms
 
     @property
-    def has_classes(self) -> NDArray[np.bool_]:
+    def has_classes(self) -> BoolArray:
         """Whether each group has rows of both classes."""
-        result: NDArray[np.bool_] = (self.scan.totals.pos > 0) & (self.scan.totals.neg > 0)
+        result: BoolArray = (self.scan.totals.pos > 0) & (self.scan.totals.neg > 0)
         return result
 
     def parts(
         self,
-        scale: Callable[[Block, NDArray[np.float64]], NDArray[np.float64]] = lambda _, score: score,
+        scale: Callable[[Block, FloatArray], FloatArray] = lambda _, score: score,
         *,
         intercept: bool = True,
     ) -> list[LogisticRows]:
@@ -456,9 +453,7 @@ class Regression:
 
         return self.scan.map(block_rows)
 
-    def fit(
-        self, rows: Sequence[LogisticRows], *, first: int = 0, last: int
-    ) -> NDArray[np.float64]:
+    def fit(self, rows: Sequence[LogisticRows], *, first: int = 0, last: int) -> FloatArray:
         """Return the `PARAMETERS` of each group; NaN if there is no unique finite solution.
 
         The regressors of `rows` belong to the parameters from `first` to `last`, and all other
@@ -470,19 +465,19 @@ class Regression:
         return result
 
 
-def _logit_parameters(regression: Regression) -> NDArray[np.float64]:
+def _logit_parameters(regression: Regression) -> FloatArray:
     """Return intercept and slope of each group."""
     return regression.fit(regression.parts(), last=1)
 
 
-def _temperature_parameters(regression: Regression) -> NDArray[np.float64]:
+def _temperature_parameters(regression: Regression) -> FloatArray:
     """Return the slope of each group, and an intercept of 0."""
     result = regression.fit(regression.parts(intercept=False), first=1, last=1)
     result[:, 0] = np.where(np.isnan(result[:, 1]), np.nan, 0.0)
     return result
 
 
-def _platt_parameters(regression: Regression) -> NDArray[np.float64]:
+def _platt_parameters(regression: Regression) -> FloatArray:
     """Return intercept and slope of each group, for scores of any unit."""
     # The regressor is the score as a number from -1 to 1, so that scores of any unit are accurate.
     low, high = regression.low, regression.high
@@ -498,7 +493,7 @@ def _platt_parameters(regression: Regression) -> NDArray[np.float64]:
     return result
 
 
-def _beta_parameters(regression: Regression) -> NDArray[np.float64]:
+def _beta_parameters(regression: Regression) -> FloatArray:
     """Return intercept, slope and complementary slope of each group.
 
     The likelihood has at most one maximum. If a slope is negative there, or if there is no maximum,
@@ -528,24 +523,24 @@ def _beta_parameters(regression: Regression) -> NDArray[np.float64]:
     return result
 
 
-def _has_three_scores(regression: Regression) -> NDArray[np.bool_]:
+def _has_three_scores(regression: Regression) -> BoolArray:
     """Return whether each group has at least three different scores after clipping."""
     scan = regression.scan
     low, high = (
         np.clip(score, EPSILON, 1 - EPSILON) for score in (regression.low, regression.high)
     )
 
-    def count_inner(block: Block) -> list[NDArray[np.int64]]:
+    def count_inner(block: Block) -> list[IntArray]:
         scores = scan.codec.decode(block.codes)
         is_inner = (scores > block.of_steps(low)) & (scores < block.of_steps(high))
         return [np.add.reduceat(is_inner, block.starts[:-1], dtype=np.int64)]
 
     (n_inner,) = group_sums(scan, scan.map(count_inner), 1)
-    has_inner: NDArray[np.bool_] = n_inner > 0
+    has_inner: BoolArray = n_inner > 0
     return has_inner
 
 
-def _beta_terms(score: NDArray[np.float64]) -> Columns:
+def _beta_terms(score: FloatArray) -> Columns:
     """Return ln(p) and -ln(1 - p)."""
     of_positive, of_negative = log_losses(score)
     return -of_positive, of_negative
@@ -563,7 +558,7 @@ class FunctionType:
     name: FitMethod
     has_knots: bool = False
     terms: Terms = lambda score: (log_odds(score),)
-    parameters: Callable[[Regression], NDArray[np.float64]] = _logit_parameters
+    parameters: Callable[[Regression], FloatArray] = _logit_parameters
     needs_probabilities: bool = True
     smooth_targets: bool | None = False
 
@@ -576,16 +571,14 @@ class FunctionType:
         remedy = f"{join_names(others, 'and')} accept any real score."
         return f'method="{self.name}" needs probabilities.', remedy
 
-    def logistic(
-        self, score: NDArray[np.float64], parameters: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def logistic(self, score: FloatArray, parameters: FloatArray) -> FloatArray:
         """Return the probabilities of scores; `parameters` has the `PARAMETERS` of each score."""
         from scipy.special import expit
 
         logits, *slopes = parameters.T
         for slope, term in zip(slopes, self.terms(score), strict=False):  # unused slopes are NaN
             logits = logits + slope * term
-        probability: NDArray[np.float64] = expit(logits)
+        probability: FloatArray = expit(logits)
         return probability
 
 
@@ -621,8 +614,8 @@ def _fit_other_folds(
     position = (np.arange(len(group)) - starts[group])[fold.to_numpy()]
     state = np.zeros(len(position), np.uint8) if cases.state is None else cases.state
     keys = cases.keys.drop(cases.keys.columns[-1])
-    numbers: list[NDArray[np.int64]] = []
-    parts: list[dict[str, NDArray[Any]]] = []
+    numbers: list[IntArray] = []
+    parts: list[dict[str, Array]] = []
     # Each pass fits all groups without their fold number i.
     for i in range(int(n_folds.max(initial=0))):
         left_out = np.where(position == i, RowState.ABSENT, state).astype(np.uint8)
@@ -640,10 +633,7 @@ def _fit_other_folds(
 
 
 def _fit_table(
-    keys: pl.DataFrame,
-    group: NDArray[np.int64],
-    columns: Mapping[str, NDArray[Any]],
-    method: FitMethod,
+    keys: pl.DataFrame, group: IntArray, columns: Mapping[str, Array], method: FitMethod
 ) -> pl.DataFrame:
     """Return the table of `fit_calibration`; `group` is the number of the key of each row."""
     values = {
@@ -840,20 +830,16 @@ class ScoreFunctions:
     `score_name` is the name of the scores in errors.
     """
 
-    groups: dict[str, NDArray[np.bool_]]
-    parameters: NDArray[np.float64]
-    starts: NDArray[np.int64]
-    score: NDArray[np.float64]
-    probability: NDArray[np.float64]
+    groups: dict[str, BoolArray]
+    parameters: FloatArray
+    starts: IntArray
+    score: FloatArray
+    probability: FloatArray
     score_name: str
 
     @classmethod
     def from_table(
-        cls,
-        fit: pl.DataFrame,
-        group: NDArray[np.int64],
-        selected: NDArray[np.bool_],
-        score_name: str,
+        cls, fit: pl.DataFrame, group: IntArray, selected: BoolArray, score_name: str
     ) -> ScoreFunctions:
         """Return the functions of the selected rows; `group` is the group number of each row."""
         n_groups = int(group.max(initial=-1)) + 1
@@ -898,9 +884,7 @@ class ScoreFunctions:
         )
         return pl.Series(values.name, np.concatenate(blocks), nan_to_null=True)
 
-    def _probabilities(
-        self, score: NDArray[np.float64], group: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    def _probabilities(self, score: FloatArray, group: IntArray) -> FloatArray:
         """Return the probabilities of scores; NaN for missing scores and groups without a fit."""
         result = np.full(len(score), np.nan)
         for name, mask in self.groups.items():

@@ -11,7 +11,7 @@ classifiers", Proceedings of the National Academy of Sciences 118(8). doi:10.107
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -31,11 +31,10 @@ from rocframe.schemas.table_type import THRESHOLD
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from rocframe.curves.table import Curves
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By
+    from rocframe.kernel.arrays import Array, BoolArray, FloatArray, IntArray
 
 
 @public
@@ -243,13 +242,13 @@ class ExpectedCosts(NamedTuple):
     are the error rates if all rows are predicted negative, and if all are predicted positive.
     """
 
-    tp: NDArray[Any]
-    fp: NDArray[Any]
-    pos: NDArray[Any]
-    pos_total: NDArray[Any]
-    neg_total: NDArray[Any]
-    all_negative: NDArray[np.float64]
-    all_positive: NDArray[np.float64]
+    tp: Array
+    fp: Array
+    pos: Array
+    pos_total: Array
+    neg_total: Array
+    all_negative: FloatArray
+    all_positive: FloatArray
 
     @classmethod
     def of_curves(cls, curves: Curves, prevalence: float | None) -> ExpectedCosts:
@@ -273,24 +272,18 @@ class ExpectedCosts(NamedTuple):
             all_positive=all_positive,
         )
 
-    def of_rows(
-        self, row: NDArray[np.int64], curve: NDArray[np.int64], threshold: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def of_rows(self, row: IntArray, curve: IntArray, threshold: FloatArray) -> FloatArray:
         """Return the mean cost of the decisions in given rows of curves; NaN if undefined."""
         fn = np.maximum(self.pos[curve] - self.tp[row], 0)
         with np.errstate(divide="ignore", invalid="ignore"):
             missed, alarms = fn / self.pos_total[curve], self.fp[row] / self.neg_total[curve]
-        cost: NDArray[np.float64] = 2 * (threshold * alarms + (1 - threshold) * missed)
+        cost: FloatArray = 2 * (threshold * alarms + (1 - threshold) * missed)
         return cost
 
-    def of_prevalence(
-        self, curve: NDArray[np.int64], threshold: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def of_prevalence(self, curve: IntArray, threshold: FloatArray) -> FloatArray:
         """Return the mean cost if all rows have the same score, the prevalence."""
         positive = 2 * threshold * self.all_positive[curve]
-        cost: NDArray[np.float64] = np.minimum(
-            positive, 2 * (1 - threshold) * self.all_negative[curve]
-        )
+        cost: FloatArray = np.minimum(positive, 2 * (1 - threshold) * self.all_negative[curve])
         return cost
 
 
@@ -302,11 +295,11 @@ class IsotonicLevels(NamedTuple):
     hulls of all curves, and `first_vertex` the first of them of each curve.
     """
 
-    rate: NDArray[np.float64]
-    curve: NDArray[np.int64]
-    first: NDArray[np.int64]
-    vertex: NDArray[np.int64]
-    first_vertex: NDArray[np.int64]
+    rate: FloatArray
+    curve: IntArray
+    first: IntArray
+    vertex: IntArray
+    first_vertex: IntArray
 
     @classmethod
     def find(cls, curves: Curves, costs: ExpectedCosts) -> IsotonicLevels:
@@ -328,15 +321,13 @@ class IsotonicLevels(NamedTuple):
             first_vertex=group_starts(owner, len(curves.firsts)),
         )
 
-    def best_rows(
-        self, curve: NDArray[np.int64], threshold: NDArray[np.float64]
-    ) -> NDArray[np.int64]:
+    def best_rows(self, curve: IntArray, threshold: FloatArray) -> IntArray:
         """Return the row of lowest cost: levels with at least this event rate are positive."""
         first = self.first[curve]
         end = grouped_bisect(
             lambda level: self.rate[level] >= threshold, first, self.first[curve + 1] - 1
         )
-        rows: NDArray[np.int64] = self.vertex[self.first_vertex[curve] + end - first]
+        rows: IntArray = self.vertex[self.first_vertex[curve] + end - first]
         return rows
 
 
@@ -347,15 +338,13 @@ class MurphyPoints(NamedTuple):
     are the decisions for thresholds slightly above `threshold`.
     """
 
-    curve: NDArray[np.int64]
-    threshold: NDArray[np.float64]
-    row: NDArray[np.int64]
-    is_right: NDArray[np.bool_]
+    curve: IntArray
+    threshold: FloatArray
+    row: IntArray
+    is_right: BoolArray
 
 
-def _murphy_points(
-    curves: Curves, curve: NDArray[np.int64], threshold: NDArray[np.float64]
-) -> MurphyPoints:
+def _murphy_points(curves: Curves, curve: IntArray, threshold: FloatArray) -> MurphyPoints:
     """Return the points of `curve[i]` at `threshold[i]`, for all i."""
     scores, limit = curves.columns[THRESHOLD], curves.round_thresholds(threshold)
     first, last = curves.firsts[curve], curves.lasts[curve]
