@@ -103,20 +103,6 @@ METHODS = {
 }
 
 
-@given(rows=ROWS, repeats=st.lists(st.integers(1, 4), min_size=40, max_size=40))
-@pytest.mark.parametrize("method", METHODS)
-def test_a_weight_of_n_is_n_rows(method, rows, repeats):
-    repeats = repeats[: len(rows)]
-    weighted = Scan.from_cases(cases_of(rows, np.array(repeats, float)))
-    repeated = Scan.from_cases(
-        cases_of([row for row, n in zip(rows, repeats, strict=True) for _ in range(n)])
-    )
-    a, b = (METHODS[method](scan, 4) for scan in (weighted, repeated))
-    for number in range(len(by_group(rows))):
-        assert found(a, number) == found(b, number)
-    assert np.allclose(a.score_mean, b.score_mean, atol=1e-12, rtol=0)
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_bins_do_not_depend_on_the_size_of_blocks(method, monkeypatch):
     rng = np.random.default_rng(5)

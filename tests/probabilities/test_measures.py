@@ -231,28 +231,6 @@ def test_reduced_scores_change_the_errors_of_the_curve_by_less_than_0_0005():
     assert np.allclose(np.ravel(measures.curve_errors(points)), expected, atol=5e-4, rtol=0)
 
 
-def test_a_count_of_n_is_n_rows_in_every_measure():
-    group, score, positive = simulated(11)
-    times = np.random.default_rng(12).integers(1, 4, len(group))
-    counted = every_measure(scan_of(group, score, positive, count=times))
-    repeated = every_measure(
-        scan_of(*(np.repeat(column, times) for column in (group, score, positive)))
-    )
-    for name, values in counted.items():
-        assert values == pytest.approx(repeated[name], abs=1e-9), name
-
-
-def test_a_weight_of_n_is_n_rows_in_the_measures_that_are_not_tests():
-    group, score, positive = simulated(13)
-    times = np.random.default_rng(14).integers(1, 4, len(group))
-    weighted = every_measure(scan_of(group, score, positive, times.astype(float)))
-    repeated = every_measure(
-        scan_of(*(np.repeat(column, times) for column in (group, score, positive)))
-    )
-    for name in ("ece", "mce", "smooth_ece", "ici", "e50", "e90", "e_max"):
-        assert weighted[name] == pytest.approx(repeated[name], abs=1e-9), name
-
-
 @pytest.mark.parametrize("factor", [0.25, 3.0])
 def test_a_common_factor_of_all_weights_changes_no_measure(factor):
     group, score, positive = simulated(15)
