@@ -76,11 +76,9 @@ class Settings:
 def prevalence_weights(
     pos: NDArray[Any], neg: NDArray[Any], prevalence: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return a weight for positives and a weight for negatives that change the prevalence.
+    """Return weights for positives and negatives that give them the prevalence and the same total.
 
-    `pos` and `neg` are the numbers of positives and negatives. With the weights, the share of
-    positives is `prevalence`, and the total remains pos + neg. Both weights are 0 if there are no
-    positives or no negatives.
+    Both weights are 0 if there are no positives or no negatives.
     """
     total, defined = pos + neg, (pos > 0) & (neg > 0)
     pos_weight, neg_weight = np.zeros((2, *np.shape(total)))
@@ -92,10 +90,7 @@ def prevalence_weights(
 def prevalence_weight_exprs(
     pos: pl.Expr, neg: pl.Expr, prevalence: float
 ) -> tuple[pl.Expr, pl.Expr]:
-    """Return the weights of `prevalence_weights` as expressions.
-
-    Both weights are null if there are no positives or no negatives.
-    """
+    """Return the weights of `prevalence_weights` as expressions; null without both classes."""
     total, defined = pos + neg, (pos > 0) & (neg > 0)
     return (
         pl.when(defined).then(total * prevalence / pos),
@@ -134,8 +129,7 @@ TOTALS = (("tp", "fn"), ("fp", "tn"), ("tp", "fp", "fn", "tn"))
 class CountRatio:
     """A ratio of two sums of counts, such as tp / (tp + fn).
 
-    `numerator` and `denominator` are the names of the counts in the sums. If `denominator` is
-    empty, the value is the numerator.
+    If `denominator` is empty, the value is the numerator.
     """
 
     numerator: tuple[str, ...]
@@ -160,10 +154,7 @@ class CountRatio:
 
     @property
     def rising(self) -> bool | None:
-        """Whether the ratio always rises (True) or always falls as the threshold is lowered.
-
-        None if the ratio can rise and fall.
-        """
+        """Whether it rises (True) or falls as the threshold is lowered; None if it does both."""
         if self.denominator and self.denominator not in TOTALS:
             return None
         are_alerts = {name in {"tp", "fp"} for name in self.numerator}
@@ -239,20 +230,14 @@ class Rate:
 
     @property
     def count_ratio(self) -> CountRatio | None:
-        """The formula if it is a `CountRatio`; None for other formulas.
-
-        Also None if the metric is computed at a given prevalence, which reweights the counts.
-        """
+        """The formula if it is a `CountRatio` without a given prevalence, otherwise None."""
         if self.at_given_prevalence or not isinstance(self.formula, CountRatio):
             return None
         return self.formula
 
     @property
     def rising(self) -> bool | None:
-        """Whether the metric always rises (True) or always falls as the threshold is lowered.
-
-        None if the metric can rise and fall.
-        """
+        """Whether it rises (True) or falls as the threshold is lowered; None if it does both."""
         return self.formula.rising if isinstance(self.formula, CountRatio) else None
 
     @property
@@ -292,10 +277,7 @@ class Rate:
         return self.formula(counts, settings).cast(pl.Float64).alias(self.column or self.name)
 
     def at_prevalence(self, prevalence: float | None) -> Rate:
-        """Return a copy of the metric at a prevalence.
-
-        If the settings already contain a prevalence, that prevalence is used.
-        """
+        """Return the metric at a prevalence, unless its settings already contain one."""
         settings = self.settings or Settings()
         if prevalence is None or settings.prevalence is not None:
             return self
@@ -304,10 +286,7 @@ class Rate:
     def reweight(
         self, counts: Mapping[str, NDArray[Any]], pos: NDArray[Any], neg: NDArray[Any]
     ) -> Mapping[str, NDArray[Any]]:
-        """Return the counts with weights for the prevalence of the metric, if this is given.
-
-        `pos` and `neg` are the numbers of positives and negatives of the curves.
-        """
+        """Return the counts of curves with `pos` and `neg` rows at the prevalence, if given."""
         if not self.at_given_prevalence:
             return counts
         assert self.settings is not None
@@ -422,19 +401,15 @@ def expected_cost(c: Counts, s: Settings) -> pl.Expr:
 
 
 def skill(c: Counts, _: Settings) -> pl.Expr:
-    """Return 1 minus the number of errors divided by that of the best constant prediction.
+    """Return 1 minus the errors divided by those of the majority class, as a constant prediction.
 
-    The best constant prediction is the majority class. This is the skill score of Briggs and
-    Ruppert (2005) for equal costs of both errors.
+    This is the skill score of Briggs and Ruppert (2005) for equal costs of both errors.
     """
     return 1 - ratio(c.fp + c.fn, pl.min_horizontal(c.tp + c.fn, c.fp + c.tn))
 
 
 def net_benefit(c: Counts, _: Settings) -> pl.Expr:
-    """Return the net benefit per row, (tp - fp * odds) / n.
-
-    The odds are threshold / (1 - threshold).
-    """
+    """Return the net benefit per row, (tp - fp * threshold / (1 - threshold)) / n."""
     threshold = pl.col("threshold").cast(pl.Float64)
     benefit = (c.tp - c.fp * (threshold / (1 - threshold))) / c.n
     return (
@@ -499,11 +474,7 @@ RATES = {
             better="higher",
         ),
         Rate(
-            name="fdr",
-            needs_alerts=True,
-            label="False discovery rate",
-            formula=fdr,
-            better="lower",
+            name="fdr", needs_alerts=True, label="False discovery rate", formula=fdr, better="lower"
         ),
         Rate(
             name="false_omission_rate",
@@ -512,18 +483,8 @@ RATES = {
             formula=false_omission_rate,
             better="lower",
         ),
-        Rate(
-            name="accuracy",
-            label="Accuracy",
-            formula=accuracy,
-            better="higher",
-        ),
-        Rate(
-            name="error_rate",
-            label="Error rate",
-            formula=error_rate,
-            better="lower",
-        ),
+        Rate(name="accuracy", label="Accuracy", formula=accuracy, better="higher"),
+        Rate(name="error_rate", label="Error rate", formula=error_rate, better="lower"),
         Rate(
             name="balanced_accuracy",
             label="Balanced accuracy",
@@ -539,18 +500,9 @@ RATES = {
             function_of=(jaccard, lambda share: 2 * share / (1 + share)),
         ),
         Rate(name="f_beta", label="F-beta", formula=f_beta, better="higher"),
+        Rate(name="jaccard", label="Jaccard index", formula=jaccard, better="higher"),
         Rate(
-            name="jaccard",
-            label="Jaccard index",
-            formula=jaccard,
-            better="higher",
-        ),
-        Rate(
-            name="mcc",
-            label="Matthews correlation",
-            formula=mcc,
-            better="higher",
-            bounds=(-1, 1),
+            name="mcc", label="Matthews correlation", formula=mcc, better="higher", bounds=(-1, 1)
         ),
         Rate(name="kappa", label="Cohen's kappa", formula=kappa, better="higher", bounds=(-1, 1)),
         Rate(
@@ -576,12 +528,7 @@ RATES = {
             better="neither",
             aliases=("rpp", "yrate"),
         ),
-        Rate(
-            name="rnp",
-            label="Rate of negative predictions",
-            formula=rnp,
-            better="neither",
-        ),
+        Rate(name="rnp", label="Rate of negative predictions", formula=rnp, better="neither"),
         Rate(
             name="lift",
             needs_alerts=True,
@@ -590,12 +537,7 @@ RATES = {
             better="higher",
             bounds=(0, inf),
         ),
-        Rate(
-            name="prevalence",
-            label="Prevalence",
-            formula=prevalence,
-            better="neither",
-        ),
+        Rate(name="prevalence", label="Prevalence", formula=prevalence, better="neither"),
         Rate(
             name="lr_pos",
             label="Positive likelihood ratio",
@@ -629,20 +571,8 @@ RATES = {
             formula=mutual_information,
             better="higher",
         ),
-        Rate(
-            name="chi2",
-            label="Chi-squared",
-            formula=chi2,
-            better="higher",
-            bounds=(0, inf),
-        ),
-        Rate(
-            name="skill",
-            label="Skill",
-            formula=skill,
-            better="higher",
-            bounds=(-inf, 1),
-        ),
+        Rate(name="chi2", label="Chi-squared", formula=chi2, better="higher", bounds=(0, inf)),
+        Rate(name="skill", label="Skill", formula=skill, better="higher", bounds=(-inf, 1)),
         Rate(
             name="expected_cost",
             one_class=True,

@@ -20,11 +20,10 @@ from rocframe.schemas.table_type import POINT_NAMES, THRESHOLD, with_scores
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from rocframe.curves.table import Curves
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By
+    from rocframe.kernel.arrays import BoolArray, FloatArray, IntArray
 
 
 PointValues: TypeAlias = "float | Sequence[float] | pl.Series | None"
@@ -63,16 +62,15 @@ def at(
     curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`, with all rows of each curve.
     threshold : float or sequence of float, default None
-        Return the row with this threshold or, if there is none, with the next higher threshold. The
-        counts of this row are the counts of `score >= threshold`.
+        Return the row with this threshold or, if there is none, with the next higher threshold: the
+        counts of `score >= threshold`.
     fpr : float or sequence of float, default None
         Return the row with the lowest threshold whose false positive rate is at most this value.
     tpr : float or sequence of float, default None
         Return the row with the highest threshold whose true positive rate is at least this value.
     alert_rate : float or sequence of float, default None
         Return the row with the lowest threshold at which the proportion of rows that are predicted
-        positive is at most this value. If the table was computed with `prevalence=`, the proportion
-        is computed at that prevalence.
+        positive, at the prevalence of the table, is at most this value.
     tnr : float or sequence of float, default None
         Return the row with the lowest threshold whose true negative rate is at least this value.
     fnr : float or sequence of float, default None
@@ -94,12 +92,11 @@ def at(
     miss_rate : float or sequence of float, default None
         Another name of `fnr`.
     rnp : float or sequence of float, default None
-        Return the row with the lowest threshold at which the proportion of rows that are predicted
-        negative is at least this value. `rnp` is 1 - `alert_rate`, at the same prevalence.
+        Return the row with the lowest threshold whose value of 1 - `alert_rate` is at least this
+        value.
     interpolate : bool, default False
         Return the point that has exactly the given rate, with `tp` and `fp` interpolated linearly
-        between the two rows around it. A classifier that chooses at random between the thresholds
-        of these two rows has the rates of this point on average; see the column `mix` below.
+        between the two rows around it (see the column `mix`).
     by : str or sequence of str, default None
         Group columns; by default, all columns left of `threshold`.
 
@@ -107,29 +104,23 @@ def at(
     -------
     DataFrame or LazyFrame
         One row per group and value: `*by, at` (String, the name of the argument), `at_value`
-        (Float64), then the columns of the curve table. The columns of the curve table are null if
-        no row of the curve meets the condition.
+        (Float64), then the columns of the curve table, which are null if no row of the curve meets
+        the condition.
 
-        With `interpolate=True`, the counts are Float64 and the threshold is null. Rates and metrics
-        are computed from the interpolated counts. If the table was computed with `prevalence=`,
-        they are computed at that prevalence. Columns that cannot be computed in this way are null,
-        for example user-defined metrics, `expected_cost` and `net_benefit`. `f_beta` is also null,
-        unless `beta` is 1.
-
-        If points are interpolated, the last columns are `threshold_above, threshold_below, mix`
-        (Float64). `threshold_above` and `threshold_below` are the higher and the lower threshold of
-        the two rows around the point. `mix` is in [0, 1]. To obtain the rates of the point, use
-        `threshold_below` for a proportion `mix` of the predictions, chosen at random, and
-        `threshold_above` for the other predictions.
+        With `interpolate=True`, the threshold is null, the counts are Float64, and rates and
+        metrics are computed from them, at the prevalence of the table. Columns for which this is
+        not possible are null: user-defined metrics, `expected_cost`, `net_benefit`, and `f_beta`
+        unless `beta` is 1. The last columns are then `threshold_above, threshold_below, mix`
+        (Float64): the thresholds of the two rows around the point, and a proportion. To obtain the
+        rates of the point on average, use `threshold_below` for a random proportion `mix` of the
+        predictions, and `threshold_above` for the others.
 
     Raises
     ------
     RocframeError
-        If none or more than one of the arguments for thresholds and rates is given, if a value is
-        out of range, if the table is not a curve table, or if a curve has no row with threshold
-        `inf`. If the row with the lowest threshold of a curve still has true negatives, the curve
-        lacks the rows for the lowest scores. A threshold or rate that needs these rows raises an
-        error.
+        If not exactly one of the thresholds and rates is given, if a value is out of range, or if
+        the table is not a curve table. Also if a curve has no row with threshold `inf`, or if a
+        value needs rows for the lowest scores that a curve lacks: its last row has true negatives.
 
     See Also
     --------
@@ -219,8 +210,7 @@ def parse_point(
 ) -> tuple[str, list[float]]:
     """Return the name and the values of the only argument that is not None.
 
-    Raise an error if no argument or several arguments are given. The hint of the error lists only
-    the names in `arguments`, not those in `aliases`. `function` is the name of the function.
+    The error of the function `function` lists the names in `arguments`, but not the `aliases`.
     """
     values = {**arguments, **(aliases or {})}
     given = {name: value for name, value in values.items() if value is not None}
@@ -245,9 +235,7 @@ def point_axis(curves: Curves, name: str) -> CurveAxis:
     return CurveAxis.from_curves(curves, metric, rounded=False)
 
 
-def rows_at(
-    axis: CurveAxis, values: Sequence[float] | NDArray[np.float64]
-) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def rows_at(axis: CurveAxis, values: Sequence[float] | FloatArray) -> tuple[IntArray, BoolArray]:
     """Return the row of each curve at each value of a rate or threshold, and whether it exists.
 
     Rows are positions in the sorted curve table. Both results have one row per group and one column
@@ -292,11 +280,7 @@ def rows_at(
 def operating_points(
     curves: Curves, name: str, values: Sequence[float], *, between_rows: bool = False
 ) -> pl.DataFrame:
-    """Return a table of operating points, with one row per group and value.
-
-    `name` is `"threshold"` or the name of a rate. The columns of the curve table are null if the
-    operating point does not exist.
-    """
+    """Return a table with a row per group and value; null if the operating point does not exist."""
     axis = point_axis(curves, name)
     rows, exist = rows_at(axis, values)
     row, exists = rows.ravel(), exist.ravel()
@@ -311,18 +295,13 @@ def operating_points(
 
 
 def _interpolated_points(
-    axis: CurveAxis,
-    keys: pl.DataFrame,
-    group: NDArray[np.int64],
-    row: NDArray[np.int64],
-    exists: NDArray[np.bool_],
+    axis: CurveAxis, keys: pl.DataFrame, group: IntArray, row: IntArray, exists: BoolArray
 ) -> pl.DataFrame:
     """Return operating points between two rows of a curve, which have exactly the given rates.
 
     `keys` has the key columns and the column `at_value` of each point, and `group` is its curve.
-    `row` and `exists` are the results of `rows_at`. For the first occurrence (`tpr` and `fnr`),
-    `row` is the row with the lower threshold of the two rows; for other rates, it is the row
-    with the higher threshold.
+    `row` and `exists` are the results of `rows_at`: the lower row of the two for the first
+    occurrence (`tpr` and `fnr`), otherwise the upper row.
     """
     assert axis.metric is not None
     curves = axis.curves

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.kernel.threads import run_parallel, split_groups, split_rows
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from rocframe.kernel.arrays import Array, BoolArray, IntArray
 
 
 # If curves have more than 32 rows on average, the hull of every 32nd row is computed first.
@@ -23,11 +23,8 @@ RATE_ROUNDING = 4e-12  # larger than the effect of rates that are rounded to 12 
 
 
 def hull_vertices(
-    tp: NDArray[Any],
-    fp: NDArray[Any],
-    starts: NDArray[np.int64],
-    rounding: float = HULL_ROUNDING,
-) -> NDArray[np.bool_]:
+    tp: Array, fp: Array, starts: IntArray, rounding: float = HULL_ROUNDING
+) -> BoolArray:
     """Return a mask of the rows that are vertices of the upper convex hull of their curve.
 
     The points of a curve are (fp, tp). The rows of curve i are `starts[i]:starts[i + 1]`. Each
@@ -40,7 +37,7 @@ def hull_vertices(
         tp, fp = (part.astype(np.float64, copy=False) for part in (tp, fp))
         tp, fp = (scale_by_totals(part[lasts].repeat(lengths), part)[0] for part in (tp, fp))
 
-    def find(curves: slice) -> NDArray[np.bool_]:
+    def find(curves: slice) -> BoolArray:
         edges = starts[curves.start : curves.stop + 1]
         rows = slice(edges[0], edges[-1])
         return _block_vertices(tp[rows], fp[rows], edges - edges[0], rounding)
@@ -50,12 +47,11 @@ def hull_vertices(
 
 
 def common_vertices(
-    tp: NDArray[Any], fp: NDArray[Any], group: NDArray[np.int64], rounding: float = HULL_ROUNDING
-) -> NDArray[np.bool_]:
+    tp: Array, fp: Array, group: IntArray, rounding: float = HULL_ROUNDING
+) -> BoolArray:
     """Return a mask of the points that are vertices of the upper convex hull of their group.
 
-    The points may be in any order. If several points coincide at a vertex, all of them are marked.
-    `rounding` is the rounding error of points that are not integers, as in `hull_vertices`.
+    The points may be in any order; all points that coincide at a vertex are marked.
     """
     order = np.lexsort((tp, fp, group))
     x, y, key = fp[order], tp[order], group[order]
@@ -68,13 +64,8 @@ def common_vertices(
     return is_vertex
 
 
-def _block_vertices(
-    tp: NDArray[Any], fp: NDArray[Any], starts: NDArray[np.int64], rounding: float
-) -> NDArray[np.bool_]:
-    """Return a mask of the hull vertices of the curves in a block.
-
-    For long curves, rows that cannot be vertices are excluded first, which is faster.
-    """
+def _block_vertices(tp: Array, fp: Array, starts: IntArray, rounding: float) -> BoolArray:
+    """Return a mask of the hull vertices of a block; rows of long curves are excluded first."""
     if len(tp) <= SAMPLED_EVERY * len(starts):
         return _quickhull(tp, fp, starts, rounding)
     candidates = _hull_candidates(tp, fp, starts, rounding)
@@ -85,9 +76,7 @@ def _block_vertices(
     return is_vertex
 
 
-def _quickhull(
-    tp: NDArray[Any], fp: NDArray[Any], starts: NDArray[np.int64], rounding: float
-) -> NDArray[np.bool_]:
+def _quickhull(tp: Array, fp: Array, starts: IntArray, rounding: float) -> BoolArray:
     """Return a mask of the hull vertices, by repeated division of curves at the farthest row."""
     is_vertex = np.zeros(len(tp), bool)
     if not len(tp):
@@ -134,13 +123,8 @@ def _quickhull(
     return is_vertex
 
 
-def _hull_candidates(
-    tp: NDArray[Any], fp: NDArray[Any], starts: NDArray[np.int64], rounding: float
-) -> NDArray[np.int64]:
-    """Return a subset of the rows that contains all vertices of the hulls.
-
-    The subset consists of the vertices of the hulls of sampled rows, and of the rows above them.
-    """
+def _hull_candidates(tp: Array, fp: Array, starts: IntArray, rounding: float) -> IntArray:
+    """Return rows that include all vertices: the hull of sampled rows, and the rows above it."""
     is_sampled = np.zeros(len(tp), bool)
     is_sampled[::SAMPLED_EVERY] = is_sampled[starts[:-1]] = is_sampled[starts[1:] - 1] = True
     sampled = np.flatnonzero(is_sampled)

@@ -32,13 +32,7 @@ from rocframe.kinds import (
     parse_metrics,
     scale_of,
 )
-from rocframe.options import (
-    NOT_GIVEN,
-    check_supported,
-    parse_names,
-    parse_numbers,
-    public,
-)
+from rocframe.options import NOT_GIVEN, check_supported, parse_names, parse_numbers, public
 from rocframe.rates import NAMES, Settings
 from rocframe.schemas.curves import GIVEN_THRESHOLDS, SIMPLIFICATION, curve_columns
 from rocframe.schemas.table_type import CURVE_COLUMNS, MODEL, THRESHOLD
@@ -46,11 +40,10 @@ from rocframe.schemas.table_type import CURVE_COLUMNS, MODEL, THRESHOLD
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from rocframe.frames import FrameT
     from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
+    from rocframe.kernel.arrays import Array, FloatArray, IntArray
     from rocframe.kernel.scan import Block
     from rocframe.kinds import Kind, Scale
 
@@ -81,9 +74,8 @@ def curve(
 
     Each row of the result has the confusion matrix of one threshold: predictions with `score >=
     threshold` are predicted positive. Tied scores share a row. The first row of a group has the
-    threshold `inf`. In this row, nothing is predicted positive, not even a score of `inf`. If there
-    are scores of `inf`, the second row also has the threshold `inf`, and these scores are predicted
-    positive.
+    threshold `inf`, and nothing is predicted positive. If there are scores of `inf`, they are
+    predicted positive in the second row, which also has the threshold `inf`.
 
     Parameters
     ----------
@@ -102,36 +94,31 @@ def curve(
         `"skill"` (alert_rate, skill).
     metrics : str, Expr or sequence of these, default ()
         Additional columns: names of metrics, such as `"f1"` or `"mcc"` (see Notes), and named
-        expressions over metrics and all columns left of `metrics`. Some metrics have several names,
-        such as `"tnr"` and `"specificity"`. The new column has the name that you pass.
+        expressions over metrics and all columns left of `metrics`. A column has the name that you
+        pass.
     thresholds : sequence of float, default None
-        Return only rows at these thresholds and at `inf`, in falling order. Thresholds are rounded
-        to the float dtype of the scores. The last columns of the result are `error` and
-        `area_error`. The full curve is not computed.
+        Return only rows at these thresholds, rounded to the float dtype of the scores, and at
+        `inf`, in falling order. The full curve is not computed.
     max_error : float, default None
         Return a simplified curve, which differs from the full curve by at most this fraction of the
-        length of an axis. The last columns of the result are `error` and `area_change`, as in the
-        result of `simplify`. The full table is not computed. Cannot be combined with `thresholds`.
+        length of an axis; see `simplify`. Cannot be combined with `thresholds`.
     positive : object, default None
         Value of `label` that is the positive class.
     weight : str or Expr, default None
         Importance of a row, finite and >= 0.
     benefit : str or Expr, default None
-        Column or expression with the benefit of predicting a positive row as positive. Benefits
-        must be finite and >= 0. The values in rows of the negative class are not used. See Notes.
-        By default, 1 if `cost` is given. Cannot be combined with `weight`.
+        Benefit of predicting a positive row as positive, finite and >= 0; values in negative rows
+        are not used. By default, 1 if `cost` is given. Cannot be combined with `weight`. See Notes.
     cost : str or Expr, default None
-        Column or expression with the cost of predicting a negative row as positive. Costs must be
-        finite and >= 0. The values in rows of the positive class are not used. See Notes. By
-        default, 1 if `benefit` is given. Cannot be combined with `weight`.
+        Cost of predicting a negative row as positive, finite and >= 0; values in positive rows are
+        not used. By default, 1 if `benefit` is given. Cannot be combined with `weight`. See Notes.
     count : str, Expr or None, optional
         Number of equal rows that a row represents. Required if there is a column `count`.
     missing : {"raise", "drop", "worst"}, default "raise"
         Missing values: an error, rows left out, or missing scores count as errors.
     prevalence : float, default None
-        Prevalence, between 0 and 1. Metrics that depend on the prevalence, such as precision, are
-        computed at this prevalence. By default, the prevalence of the data. The counts `tp`, `fp`,
-        `fn` and `tn` do not depend on this option.
+        Prevalence, between 0 and 1, at which metrics such as precision are computed. By default,
+        the prevalence of the data. The counts do not depend on this option.
     beta : float, default 1.0
         Weight of recall relative to precision in `"f_beta"`.
     costs : mapping of str to float, default None
@@ -141,31 +128,27 @@ def curve(
     Returns
     -------
     DataFrame or LazyFrame
-        One row per group and distinct score. Each group also has one more row, whose threshold is
-        infinite. The rows are sorted by group and falling threshold. The columns are `*by`,
-        (`model`,) `threshold, tp, fp, fn, tn`, the two rates, then `metrics`. With `thresholds` or
-        `max_error`, there are fewer rows. With the option `prevalence`, the column `prevalence`
-        (Float64, the same in all rows) is between `tn` and the rates. Functions that read the table
-        compute areas, averages, points and charts at the prevalence in this column. With
-        `max_error`, the last columns are `error, area_change`. With `thresholds`, they are `error,
-        area_error` (Float64): upper bounds of the distance between the ROC curve and straight lines
-        between the rows, and of the difference of their areas. Both are 0 if there is at most one
-        distinct score between neighboring rows.
+        One row per group and distinct score, and one row per group above all scores, sorted by
+        group and falling threshold: `*by`, (`model`,) `threshold, tp, fp, fn, tn`, the two rates,
+        then `metrics`. With the option `prevalence`, the column `prevalence` (Float64, the same in
+        all rows) is between `tn` and the rates, and functions on curves use it. With `max_error`,
+        the last columns are `error, area_change`, as in `simplify`. With `thresholds`, they are
+        `error, area_error` (Float64): upper bounds of the distance between the ROC curve and
+        straight lines between the rows, and of the difference of their areas. Both are 0 if there
+        is at most one distinct score between neighboring rows.
 
         Counts are Int64, or Float64 if `weight`, `benefit` or `cost` is given. Rates are Float64.
         Thresholds are Float32 if the scores are Float32 or Float16, otherwise Float64. A rate is
         null if its denominator is 0: in a group without positives, `tpr` is null and `fpr` is not.
-        If `missing="drop"` leaves out all rows of a group, the result has only the row with
-        threshold `inf` for this group. Without `by`, all rows are one group, even if there are no
-        rows. With `by`, a table without rows has no groups.
+        A group whose rows are all left out has only the row with threshold `inf`. Without `by`, all
+        rows are one group, even if there are none; with `by`, a table without rows has no groups.
 
     Raises
     ------
     RocframeError
-        If a column does not exist or has the wrong type, if a column name is reserved or repeated,
-        or if an option is invalid. This error is also raised if the labels do not determine the
-        positive class, if values are missing with `missing="raise"`, or if a weight, benefit or
-        cost is negative or infinite.
+        If a column, an option or a value is invalid, for example if a column name is reserved, if
+        the labels do not determine the positive class, or if a weight, benefit or cost is negative
+        or infinite.
 
     See Also
     --------
@@ -185,18 +168,14 @@ def curve(
     The value of a named expression in a row must not depend on other rows.
 
     `rnp` is the share of rows that are predicted negative. `skill` is 1 - (fp + fn) / min(tp + fn,
-    fp + tn), the share of errors that is avoided, compared with the best constant prediction. In
-    `skill`, a false positive and a false negative have the same cost by default. For other costs,
-    set the options `cost` and `benefit` of this function: `cost` is the cost of a false positive.
-    Set `benefit` to the cost of a false negative, because a true positive avoids this cost. For
-    example, pass `benefit=pl.lit(5)`.
+    fp + tn), the share of errors that is avoided, compared with the best constant prediction. For
+    unequal costs of errors, set `cost` to the cost of a false positive and `benefit` to that of a
+    false negative, which a true positive avoids: for example, `benefit=pl.lit(5)`.
 
-    With `benefit` and `cost`, the curve is the result of Fawcett's (2004) algorithm 6: `tp` and
-    `fn` are sums of benefits instead of numbers of positives, and `fp` and `tn` are sums of costs
-    instead of numbers of negatives. `tpr` is then the benefit of the true positives divided by the
-    benefit of all positives. `fpr` is the cost of the false positives divided by the cost of all
-    negatives. Only a row that is predicted positive gains its benefit or causes its cost. The
-    result is the same as if positives were weighted by their benefit and negatives by their cost.
+    With `benefit` and `cost`, the curve is that of Fawcett's (2004) algorithm 6: `tp` and `fn` are
+    sums of benefits, and `fp` and `tn` are sums of costs, as if positives were weighted by their
+    benefit and negatives by their cost. Only a row that is predicted positive gains its benefit or
+    causes its cost.
 
     References
     ----------
@@ -300,10 +279,7 @@ def with_rates(
     settings: Settings,
     rates: Sequence[str] = (),
 ) -> pl.LazyFrame:
-    """Add the two rates of a kind of curve, and then metrics, to a table of counts.
-
-    `rates` are the rates of `check_metric_columns`; they are not in the result.
-    """
+    """Add two rates and metrics to counts; `rates` are only needed by expressions."""
     # User-defined metrics may refer to the rates.
     result = counts.with_columns(
         *kind.exprs(settings), *(NAMES[name].expr(settings).alias(name) for name in rates)
@@ -317,10 +293,7 @@ def with_rates(
 
 
 def metric_expression(metric: object, settings: Settings) -> tuple[str, pl.Expr]:
-    """Return the name of a metric and its expression.
-
-    Raise an error if an expression combines rows. Expressions of group columns are not checked.
-    """
+    """Return the name and the expression of a metric; an error if an expression combines rows."""
     if isinstance(metric, pl.Expr):
         name = expression_name("metrics", metric)
         rates = {*metric.meta.root_names()} - {*VARIABLES}
@@ -336,10 +309,7 @@ def metric_expression(metric: object, settings: Settings) -> tuple[str, pl.Expr]
 def check_metric_columns(
     exprs: Mapping[str, pl.Expr], known: Sequence[str], reserved: Sequence[str], score: Scores
 ) -> list[str]:
-    """Raise an error if metrics refer to unknown columns, or have the names of other columns.
-
-    Return the rates in expressions that are not columns of the table.
-    """
+    """Check the columns that metrics refer to, and their names; return the rates to be added."""
     model = [] if is_single_score(score) else [MODEL]
     rates: dict[str, None] = {}
     for name, expr in exprs.items():
@@ -366,22 +336,16 @@ def parse_thresholds(thresholds: Sequence[float] | pl.Series) -> list[float]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CurveArrays:
-    """The rows of a curve table as arrays.
-
-    Group i has the rows `starts[i]` to `starts[i + 1] - 1`.
-    """
+    """The rows of a curve table as arrays; group i has the rows from `starts[i]` to the next."""
 
     scan: Scan
-    starts: NDArray[np.int64]
-    threshold: NDArray[np.float64]
-    counts: dict[str, NDArray[Any]]
+    starts: IntArray
+    threshold: FloatArray
+    counts: dict[str, Array]
 
 
 def full_curves(cases: Cases) -> pl.DataFrame:
-    """Return a table with the confusion matrix at every distinct score of each group.
-
-    The first columns are the group columns, with the names that they have in `cases.keys`.
-    """
+    """Return the group columns and the confusion matrix at every distinct score of each group."""
     curves = trace_curves(Scan.from_cases(cases))
     keys = repeat_keys(curves.scan.rows.keys, np.diff(curves.starts))
     return keys.hstack(pl.DataFrame({THRESHOLD: curves.threshold, **curves.counts}))
@@ -391,18 +355,14 @@ def trace_curves(scan: Scan) -> CurveArrays:
     """Return the thresholds and counts of all curves as arrays."""
     pos, neg, codec = scan.totals.pos, scan.totals.neg, scan.codec
 
-    def columns(block: Block, fp: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    def columns(block: Block, fp: Array) -> dict[str, Array]:
         if len(block.groups) == 1:
             n_pos, n_neg = pos[block.groups[0]], neg[block.groups[0]]
         else:
             n_pos, n_neg = block.of_steps(pos), block.of_steps(neg)
         return {THRESHOLD: codec.decode(block.codes), "fn": n_pos - block.tp, "tn": n_neg - fp}
 
-    first = {
-        THRESHOLD: np.full(len(pos), np.inf),
-        "fn": pos,
-        "tn": neg - scan.totals.unscored_neg,
-    }
+    first = {THRESHOLD: np.full(len(pos), np.inf), "fn": pos, "tn": neg - scan.totals.unscored_neg}
     starts, counts = _gather_rows(scan, columns, first)
     threshold = counts.pop(THRESHOLD)
     return CurveArrays(scan=scan, starts=starts, threshold=threshold, counts=counts)
@@ -411,13 +371,10 @@ def trace_curves(scan: Scan) -> CurveArrays:
 def simplified_curves(
     cases: Cases, kind: Kind, scale: Scale, max_error: float, prevalence: float | None
 ) -> pl.DataFrame:
-    """Return a table of simplified curves, with the columns `error` and `area_change`.
-
-    The first columns are the group columns, with the names that they have in `cases.keys`.
-    """
+    """Return a table of simplified curves, with the columns `error` and `area_change`."""
     rows = sort_rows(cases)
 
-    def simplify_part(groups: slice) -> tuple[NDArray[np.int64], dict[str, NDArray[Any]]]:
+    def simplify_part(groups: slice) -> tuple[IntArray, dict[str, Array]]:
         scan = Scan.from_rows(rows.of_groups(groups))
         counts, codes = trace_counts(scan)
         counts = replace(counts, prevalence=prevalence)
@@ -452,11 +409,10 @@ def simplified_curves(
     return build_table(rows.keys, columns, schema, rows=group)
 
 
-def trace_counts(scan: Scan) -> tuple[CurveCounts, NDArray[Any]]:
+def trace_counts(scan: Scan) -> tuple[CurveCounts, Array]:
     """Return tp and fp in all rows of all curves, and the encoded scores of the rows.
 
-    Scores are not decoded, and fn and tn are not computed, because the caller needs these columns
-    only for the rows that remain after simplification.
+    The other columns are needed only for the rows that remain after simplification.
     """
     pos, neg = scan.totals.pos, scan.totals.neg
     first = {"codes": np.zeros(len(pos), scan.rows.codes.dtype)}
@@ -466,15 +422,12 @@ def trace_counts(scan: Scan) -> tuple[CurveCounts, NDArray[Any]]:
 
 
 def _gather_rows(
-    scan: Scan,
-    columns: Callable[[Block, NDArray[Any]], dict[str, NDArray[Any]]],
-    first: Mapping[str, NDArray[Any]],
-) -> tuple[NDArray[np.int64], dict[str, NDArray[Any]]]:
-    """Return the position of the first row of each group, and the columns of all curve rows.
+    scan: Scan, columns: Callable[[Block, Array], dict[str, Array]], first: Mapping[str, Array]
+) -> tuple[IntArray, dict[str, Array]]:
+    """Return the first row of each group, and the columns `tp`, `fp` and `first` of all rows.
 
-    These are `tp`, `fp` and the columns in `first`, which has their values in the first row of each
-    group, at the threshold `inf`. The function `columns` returns their values in all other rows of
-    the groups in a block, from the block and its column `fp`.
+    `first` has values at the threshold `inf` of each group. The function `columns` returns their
+    values in all other rows of the groups in a block, from the block and its column `fp`.
     """
     pos = scan.totals.pos
     unscored = scan.totals.unscored_neg.astype(pos.dtype)
@@ -486,7 +439,7 @@ def _gather_rows(
     capacity = len(scan.rows.codes) + n_groups
     table = {name: np.empty(capacity, values.dtype) for name, values in first.items()}
 
-    def write_rows(block: Block) -> tuple[NDArray[np.int64], NDArray[np.int64], slice]:
+    def write_rows(block: Block) -> tuple[IntArray, IntArray, slice]:
         begin = block.first_row + int(block.groups[0]) + 1
         stop = begin + int(block.starts[-1]) + int(block.groups[-1] - block.groups[0])
         rows: Any = slice(begin, stop)
@@ -514,7 +467,7 @@ def _gather_rows(
     return starts, table
 
 
-def repeat_keys(keys: pl.DataFrame, lengths: NDArray[np.int64]) -> pl.DataFrame:
+def repeat_keys(keys: pl.DataFrame, lengths: IntArray) -> pl.DataFrame:
     """Return the key of each row; `lengths` are the numbers of rows of the groups in `keys`."""
     if not keys.width:
         return pl.DataFrame(height=int(lengths.sum()))
@@ -526,11 +479,9 @@ COUNTED_ROWS = 1 << 16  # rows per slice; arrays of this length fit into the pro
 
 
 def counts_at_thresholds(cases: Cases, given: Sequence[float]) -> pl.DataFrame:
-    """Return a table with the confusion matrix of each group above all scores and at thresholds.
+    """Return the confusion matrix of each group above all scores and at the thresholds `given`.
 
-    `given` are the thresholds. The first columns of the result are the group columns, with the
-    names that they have in `cases.keys`. A row at the given threshold inf is left out if the group
-    has no score of inf.
+    A row at a given threshold inf is left out if the group has no score of inf.
     """
     thresholds = np.unique(round_thresholds(given, cases.score.dtype))
     cells = len(thresholds) + 1
@@ -605,11 +556,10 @@ def _sum_cells(
     *,
     score: np.ndarray | None = None,
 ) -> tuple[pl.DataFrame, np.ndarray, np.ndarray, np.ndarray]:
-    """Return the sorted keys of the groups, and the sum of the weights in each cell of each group.
+    """Return the sorted keys, and the sum of weights in each cell (columns) of each group (rows).
 
-    `cell` is the cell of each row, and `cells` is the number of cells. The sums have one row per
-    group and one column per cell. Without weights, they are numbers of rows. The last two arrays
-    are the lowest and the highest score in each cell, if `score` is given.
+    Without weights, the sums are numbers of rows. The last two arrays are the lowest and the
+    highest score in each cell, if `score` is given.
     """
     dtype = np.int64 if weight is None else weight.dtype
     if not keys.width:

@@ -22,9 +22,8 @@ from rocframe.schemas.table_type import THRESHOLD
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from rocframe.curves.table import Curves
+    from rocframe.kernel.arrays import Array, BoolArray, FloatArray, IntArray
     from rocframe.rates import Rate
 
 Occurrence: TypeAlias = Literal["first", "last"]
@@ -50,21 +49,20 @@ class PointsAtValues:
     highest score.
     """
 
-    tp: NDArray[np.float64]
-    fp: NDArray[np.float64]
-    threshold: NDArray[np.float64]
-    exists: NDArray[np.bool_]
-    pos: NDArray[np.float64]
-    neg: NDArray[np.float64]
-    top_score_tp: NDArray[np.float64]
-    top_score_fp: NDArray[np.float64]
+    tp: FloatArray
+    fp: FloatArray
+    threshold: FloatArray
+    exists: BoolArray
+    pos: FloatArray
+    neg: FloatArray
+    top_score_tp: FloatArray
+    top_score_fp: FloatArray
 
-    def evaluate(self, metric: Rate) -> NDArray[np.float64]:
+    def evaluate(self, metric: Rate) -> FloatArray:
         """Return a metric at each point; NaN if it is undefined.
 
-        If precision or lift is undefined because no row is predicted positive, the value at the
-        highest score is returned. This is the expected value if a random part of the rows with the
-        highest score is predicted positive.
+        Precision and lift without alerts have the value at the highest score, the expected value if
+        a random part of the rows with this score is predicted positive.
         """
         tp, fp = self.tp, self.fp
         if metric.needs_alerts:
@@ -85,48 +83,45 @@ def interleave(points: Sequence[PointsAtValues]) -> PointsAtValues:
 
 
 class DefinedRanges(NamedTuple):
-    """Ranges of rows of curves in which a metric is defined.
+    """Ranges of rows `first[k]` to `last[k]` in which a metric is defined.
 
-    Range k contains the rows from `first[k]` to `last[k]`, including both. The ranges of curve i
-    start at range `starts[i]`, and those of the next curve at range `starts[i + 1]`.
+    The ranges of curve i are those from `starts[i]` to `starts[i + 1] - 1`.
     """
 
-    first: NDArray[np.int64]
-    last: NDArray[np.int64]
-    starts: NDArray[np.int64]
+    first: IntArray
+    last: IntArray
+    starts: IntArray
 
 
 class CumulativeExtremes(NamedTuple):
-    """The ranges in which a metric is defined, and cumulative extremes of the metric.
+    """The ranges in which a metric is defined, and cumulative extremes of the metric in each row.
 
-    `highest` and `lowest` have one value per row of the curves. If the last row with a value is
-    searched, they are the extremes over this row and all later rows of its range. Otherwise, they
-    are the extremes over this row and all earlier rows of its range.
+    They are taken over this and all later rows of the range if the last row with a value is
+    searched, otherwise over this and all earlier rows.
     """
 
     ranges: DefinedRanges
-    highest: NDArray[np.float64]
-    lowest: NDArray[np.float64]
+    highest: FloatArray
+    lowest: FloatArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CurveAxis:
     """The values of a metric in the rows of all curves, or the thresholds if `metric` is None.
 
-    The methods find the rows and points of each curve at given values of the metric. `pos` and
-    `neg` are the sizes of the classes of each curve. `exact` is True for thresholds and for ratios
-    of integer counts. The values of other metrics have rounding errors, so these values are rounded
-    before they are compared. `row_values` has the metric at all rows, or is None if the metric is
-    computed only at the rows that a search compares. `extremes` is None for thresholds and for
-    monotone metrics.
+    The methods find the rows and points of each curve at given values. `pos` and `neg` are the
+    sizes of the classes. `exact` is True for thresholds and ratios of integer counts; other values
+    have rounding errors, and are rounded before they are compared. `row_values` is None if the
+    metric is computed only at the rows that a search compares. `extremes` is None for monotone
+    metrics.
     """
 
     curves: Curves
     metric: Rate | None
-    pos: NDArray[np.float64]
-    neg: NDArray[np.float64]
+    pos: FloatArray
+    neg: FloatArray
     exact: bool
-    row_values: NDArray[np.float64] | None
+    row_values: FloatArray | None
     extremes: CumulativeExtremes | None
 
     @classmethod
@@ -140,10 +135,9 @@ class CurveAxis:
     ) -> CurveAxis:
         """Return the `CurveAxis` of a metric.
 
-        `n_values` is the number of values that are searched on each curve, or None if the number is
-        unknown. If the number is small, the metric is computed only at the rows that a search
-        compares, because this is faster. If `rounded` is false, values of the metric are not
-        rounded.
+        If the number `n_values` of searched values on each curve is small, the metric is computed
+        only at the rows that a search compares, because this is faster. Values are `rounded` by
+        default.
         """
         columns, (pos, neg) = curves.columns, curves.class_sizes
         weighted = any(columns.is_float(name) for name in CONFUSION)
@@ -172,27 +166,22 @@ class CurveAxis:
         )
 
     @property
-    def complete(self) -> NDArray[np.bool_]:
+    def complete(self) -> BoolArray:
         """Whether each curve has a row for its lowest score."""
         return ~self.curves.ends_early
 
-    def total(self, names: Sequence[str]) -> NDArray[np.float64]:
+    def total(self, names: Sequence[str]) -> FloatArray:
         """Return the sum of the counts `names`, such as tp + fn, in each curve; 1 without names."""
         if not names:
             return np.ones(len(self.pos))
         return self.pos * ("tp" in names) + self.neg * ("tn" in names)
 
     def values(
-        self,
-        row: NDArray[np.int64],
-        curve: NDArray[np.int64],
-        *,
-        limit: NDArray[np.float64] | None = None,
-    ) -> NDArray[np.float64]:
+        self, row: IntArray, curve: IntArray, *, limit: FloatArray | None = None
+    ) -> FloatArray:
         """Return the metric, or the threshold, at rows of curves; NaN if it is undefined.
 
-        `curve` is the number of the curve of each row. If `limit` is given, only values close to
-        the limit are rounded. For comparisons with the limit, this is sufficient.
+        Only values close to `limit` are rounded, which is sufficient for comparisons with it.
         """
         if self.metric is None:
             return np.asarray(self.curves.columns.at(THRESHOLD, row), np.float64)
@@ -211,7 +200,7 @@ class CurveAxis:
             counts = self._weighted_counts(ratio.numerator, row, curve)
         with np.errstate(divide="ignore", invalid="ignore"):
             numerator = reduce(add, (counts[name] for name in ratio.numerator))
-            result: NDArray[np.float64] = numerator / self.total(ratio.denominator)[curve]
+            result: FloatArray = numerator / self.total(ratio.denominator)[curve]
         if not self.exact and limit is not None:
             distance = np.asarray(result - limit)
             largest = 1.0 if ratio.denominator else (self.pos + self.neg).max(initial=1.0)
@@ -221,15 +210,15 @@ class CurveAxis:
                 result[close] = self.values(row[close], np.broadcast_to(curve, row.shape)[close])
         return result
 
-    def round_values(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def round_values(self, values: FloatArray) -> FloatArray:
         """Return the values, rounded in the same way as the metric in the rows of the curves."""
         if self.exact or self.metric is None:
             return values
         return round_values(values, self.metric.bounds)
 
     def _weighted_counts(
-        self, names: Collection[str], row: NDArray[np.int64], curve: NDArray[np.int64]
-    ) -> dict[str, NDArray[np.float64]]:
+        self, names: Collection[str], row: IntArray, curve: IntArray
+    ) -> dict[str, FloatArray]:
         """Return weighted counts at rows of curves; `fn` is pos - tp, and `tn` is neg - fp.
 
         The columns `fn` and `tn` of the table are not used: their rounding errors differ between
@@ -248,25 +237,22 @@ class CurveAxis:
         """Which of the rows that meet the condition is the operating point."""
         return "last" if self.metric is None else self.metric.occurrence
 
-    def search(
-        self, curve: NDArray[np.int64], value: NDArray[np.float64], occurrence: Occurrence
-    ) -> NDArray[np.int64]:
+    def search(self, curve: IntArray, value: FloatArray, occurrence: Occurrence) -> IntArray:
         """Return the first or last row of each curve at each value of a monotone metric.
 
-        The result has one row per curve and one column per value. The rows of a curve are in the
-        order of falling thresholds. For a rising metric, the first occurrence is the first row
-        whose metric is at least the value; if there is none, it is the last row + 1. The last
-        occurrence is the last row whose metric is at most the value; if there is none, it is the
-        first row - 1. For a falling metric, "at least" and "at most" are exchanged.
+        The result has one row per curve and one column per value. For a rising metric, the first
+        occurrence is the first row whose metric is at least the value, or else the last row + 1.
+        The last occurrence is the last row whose metric is at most the value, or else the first row
+        - 1. For a falling metric, "at least" and "at most" are exchanged.
         """
         first, last = (rows[curve][:, None] for rows in (self.curves.firsts, self.curves.lasts))
         curve = curve[:, None]
         sign = 1 if self.metric is not None and self.metric.rising else -1
         limit = sign * value
 
-        def before(values: NDArray[np.float64]) -> NDArray[np.bool_]:
+        def before(values: FloatArray) -> BoolArray:
             rising = values if sign > 0 else -values
-            result: NDArray[np.bool_] = rising < limit if occurrence == "first" else rising <= limit
+            result: BoolArray = rising < limit if occurrence == "first" else rising <= limit
             return result
 
         if self._has_long_curves:
@@ -290,15 +276,14 @@ class CurveAxis:
 
     def _search_counts(
         self,
-        curve: NDArray[np.int64],
+        curve: IntArray,
         sign: int,
-        before: Callable[[NDArray[np.float64]], NDArray[np.bool_]],
-        limit: NDArray[np.float64],
-    ) -> NDArray[np.int64]:
+        before: Callable[[FloatArray], BoolArray],
+        limit: FloatArray,
+    ) -> IntArray:
         """Return the first row of each curve for which `before` is False, for each limit.
 
-        `sign` is 1 for a rising and -1 for a falling metric, and `limit` is multiplied by it. Each
-        curve is searched separately.
+        `sign` is 1 for a rising and -1 for a falling metric, and `limit` is multiplied by it.
         """
         assert self.metric is not None
         assert self.metric.count_ratio is not None
@@ -324,17 +309,13 @@ class CurveAxis:
         return end
 
     def outer_rows(
-        self,
-        curve: NDArray[np.int64],
-        value: NDArray[np.float64],
-        occurrence: Occurrence,
-    ) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]:
-        """Return three arrays with one row per curve and one column per value.
+        self, curve: IntArray, value: FloatArray, occurrence: Occurrence
+    ) -> tuple[IntArray, BoolArray, BoolArray]:
+        """Return the row at each value, whether the curve has it, and whether the row equals it.
 
-        The first array is the row at the value. The second array is True if the curve has the
-        value, and the third is True if the row has exactly this value. If the curve has the value
-        and the row does not, the point is between two rows: this row and the next row (for the last
-        occurrence), or this row and the previous row (for the first occurrence).
+        Each result has one row per curve and one column per value. If the curve has the value and
+        the row does not, the point is between this row and the next row (for the last occurrence),
+        or the previous row (for the first occurrence).
         """
         if self.extremes is not None:
             return self._rows_in_ranges(self.extremes, curve, value)
@@ -348,13 +329,9 @@ class CurveAxis:
         return inside, exists, equal
 
     def _rows_in_ranges(
-        self, extremes: CumulativeExtremes, curve: NDArray[np.int64], value: NDArray[np.float64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]:
-        """Return the results of `outer_rows` for a metric that is not monotone.
-
-        Each range of rows in which the metric is defined is searched. The first or last row of all
-        ranges of a curve is returned.
-        """
+        self, extremes: CumulativeExtremes, curve: IntArray, value: FloatArray
+    ) -> tuple[IntArray, BoolArray, BoolArray]:
+        """Return the results of `outer_rows` for a metric that is not monotone, from all ranges."""
         assert self.metric is not None
         from_end = self.metric.occurrence == "last"
         assert self.row_values is not None
@@ -367,9 +344,9 @@ class CurveAxis:
         )
         above = limit >= values[last if from_end else first]
 
-        def is_before(row: NDArray[np.int64]) -> NDArray[np.bool_]:
+        def is_before(row: IntArray) -> BoolArray:
             """Return whether the row of the value comes after `row` or, if `from_end`, is `row`."""
-            result: NDArray[np.bool_] = np.where(above, highest[row] >= limit, lowest[row] <= limit)
+            result: BoolArray = np.where(above, highest[row] >= limit, lowest[row] <= limit)
             return result if from_end else ~result
 
         row = grouped_bisect(is_before, first, last) - from_end
@@ -383,18 +360,17 @@ class CurveAxis:
 
     def points(
         self,
-        curve: NDArray[np.int64],
-        values: NDArray[np.float64],
+        curve: IntArray,
+        values: FloatArray,
         *,
         nearest: bool = False,
         occurrence: Occurrence | None = None,
     ) -> PointsAtValues:
         """Return the point of each curve at each value of the metric.
 
-        `values` has one row for all curves or one row per curve, rounded by `round_values`. Counts
-        are interpolated between two rows, or are the counts of the nearest row if `nearest` is
-        true. The threshold of a point between two rows is that of the row whose metric is at least
-        as good as the value.
+        `values` has one row for all curves or one per curve. Counts are interpolated between two
+        rows, or are those of the `nearest` row. The threshold of a point between two rows is that
+        of the row whose metric is at least as good as the value.
         """
         assert self.metric is not None
         occurrence = occurrence or self.occurrence
@@ -438,12 +414,8 @@ class CurveAxis:
         return self._points(curve, tp, fp, threshold, exists)
 
     def fraction_between(
-        self,
-        curve: NDArray[np.int64],
-        value: NDArray[np.float64],
-        above: NDArray[np.int64],
-        below: NDArray[np.int64],
-    ) -> NDArray[np.float64]:
+        self, curve: IntArray, value: FloatArray, above: IntArray, below: IntArray
+    ) -> FloatArray:
         """Return the position of each value between two rows: 0 at `above`, 1 at `below`."""
         assert self.metric is not None
         ratio, columns = self.metric.count_ratio, self.curves.columns
@@ -464,23 +436,23 @@ class CurveAxis:
 
     def points_at_thresholds(
         self,
-        curve: NDArray[np.int64],
-        thresholds: NDArray[np.float64],
-        lacks_rows: NDArray[np.bool_],
+        curve: IntArray,
+        thresholds: FloatArray,
+        lacks_rows: BoolArray,
         *,
         nearest: bool = False,
     ) -> PointsAtValues:
         """Return the point of each curve at each threshold: the counts of `score >= threshold`.
 
-        `lacks_rows` is True for curves that do not have a row for each score. Such a curve has
-        points only at the thresholds of its rows. If `nearest` is true, each point is the row with
-        the nearest threshold.
+        Curves in `lacks_rows`, without a row for each score, have points only at the thresholds of
+        rows. If `nearest` is true, each point is the row with the nearest threshold.
         """
         columns = self.curves.columns
         given = np.broadcast_to(thresholds, (len(curve), thresholds.shape[1]))
         limit = self.curves.round_thresholds(given)
         last = self.curves.lasts[curve][:, None]
         row = self.search(curve, limit, "last")
+        exists = self.complete[curve][:, None] | (columns.at(THRESHOLD, last) <= limit)
         if nearest:
             following = np.minimum(row + 1, last)
             scale = np.where(np.abs(limit) > 1, 0.5, 1.0)  # differences must not overflow
@@ -490,21 +462,19 @@ class CurveAxis:
                     for rows in (row, following)
                 )
             row = np.where((down < up) & ~equal_distances(up, down), following, row)
-            exists = self.complete[curve][:, None] | (columns.at(THRESHOLD, last) <= limit)
             given = columns.at(THRESHOLD, row)
         else:
-            exists = self.complete[curve][:, None] | (columns.at(THRESHOLD, last) <= limit)
             exists &= ~lacks_rows[curve][:, None] | (columns.at(THRESHOLD, row) == limit)
         tp, fp = (columns.at(name, row).astype(np.float64) for name in ("tp", "fp"))
         return self._points(curve, tp, fp, given, exists)
 
     def _points(
         self,
-        curve: NDArray[np.int64],
-        tp: NDArray[np.float64],
-        fp: NDArray[np.float64],
-        threshold: NDArray[np.float64],
-        exists: NDArray[np.bool_],
+        curve: IntArray,
+        tp: FloatArray,
+        fp: FloatArray,
+        threshold: FloatArray,
+        exists: BoolArray,
     ) -> PointsAtValues:
         """Return the given points, with the class sizes and the second row of their curves."""
         columns = self.curves.columns
@@ -520,9 +490,7 @@ class CurveAxis:
             top_score_fp=columns.at("fp", second).astype(np.float64),
         )
 
-    def _clip_to_curve_range(
-        self, curve: NDArray[np.int64], value: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def _clip_to_curve_range(self, curve: IntArray, value: FloatArray) -> FloatArray:
         """Return the values, clipped to the range of each curve if `metric.extends` is true.
 
         A value outside this range then has the point of the first or last row. The range can be
@@ -540,12 +508,12 @@ class CurveAxis:
 
     def _nearest_row(
         self,
-        curve: NDArray[np.int64],
-        value: NDArray[np.float64],
-        rows: tuple[NDArray[np.int64], NDArray[np.int64]],
-        preferred: NDArray[np.int64],
+        curve: IntArray,
+        value: FloatArray,
+        rows: tuple[IntArray, IntArray],
+        preferred: IntArray,
         occurrence: Occurrence,
-    ) -> NDArray[np.int64]:
+    ) -> IntArray:
         """Return the row of `rows` whose metric is nearer to the value.
 
         If both rows are equally near, the row `preferred` is returned. If neighboring rows have the
@@ -562,11 +530,11 @@ class CurveAxis:
         next_is_equal = np.append(values[1:] == values[:-1], False)
         next_is_equal[ranges.last] = False
         ends = np.flatnonzero(~next_is_equal)
-        outermost: NDArray[np.int64] = np.searchsorted(ends, row)
+        outermost: IntArray = np.searchsorted(ends, row)
         return ends[outermost] if occurrence == "last" else np.append(0, ends + 1)[outermost]
 
 
-def round_values(values: NDArray[np.float64], bounds: tuple[float, float]) -> NDArray[np.float64]:
+def round_values(values: FloatArray, bounds: tuple[float, float]) -> FloatArray:
     """Return values of a metric rounded to `SIGNIFICANT_DIGITS` digits, without rounding errors."""
     if ((values == 0) | (values == 1)).all():
         return values + 0.0
@@ -580,14 +548,14 @@ def round_values(values: NDArray[np.float64], bounds: tuple[float, float]) -> ND
     return np.where(np.isfinite(values), result, values)
 
 
-def equal_distances(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.bool_]:
+def equal_distances(a: FloatArray, b: FloatArray) -> BoolArray:
     """Return which pairs of distances are equal except for rounding errors."""
-    result: NDArray[np.bool_] = np.isclose(a, b, rtol=TOTAL_ROUNDING, atol=0, equal_nan=True)
+    result: BoolArray = np.isclose(a, b, rtol=TOTAL_ROUNDING, atol=0, equal_nan=True)
     return result
 
 
 def find_extremes(
-    values: NDArray[np.float64], starts: NDArray[np.int64], occurrence: Occurrence
+    values: FloatArray, starts: IntArray, occurrence: Occurrence
 ) -> CumulativeExtremes:
     """Return the ranges of rows without NaN, and the cumulative extremes within each range."""
     defined = ~np.isnan(values)
@@ -609,7 +577,7 @@ def find_extremes(
     )
 
 
-def find_curves_lacking_rows(curves: Curves) -> NDArray[np.bool_]:
+def find_curves_lacking_rows(curves: Curves) -> BoolArray:
     """Return a mask of the curves that do not have one row per distinct score.
 
     A curve lacks rows if it ends before its lowest score, or if it has an error bound above 0. A
@@ -621,7 +589,7 @@ def find_curves_lacking_rows(curves: Curves) -> NDArray[np.bool_]:
     if columns.is_float("tp") or columns.is_float("fp"):
         return result
 
-    def unchanged_rows(start: int, end: int) -> NDArray[np.int64]:
+    def unchanged_rows(start: int, end: int) -> IntArray:
         above = max(start - 1, 0)
         alerts = columns.between("tp", above, end) + columns.between("fp", above, end)
         return np.flatnonzero(alerts[1:] == alerts[:-1]) + above + 1
@@ -637,37 +605,26 @@ def find_curves_lacking_rows(curves: Curves) -> NDArray[np.bool_]:
 ROOT_TOLERANCE = 1e-11
 
 
-def segment_fraction(
-    distance: NDArray[np.float64], length: NDArray[np.float64], *, empty: float = 0.0
-) -> NDArray[np.float64]:
-    """Return distance / length, clipped to [0, 1]; `empty` if the length is 0.
-
-    `distance` is the distance from the start of a segment, and `length` the length of the segment.
-    """
+def segment_fraction(distance: FloatArray, length: FloatArray, *, empty: float = 0.0) -> FloatArray:
+    """Return distance / length, clipped to [0, 1]; `empty` if the length is 0."""
     fraction = np.full(np.shape(distance), empty)
     np.divide(distance, length, out=fraction, where=length != 0)
     return np.clip(fraction, 0, 1, out=fraction)
 
 
-def interpolated_values(
-    start: NDArray[Any], end: NDArray[Any], fraction: float | NDArray[np.float64]
-) -> NDArray[np.float64]:
+def interpolated_values(start: Array, end: Array, fraction: float | FloatArray) -> FloatArray:
     """Return linearly interpolated values: `start` at the fraction 0, and `end` at 1."""
     start = np.asarray(start, np.float64)
-    values: NDArray[np.float64] = start + fraction * (end - start)
+    values: FloatArray = start + fraction * (end - start)
     return values
 
 
 def segment_root(
-    metric: Rate,
-    value: NDArray[np.float64],
-    upper: Mapping[str, NDArray[Any]],
-    lower: Mapping[str, NDArray[Any]],
-) -> NDArray[np.float64]:
+    metric: Rate, value: FloatArray, upper: Mapping[str, Array], lower: Mapping[str, Array]
+) -> FloatArray:
     """Return the fraction in [0, 1] at which a metric has a value between two rows of a curve.
 
-    `upper` and `lower` are the thresholds and counts of two neighboring rows. Counts are
-    interpolated linearly: the fraction is 0 at the row `upper` and 1 at the row `lower`.
+    Counts are interpolated linearly: the fraction is 0 at the row `upper` and 1 at the row `lower`.
     """
     if not len(value):
         return value
@@ -689,13 +646,13 @@ def segment_root(
     row = upper[THRESHOLD], upper["tp"], upper["fp"], step["tp"], step["fp"], *totals
     arguments = (value, *row)
 
-    def difference(fraction: Any, value: Any, *row: Any) -> NDArray[np.float64]:
+    def difference(fraction: Any, value: Any, *row: Any) -> FloatArray:
         """Return the metric at a point of the segment minus the value."""
         threshold, tp, fp, more_tp, more_fp, pos, neg = row
         counts = confusion_counts(
             threshold, tp + fraction * more_tp, fp + fraction * more_fp, pos, neg
         )
-        result: NDArray[np.float64] = metric.evaluate(counts) - value
+        result: FloatArray = metric.evaluate(counts) - value
         return result
 
     start, middle, end = (
@@ -716,25 +673,21 @@ def segment_root(
 
 
 def bracketed_root(
-    difference: Callable[..., NDArray[np.float64]],
-    arguments: Sequence[NDArray[np.float64]],
-    *,
-    falling: NDArray[np.bool_],
-) -> NDArray[np.float64]:
+    difference: Callable[..., FloatArray], arguments: Sequence[FloatArray], *, falling: BoolArray
+) -> FloatArray:
     """Return the fraction in [0, 1] at which a function is 0, by Chandrupatla's (1997) method.
 
-    `falling` is True for functions that are positive at the fraction 0. Infinite values of a
-    function are replaced by large finite values. Undefined values are treated as values with the
-    sign that the function has at the fraction 1. The result is 0 if the function has the same sign
-    at the fractions 0 and 1.
+    `falling` is True for functions that are positive at 0. Infinite values are replaced by large
+    ones, and undefined values have the sign of the function at 1. The result is 0 if the function
+    has the same sign at the fractions 0 and 1.
     """
     from scipy.optimize.elementwise import find_root
 
     sign, large = np.where(falling, -1.0, 1.0), 1e150
 
-    def rising(fraction: NDArray[np.float64], sign: Any, *arguments: Any) -> NDArray[np.float64]:
+    def rising(fraction: FloatArray, sign: Any, *arguments: Any) -> FloatArray:
         values = np.nan_to_num(sign * difference(fraction, *arguments), nan=large)
-        result: NDArray[np.float64] = np.clip(values, -large, large)
+        result: FloatArray = np.clip(values, -large, large)
         return result
 
     ends = np.zeros(len(sign)), np.ones(len(sign))
@@ -743,27 +696,19 @@ def bracketed_root(
 
 
 def confusion_counts(
-    threshold: NDArray[np.float64],
-    tp: NDArray[np.float64],
-    fp: NDArray[np.float64],
-    pos: NDArray[np.float64],
-    neg: NDArray[np.float64],
-) -> dict[str, NDArray[np.float64]]:
+    threshold: FloatArray, tp: FloatArray, fp: FloatArray, pos: FloatArray, neg: FloatArray
+) -> dict[str, FloatArray]:
     """Return threshold and counts by name; `fn` is pos - tp and `tn` is neg - fp, at least 0."""
     fn, tn = np.maximum(pos - tp, 0), np.maximum(neg - fp, 0)
     return {THRESHOLD: threshold, "tp": tp, "fp": fp, "fn": fn, "tn": tn}
 
 
 def precision_recall_integral(
-    tp: NDArray[np.float64],
-    fp: NDArray[np.float64],
-    tp0: NDArray[np.float64],
-    fp0: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """Return the integral of precision over the true positives between two points of a curve.
+    tp: FloatArray, fp: FloatArray, tp0: FloatArray, fp0: FloatArray
+) -> FloatArray:
+    """Return the integral of precision over tp from (`tp0`, `fp0`) to (`tp`, `fp`).
 
-    `tp0` and `fp0` are the counts of the first point, `tp` and `fp` those of the second point.
-    Between the points, tp and fp are interpolated linearly (Davis and Goadrich 2006).
+    tp and fp are interpolated linearly (Davis and Goadrich 2006).
     """
     gain, loss = tp - tp0, fp - fp0
     length, rises = gain + loss, gain > 0
@@ -776,12 +721,12 @@ def precision_recall_integral(
     return np.where(rises, area, 0.0)
 
 
-def log_growth(start: NDArray[np.float64], growth: NDArray[np.float64]) -> NDArray[np.float64]:
+def log_growth(start: FloatArray, growth: FloatArray) -> FloatArray:
     """Return log((start + growth) / start), or 0 if `start` is 0, without overflow."""
     positive = start > 0
     with np.errstate(over="ignore"):
         relative = np.divide(growth, start, out=np.zeros_like(start), where=positive)
-    result: NDArray[np.float64] = np.log1p(relative)
+    result: FloatArray = np.log1p(relative)
     large = np.isinf(relative)
     result[large] = np.log(growth[large]) - np.log(start[large])
     return result

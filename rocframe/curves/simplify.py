@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import nan
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -35,14 +35,13 @@ from rocframe.schemas.curves import SIMPLIFICATION
 from rocframe.schemas.table_type import THRESHOLD
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
+    from collections.abc import Callable, Sequence
 
     from rocframe.curves.table import Curves
     from rocframe.curves.thinning import DisplayAxes
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By
+    from rocframe.kernel.arrays import Array, BoolArray, FloatArray, IntArray
     from rocframe.kinds import Kind, KindName, Scale
 
 Keep: TypeAlias = "float | Sequence[float] | pl.Series | pl.DataFrame"
@@ -73,13 +72,12 @@ def simplify(
         Largest allowed distance between the simplified and the full curve, as a fraction of the
         length of an axis, between 0 and 1.
     keep : float, sequence of float, Series or DataFrame, default ()
-        Rows that are not removed. Pass one or more thresholds, or a table of operating points that
-        `at` returned. A threshold selects the row that `at` returns for this threshold.
+        Rows that are not removed: one or more thresholds, of which each selects the row that `at`
+        returns, or a table of operating points that `at` returned.
     scale : str, default None
-        Scale of the axes on which the error is measured. `"linear"`: linear axes, for all kinds of
-        curves. `"log"`: a logarithmic x axis, for `roc`, `gain`, `lift` and `lift_chart`.
-        `"normal_deviate"`: both axes are normal deviates, for `roc` and `det`. None means
-        `"normal_deviate"` for `det` and `"linear"` for all other kinds.
+        Scale of the axes on which the error is measured: `"linear"`; `"log"`, a logarithmic x axis,
+        for `roc`, `gain`, `lift` and `lift_chart`; or `"normal_deviate"`, both axes, for `roc` and
+        `det`. None means `"normal_deviate"` for `det` and `"linear"` for all other kinds.
     by : str or sequence of str, default None
         Group columns; by default, all columns left of `threshold`.
     kind : str, default None
@@ -93,37 +91,33 @@ def simplify(
         the same in all rows of a group).
 
         - `error` is an upper bound of the distance between the simplified and the full curve, and
-          at most `max_error`. At every x, the y values of the two curves differ by at most `error`.
-          At every y, the x values of the two curves differ by at most `error`. If a curve is
-          vertical at some x, the curve has several y values at this x. The lowest y values of the
-          two curves then differ by at most `error`, and the highest y values also differ by at most
-          `error`. For precision-recall and lift curves, `error` is a bound of the difference of y
-          values only, because precision and lift are not monotone.
+          at most `max_error`: at every x, their y values differ by at most `error`, and at every y,
+          their x values. Where a curve is vertical, this holds for the lowest and for the highest y
+          values. For precision-recall and lift curves, it holds for y values only, because
+          precision and lift are not monotone.
         - `area_change` is the area under the simplified curve minus the area under the full curve:
           `pr_auc` for precision-recall, `auc` for all other kinds.
 
-        `error` is null if the curve is undefined, and `area_change` is null if the area is
-        undefined. If a curve is undefined, its first and its last row are returned.
+        `error` is null if the curve is undefined, of which the first and last row are returned, and
+        `area_change` is null if the area is undefined.
 
     Raises
     ------
     RocframeError
-        If an option is invalid, if the table is not a curve table, or if it already has a column
-        `error` or `area_change`. This error is also raised if a curve lacks rows.
+        If an option is invalid, if the table is not a curve table, if it already has a column
+        `error` or `area_change`, or if a curve lacks rows.
 
     Notes
     -----
     The axes of rates have length 1. For `lift`, the length of the y axis is the largest lift of the
-    curve. For `lift_chart`, it is the number of positives. For `skill`, the y axis extends to 1. It
-    starts at the lower one of two skills: the skill if all rows are predicted positive, and the
-    skill if all rows are predicted negative. A log axis starts at the smallest x > 0 of the curve;
-    x = 0 is drawn at this start. Normal-deviate axes show rates from d to 1 - d. To find d, the
-    rates 0 and 1 are left out; d is the smallest distance of any other rate of the curve from 0 or
-    from 1. Rates of 0 and 1 are drawn at the ends of the axis. On normal-deviate axes, if only one
-    of two neighboring rows has a rate of 0 or 1, both rows are kept.
+    curve, and for `lift_chart` the number of positives. For `skill`, the y axis extends to 1, from
+    the lower of the skills of the two constant predictions. A log axis starts at the smallest x > 0
+    of the curve, where x = 0 is drawn. Normal-deviate axes show rates from d to 1 - d, where d is
+    the smallest distance of a rate other than 0 and 1 from 0 or 1; rates of 0 and 1 are drawn at
+    the ends. On these axes, if only one of two neighboring rows has a rate of 0 or 1, both are
+    kept.
 
-    The area under a simplified curve differs from the area under the full curve. For ROC curves on
-    linear axes, the difference is less than `error`.
+    For ROC curves on linear axes, the difference of the areas is less than `error`.
 
     References
     ----------
@@ -238,7 +232,7 @@ def _check_keep_table(points: pl.DataFrame, keys: dict[str, pl.DataType]) -> Non
 
 def _mark_keep(
     curves: Curves, thresholds: Sequence[float], points: pl.DataFrame | None
-) -> NDArray[np.bool_] | None:
+) -> BoolArray | None:
     """Return the mask of the rows that `keep` selects; None if the option is empty."""
     is_kept = np.zeros(curves.starts[-1], bool)
     is_kept[rows_at(point_axis(curves, "threshold"), thresholds)[0]] = True
@@ -267,11 +261,8 @@ SHORT_CURVE_ROWS = 32  # if lines are curved, all rows of curves with fewer rows
 
 def simplified_rows(
     counts: CurveCounts, kind: Kind, scale: Scale, max_error: float
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the rows that remain in simplified curves, and the error bound of each curve.
-
-    The rows are positions in `counts`. The error is NaN if the curve is undefined.
-    """
+) -> tuple[IntArray, FloatArray]:
+    """Return the rows of simplified curves, and the error bound of each curve; NaN if undefined."""
     curves = len(counts.starts) - 1
     sizes = np.diff(counts.starts)
     if scale == "normal_deviate" or kind.segments != "straight":  # points are inserted between rows
@@ -280,7 +271,7 @@ def simplified_rows(
     batch = np.cumsum(sizes) // SIMPLIFIED_BATCH_ROWS
     edges = np.append(run_starts(batch), curves)
 
-    def simplify_part(part: tuple[int, int]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def simplify_part(part: tuple[int, int]) -> tuple[IntArray, FloatArray]:
         rows, error = _simplify_batch(counts.slice(*part), kind, scale, max_error)
         return rows + counts.starts[part[0]], error
 
@@ -291,7 +282,7 @@ def simplified_rows(
 
 def _simplify_batch(
     counts: CurveCounts, kind: Kind, scale: Scale, max_error: float
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+) -> tuple[IntArray, FloatArray]:
     """Return the results of `simplified_rows` for the curves of a batch."""
     # For very long curves, `_examine_curves` is faster than a search for corners, because it does
     # not read all rows.
@@ -314,7 +305,7 @@ def _simplify_batch(
     return np.flatnonzero(required), error
 
 
-def _find_corners(counts: CurveCounts) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _find_corners(counts: CurveCounts) -> tuple[BoolArray, BoolArray]:
     """Return a mask of the rows that are corners, and a mask of the curves that are regular.
 
     A row is a corner unless it is inside a horizontal or vertical line. In a regular curve,
@@ -342,9 +333,9 @@ def _examine_curves(
     kind: Kind,
     scale: Scale,
     max_error: float,
-    corners: NDArray[np.bool_] | None = None,
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the rows that remain in simplified curves, and the error bound of each curve.
+    corners: BoolArray | None = None,
+) -> tuple[IntArray, FloatArray]:
+    """Return the results of `simplified_rows`.
 
     If the mask `corners` is given, only corners are examined, because no other row can be farthest
     from a straight line.
@@ -377,19 +368,18 @@ def _examine_curves(
     return np.flatnonzero(required), error
 
 
-def _is_defined(axes: DisplayAxes) -> NDArray[np.bool_]:
+def _is_defined(axes: DisplayAxes) -> BoolArray:
     """Return whether both axes of each curve are defined."""
-    defined: NDArray[np.bool_] = (axes.pos > 0) & (axes.x_total > 0)
+    defined: BoolArray = (axes.pos > 0) & (axes.x_total > 0)
     return defined & (axes.neg > 0) if axes.kind.y == "skill" else defined
 
 
 def _select_rows(
-    counts: CurveCounts, axes: DisplayAxes, max_error: float, candidates: NDArray[np.bool_]
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the rows that remain in simplified curves, and the error bound of each curve.
+    counts: CurveCounts, axes: DisplayAxes, max_error: float, candidates: BoolArray
+) -> tuple[IntArray, FloatArray]:
+    """Return the results of `simplified_rows`, from required rows and `candidates`.
 
-    The rows in the mask `counts.required` are examined, and those in the mask `candidates`. In long
-    curves, fewer rows are examined if this is possible.
+    In long curves, fewer rows are examined if this is possible.
     """
     required, defined = counts.required, _is_defined(axes)
     assert required is not None
@@ -418,7 +408,7 @@ def _select_rows(
     return rows, error
 
 
-def _mark_jumps(axes: DisplayAxes, counts: CurveCounts) -> NDArray[np.bool_]:
+def _mark_jumps(axes: DisplayAxes, counts: CurveCounts) -> BoolArray:
     """Return a mask of the two rows at each jump of a curve.
 
     A curve jumps from its first row to the second if y is precision or lift, which are undefined in
@@ -441,9 +431,7 @@ def _mark_jumps(axes: DisplayAxes, counts: CurveCounts) -> NDArray[np.bool_]:
     return marked
 
 
-def _rows_to_examine(
-    axes: DisplayAxes, curve: int, tp: NDArray[Any], fp: NDArray[Any], step: float
-) -> NDArray[np.int64]:
+def _rows_to_examine(axes: DisplayAxes, curve: int, tp: Array, fp: Array, step: float) -> IntArray:
     """Return rows of one curve between which the curve moves by about `step` on the axes."""
     return rows_at_levels(len(tp), lambda: axes.levels(curve, tp, fp, step))
 
@@ -458,15 +446,13 @@ class ExaminedPoints:
     """
 
     points: LinePoints
-    x: NDArray[np.float64]
-    y: NDArray[np.float64]
-    dx: NDArray[np.float64]
-    dy: NDArray[np.float64]
+    x: FloatArray
+    y: FloatArray
+    dx: FloatArray
+    dy: FloatArray
 
     @classmethod
-    def from_rows(
-        cls, axes: DisplayAxes, counts: CurveCounts, rows: NDArray[np.int64]
-    ) -> ExaminedPoints:
+    def from_rows(cls, axes: DisplayAxes, counts: CurveCounts, rows: IntArray) -> ExaminedPoints:
         """Return the points of `rows`, which include the first and last row of each curve."""
         starts = np.searchsorted(rows, counts.starts)
         curve = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
@@ -492,7 +478,7 @@ class ExaminedPoints:
             dy[gap] = abs(extremes[1] - extremes[0])
         return cls(points=points, x=x, y=y, dx=dx, dy=dy)
 
-    def rows_in_long_steps(self, step: float) -> NDArray[np.int64]:
+    def rows_in_long_steps(self, step: float) -> IntArray:
         """Return all rows between neighboring examined rows that are more than `step` apart."""
         row = self.points.row
         far = np.flatnonzero(np.maximum(self.dx, self.dy) > step * (1 + 1e-9))
@@ -507,9 +493,9 @@ class ExaminedPoints:
         if axes.monotone:
             is_curved[:-1] &= np.diff(other_count) > 0
 
-        def needs_point(start: LinePoints, end: LinePoints) -> NDArray[np.bool_]:
+        def needs_point(start: LinePoints, end: LinePoints) -> BoolArray:
             (x, y), (next_x, next_y) = _positions(axes, start), _positions(axes, end)
-            is_long: NDArray[np.bool_] = abs(next_y - y) > step
+            is_long: BoolArray = abs(next_y - y) > step
             return is_long | (abs(next_x - x) > step) if axes.monotone else is_long
 
         points = insert_points(points, np.flatnonzero(is_curved), needs_point)
@@ -526,8 +512,8 @@ class ExaminedPoints:
         return ExaminedPoints(points=points, x=x, y=y, dx=dx, dy=dy)
 
     def choose_rows(
-        self, axes: DisplayAxes, required: NDArray[np.bool_], max_error: float, *, is_exact: bool
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        self, axes: DisplayAxes, required: BoolArray, max_error: float, *, is_exact: bool
+    ) -> tuple[IntArray, FloatArray]:
         """Return the rows that remain in simplified curves, and the error bound of each curve.
 
         `is_exact` states that products of two counts have no rounding errors.
@@ -538,11 +524,8 @@ class ExaminedPoints:
         dx, dy = (np.maximum(step, np.append(0, step[:-1])) for step in (self.dx, self.dy))
 
         def deviation(
-            point: NDArray[np.int64],
-            left: NDArray[np.int64],
-            right: NDArray[np.int64],
-            sizes: NDArray[np.int64],
-        ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+            point: IntArray, left: IntArray, right: IntArray, sizes: IntArray
+        ) -> tuple[FloatArray, FloatArray]:
             """Return the distances of points from the straight lines between two other points."""
             factor = np.ones(len(left))
             left, right = left.repeat(sizes), right.repeat(sizes)
@@ -554,7 +537,7 @@ class ExaminedPoints:
                 for count, size in ((x_count, width), (other_count, height))
             )
             y = axes.y(x_count[point], other_count[left] + x_share * height, curve[point])
-            result: NDArray[np.float64] = abs(self.y[point] - y) + dy[point]
+            result: FloatArray = abs(self.y[point] - y) + dy[point]
             if axes.monotone:
                 x = axes.x(x_count[left] + other_share * width, curve[point])
                 result = np.maximum(result, abs(self.x[point] - x) + dx[point])
@@ -564,11 +547,8 @@ class ExaminedPoints:
         is_complete = not (dx.any() or dy.any())
 
         def linear_deviation(
-            point: NDArray[np.int64],
-            left: NDArray[np.int64],
-            right: NDArray[np.int64],
-            sizes: NDArray[np.int64],
-        ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+            point: IntArray, left: IntArray, right: IntArray, sizes: IntArray
+        ) -> tuple[FloatArray, FloatArray]:
             """Return the result of `deviation` for axes on which rates are linear."""
             x, y, line = x_count[left], other_count[left], curve[left]
             width, height = x_count[right] - x, other_count[right] - y
@@ -620,16 +600,14 @@ class ExaminedPoints:
         return points.row[selected], error
 
 
-def _positions(
-    axes: DisplayAxes, points: LinePoints
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _positions(axes: DisplayAxes, points: LinePoints) -> tuple[FloatArray, FloatArray]:
     """Return the positions of points on the x axis and on the y axis."""
     x_count, other_count = axes.axis_counts(points.tp, points.fp)
     with np.errstate(divide="ignore", invalid="ignore"):
         return axes.x(x_count, points.curve), axes.y(x_count, other_count, points.curve)
 
 
-def _fill_first_y(y: NDArray[np.float64]) -> NDArray[np.float64]:
+def _fill_first_y(y: FloatArray) -> FloatArray:
     """Return y with undefined values replaced by the next value, as in the first row of a curve."""
     undefined = np.flatnonzero(np.isnan(y[:-1]))
     y[undefined] = y[undefined + 1]
@@ -639,45 +617,30 @@ def _fill_first_y(y: NDArray[np.float64]) -> NDArray[np.float64]:
 AREA_BATCH_ROWS = 1 << 17
 
 
-def area_change(counts: CurveCounts, rows: NDArray[np.int64], kind: Kind) -> NDArray[np.float64]:
-    """Return the area under each simplified curve minus the area under the full curve.
-
-    `rows` are the rows of the simplified curves, including the first and the last row of each
-    curve. The area is `pr_auc` for precision-recall and `auc` for all other kinds. The result is
-    NaN if the area is undefined.
-    """
-    if kind.name == "precision_recall":
-        counts = counts.on_axes(kind)
-    pos, neg = counts.pos.astype(np.float64), counts.neg.astype(np.float64)
+def area_change(counts: CurveCounts, rows: IntArray, kind: Kind) -> FloatArray:
+    """Return the area under each simplified curve minus that under the full curve, or NaN."""
+    measure = AREA_MEASURES.get(kind.name, ROC_AREA)
+    counts = counts.on_axes(kind) if measure.on_axes else counts
+    total = measure.total(counts.pos.astype(np.float64), counts.neg.astype(np.float64))
     firsts = counts.starts[:-1]
     change = np.zeros(len(firsts))
     if not len(firsts):
         return change
-    area_change_between = (
-        _precision_area_change if kind.name == "precision_recall" else _roc_area_change
-    )
     # Intervals between remaining rows are processed in batches with similar numbers of full rows.
     batch = rows[:-1] // AREA_BATCH_ROWS
     edges = np.append(run_starts(batch), len(rows) - 1)
     parts = [slice(a, b + 1) for a, b in pairwise(edges.tolist())]
-    changes = run_parallel(
-        lambda part: area_change_between(counts, rows[part]), parts, arrays_only=True
-    )
+    changes = run_parallel(lambda part: measure.change(counts, rows[part]), parts, arrays_only=True)
     change_of_interval = np.concatenate([np.zeros(0), *changes])
     first_rows = np.searchsorted(rows, firsts)
     change_of_interval[first_rows[1:] - 1] = 0  # from the last row of a curve to the next curve
     changed = np.flatnonzero(change_of_interval)
-    curve = groups_of_rows(first_rows, changed)
-    np.add.at(change, curve, change_of_interval[changed])
+    np.add.at(change, groups_of_rows(first_rows, changed), change_of_interval[changed])
     with np.errstate(divide="ignore", invalid="ignore"):
-        if kind.name == "precision_recall":
-            return np.where(pos > 0, change / pos, np.nan)
-        return np.where((pos > 0) & (neg > 0), change / (2 * pos * neg), np.nan)
+        return np.where(total > 0, change / total, np.nan)
 
 
-def _interval_counts(
-    count: NDArray[Any], rows: NDArray[np.int64]
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+def _interval_counts(count: Array, rows: IntArray) -> tuple[Array, Array, Array, Array]:
     """Return the counts after and before each step, and at the end and start of each interval.
 
     A step is from a row to the next row. An interval is from a row in `rows`, which are the rows of
@@ -688,7 +651,7 @@ def _interval_counts(
     return count[first + 1 : last + 1], count[first:last], ends[1:], ends[:-1]
 
 
-def _roc_area_change(counts: CurveCounts, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+def _roc_area_change(counts: CurveCounts, rows: IntArray) -> FloatArray:
     """Return twice the change of the ROC area in each interval between two remaining rows.
 
     The unit of the area is a pair of a positive and a negative: the area of a perfect curve is
@@ -720,7 +683,7 @@ def _roc_area_change(counts: CurveCounts, rows: NDArray[np.int64]) -> NDArray[np
     return change
 
 
-def _precision_area_change(counts: CurveCounts, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+def _precision_area_change(counts: CurveCounts, rows: IntArray) -> FloatArray:
     """Return the change of the integral of precision over tp in each interval between two rows."""
     change = np.zeros(len(rows) - 1)
     has_rows = np.diff(rows) > 1
@@ -736,7 +699,7 @@ def _precision_area_change(counts: CurveCounts, rows: NDArray[np.int64]) -> NDAr
     return change
 
 
-def _precision_steps(*counts: NDArray[Any]) -> NDArray[np.float64]:
+def _precision_steps(*counts: Array) -> FloatArray:
     """Return the integral of precision over tp for each step; 0 for a step to the next curve.
 
     The arguments are tp and fp after each step, then tp and fp before each step.
@@ -744,3 +707,22 @@ def _precision_steps(*counts: NDArray[Any]) -> NDArray[np.float64]:
     tp, fp, tp0, fp0 = (part.astype(np.float64) for part in counts)
     back = (tp < tp0) | (fp < fp0)
     return precision_recall_integral(np.where(back, tp0, tp), np.where(back, fp0, fp), tp0, fp0)
+
+
+class AreaMeasure(NamedTuple):
+    """An area: its change in each interval between two remaining rows, divided by `total`.
+
+    `total` is a function of the numbers of positives and negatives. `on_axes` is True if the counts
+    are those at the prevalence of the axes.
+    """
+
+    change: Callable[[CurveCounts, IntArray], FloatArray]
+    total: Callable[[FloatArray, FloatArray], FloatArray]
+    on_axes: bool = False
+
+
+ROC_AREA = AreaMeasure(_roc_area_change, lambda pos, neg: 2 * pos * neg)
+# The area of kinds of curve for which it is not the area under the ROC curve.
+AREA_MEASURES = {
+    "precision_recall": AreaMeasure(_precision_area_change, lambda pos, _: pos, on_axes=True)
+}

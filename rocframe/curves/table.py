@@ -42,10 +42,11 @@ from rocframe.schemas.table_type import CURVE_COLUMNS, THRESHOLD, score_floats, 
 from rocframe.text import format_key, format_list
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By
+    from rocframe.kernel.arrays import Array, BoolArray, FloatArray, IntArray
     from rocframe.schemas.table_type import Schema
 
 
@@ -74,10 +75,7 @@ class CurveLayout:
 
     @property
     def count_columns(self) -> list[pl.Expr]:
-        """Group columns, threshold, counts, prevalence and error bounds as expressions.
-
-        With these columns, lazy queries do not compute metrics that are not needed.
-        """
+        """Keys, threshold, counts, prevalence and error bounds, so that queries skip metrics."""
         names = [PREVALENCE] * self.has_prevalence + [*GIVEN_THRESHOLDS] * self.has_given_thresholds
         return self._select((*CURVE_COLUMNS, *names))
 
@@ -209,39 +207,39 @@ class Curves:
     layout: CurveLayout
     table: pl.DataFrame
     keys: pl.DataFrame
-    starts: NDArray[np.int64]
+    starts: IntArray
     columns: CurveColumns
-    has_gaps: NDArray[np.bool_]
+    has_gaps: BoolArray
     prevalence: float | None = None
 
     @property
-    def firsts(self) -> NDArray[np.int64]:
+    def firsts(self) -> IntArray:
         """The first row of each group."""
         return self.starts[:-1]
 
     @property
-    def lasts(self) -> NDArray[np.int64]:
+    def lasts(self) -> IntArray:
         """The last row of each group."""
         return self.starts[1:] - 1
 
     @property
-    def pos(self) -> NDArray[Any]:
+    def pos(self) -> Array:
         """The number of positives of each curve, or the sum of their weights."""
         return self._first_row_sum("tp", "fn")
 
     @property
-    def neg(self) -> NDArray[Any]:
+    def neg(self) -> Array:
         """The number of negatives of each curve, or the sum of their weights."""
         return self._first_row_sum("fp", "tn")
 
-    def _first_row_sum(self, *names: str) -> NDArray[Any]:
+    def _first_row_sum(self, *names: str) -> Array:
         """Return the sum of two counts in the first row of each curve."""
         first, second = (self.columns.at(name, self.firsts) for name in names)
-        total: NDArray[Any] = first + second
+        total: Array = first + second
         return total
 
     @property
-    def class_sizes(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def class_sizes(self) -> tuple[FloatArray, FloatArray]:
         """The sums tp + fn and fp + tn in the last row of each group.
 
         These sums have a different rounding error in each row. In the last row, tp divided by its
@@ -256,14 +254,14 @@ class Curves:
         return pos, neg
 
     @property
-    def ends_early(self) -> NDArray[np.bool_]:
+    def ends_early(self) -> BoolArray:
         """A mask of the curves that lack rows with low thresholds: the last row has tn > 0.
 
         Missing rows with positives only cannot be detected, because a curve with unscored positives
         has the same counts.
         """
         last = self.columns.at("tn", self.lasts)
-        result: NDArray[np.bool_] = last > TOTAL_ROUNDING * self.neg
+        result: BoolArray = last > TOTAL_ROUNDING * self.neg
         return result
 
     @property
@@ -271,20 +269,17 @@ class Curves:
         """The float dtype of the scores as a dtype of numpy."""
         return np.dtype(np.float32 if self.layout.scores == pl.Float32 else np.float64)
 
-    def round_thresholds(self, thresholds: ArrayLike) -> NDArray[np.float64]:
+    def round_thresholds(self, thresholds: ArrayLike) -> FloatArray:
         """Return given thresholds, rounded to the float dtype of the scores."""
         return round_thresholds(thresholds, self.scores)
 
-    def shown_thresholds(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    def shown_thresholds(self, rows: IntArray) -> FloatArray:
         """Return the thresholds of rows as they are displayed."""
         values = pl.Series(self.columns.at(THRESHOLD, rows))
         return shown_numbers(values.cast(self.layout.scores)).to_numpy()
 
-    def take(self, rows: NDArray[np.int64], names: Iterable[str] | None = None) -> pl.DataFrame:
-        """Return rows of the table with their public names; the row -1 has only nulls.
-
-        `names` are the columns, by default all columns right of the group columns.
-        """
+    def take(self, rows: IntArray, names: Iterable[str] | None = None) -> pl.DataFrame:
+        """Return rows with their public names, by default all; the row -1 has only nulls."""
         position = pl.Series("", rows).replace(-1, None).cast(pl.get_index_type())
         return self.table.select(
             pl.col(self.layout.private(name)).gather(position).alias(name)
@@ -315,10 +310,7 @@ def name_key(keys: pl.DataFrame, group: int, *, otherwise: str) -> str:
 
 
 def read_curves(frame: pl.DataFrame, table: CurveLayout) -> Curves:
-    """Return the curves of a table, sorted by group and falling threshold.
-
-    Raise an error if the rows of a group are not one complete curve.
-    """
+    """Return the complete curves of a table, sorted by group and falling threshold."""
     if not table.by and frame.is_empty():
         raise BrokenCurveError.compose(
             "curves: the table has no rows, but a curve without group columns has at least one row",
@@ -352,10 +344,7 @@ def read_curves(frame: pl.DataFrame, table: CurveLayout) -> Curves:
 
 
 def read_prevalence(values: pl.Series) -> float | None:
-    """Return the value of the column `prevalence` of a curve table; None without rows.
-
-    Raise an error if the value is not the same in all rows.
-    """
+    """Return the value of the column `prevalence`, the same in all rows; None without rows."""
     if not len(values):
         return None
     low, high = values.min(), values.max()
@@ -388,7 +377,7 @@ def _read_columns(frame: pl.DataFrame, table: CurveLayout) -> CurveColumns:
 
 
 def _build_curves(
-    frame: pl.DataFrame, table: CurveLayout, starts: NDArray[np.int64], columns: CurveColumns
+    frame: pl.DataFrame, table: CurveLayout, starts: IntArray, columns: CurveColumns
 ) -> Curves:
     """Return the curves of a sorted table."""
     has_gaps = np.zeros(len(starts), bool)
@@ -411,10 +400,7 @@ def _build_curves(
 
 
 def _row_order(frame: pl.DataFrame, table: CurveLayout, keys: pl.DataFrame) -> pl.Series:
-    """Return the order of rows by key and falling threshold.
-
-    Rows with the same threshold are sorted by rising counts.
-    """
+    """Return the order of rows by key, falling threshold and rising counts."""
     names = [table.private(name) for name in CURVE_COLUMNS]
     return (
         frame.select(names)
@@ -449,7 +435,7 @@ def _check_complete(curves: Curves) -> None:
     is_first[curves.firsts] = True
     lengths = np.diff(curves.starts)
 
-    def check(invalid: NDArray[np.bool_], problem: str, hint: str) -> None:
+    def check(invalid: BoolArray, problem: str, hint: str) -> None:
         if invalid.any():
             group = int(groups_of_rows(curves.starts, np.argmax(invalid)))
             problem = problem.format(group=curves.name_group(group))
@@ -512,12 +498,12 @@ def check_gaps(
     consequence: str,
     hint: str = COMPLETE_CURVES,
     *,
-    affected: NDArray[np.bool_] | None = None,
+    affected: BoolArray | None = None,
 ) -> None:
     """Raise an error if a curve lacks rows between given thresholds.
 
-    `consequence` is the part of the message that states what cannot be computed. `affected` is a
-    mask of the curves for which rows between thresholds are needed; by default, all.
+    `consequence` states what cannot be computed. `affected` is a mask of the curves for which these
+    rows are needed; by default, all.
     """
     lacking = curves.has_gaps if affected is None else curves.has_gaps & affected
     if lacking.any():
@@ -527,10 +513,9 @@ def check_gaps(
 
 
 def check_ends(curves: Curves, consequence: str, hint: str, *, gaps: bool = False) -> None:
-    """Raise an error if a curve lacks rows with low thresholds: its last row has true negatives.
+    """Raise an error if a curve lacks rows with low thresholds, where its last row has tn > 0.
 
-    `consequence` is the part of the message that states what cannot be computed. Curves that lack
-    rows between given thresholds raise an error, too, unless `gaps` is true.
+    Curves that lack rows between given thresholds raise an error, too, unless `gaps` is true.
     """
     if not gaps:
         check_gaps(curves, consequence, hint)
@@ -556,12 +541,11 @@ def score_outside_unit(curves: Curves) -> str | None:
     )
 
 
-def find_starts_fast(keys: pl.DataFrame, columns: CurveColumns) -> NDArray[np.int64] | None:
+def find_starts_fast(keys: pl.DataFrame, columns: CurveColumns) -> IntArray | None:
     """Return the first row of each curve, or None if sorting or detailed checks are needed.
 
-    For complete curves with integer counts, sorted as in the result of `curve`, the result is not
-    None. A curve starts at each row whose threshold is not lower than that of the previous row. The
-    group must change at exactly these rows; otherwise the result is None.
+    A curve starts at each row whose threshold is not lower than that of the previous row. The group
+    must change at exactly these rows. Complete, sorted curves of integer counts pass.
     """
     if any(columns.is_float(name) for name in CONFUSION):
         return None
@@ -581,11 +565,8 @@ def find_starts_fast(keys: pl.DataFrame, columns: CurveColumns) -> NDArray[np.in
 
 def _starts_within(
     keys: pl.DataFrame, columns: CurveColumns, start: int, end: int
-) -> NDArray[np.int64] | None:
-    """Return the rows after `start` and before `end` at which curves start.
-
-    Return None if the rows are not complete, sorted curves.
-    """
+) -> IntArray | None:
+    """Return the rows within a block at which curves start; None if checks are needed."""
     rows = _with_totals([columns.between(name, start, end) for name in CURVE_COLUMNS])
     steps = _starts_of_curves([part[:-1] for part in rows], [part[1:] for part in rows])
     if steps is None:
@@ -594,13 +575,8 @@ def _starts_within(
     return steps + start + 1 if _keys_change_at(above, here, steps) else None
 
 
-def _starts_between(
-    keys: pl.DataFrame, columns: CurveColumns, firsts: NDArray[np.int64]
-) -> NDArray[np.int64] | None:
-    """Return the rows in `firsts`, the first rows of blocks, at which a curve starts.
-
-    Return None if the rows are not complete, sorted curves.
-    """
+def _starts_between(keys: pl.DataFrame, columns: CurveColumns, firsts: IntArray) -> IntArray | None:
+    """Return the rows in `firsts`, of blocks, at which curves start; None if checks are needed."""
     steps = _starts_of_curves(
         *(
             _with_totals([columns.at(name, rows) for name in CURVE_COLUMNS])
@@ -613,20 +589,17 @@ def _starts_between(
     return firsts[steps] if _keys_change_at(above, here, steps) else None
 
 
-def _with_totals(rows: list[NDArray[Any]]) -> list[NDArray[Any]]:
+def _with_totals(rows: list[Array]) -> list[Array]:
     """Return threshold, tp, fp, tp + fn and fp + tn, from threshold, tp, fp, fn and tn."""
     threshold, tp, fp, fn, tn = rows
     return [threshold, tp, fp, tp + fn, fp + tn]
 
 
-def _starts_of_curves(
-    before: list[NDArray[Any]], after: list[NDArray[Any]]
-) -> NDArray[np.int64] | None:
-    """Return the positions of the pairs of neighboring rows in which the threshold does not fall.
+def _starts_of_curves(before: list[Array], after: list[Array]) -> IntArray | None:
+    """Return the pairs of neighboring rows in which the threshold does not fall: starts of curves.
 
-    The second row of such a pair is the start of a curve. `before` and `after` have the columns of
-    the first and of the second rows of all pairs. Return None if the two rows of any other pair
-    cannot be in the same curve.
+    `before` and `after` have the columns of the first and second rows of all pairs. Return None if
+    the two rows of any other pair cannot be in the same curve.
     """
     (above, tp0, fp0, pos0, neg0), (threshold, tp, fp, pos, neg) = before, after
     starts = np.flatnonzero(~(threshold < above))
@@ -637,7 +610,7 @@ def _starts_of_curves(
     return starts
 
 
-def _keys_change_at(above: pl.DataFrame, here: pl.DataFrame, steps: NDArray[np.int64]) -> bool:
+def _keys_change_at(above: pl.DataFrame, here: pl.DataFrame, steps: IntArray) -> bool:
     """Return whether the keys in `above` and `here` differ in the rows `steps` and no others."""
     if not above.width:
         return not len(steps)
@@ -652,9 +625,7 @@ def _keys_change_at(above: pl.DataFrame, here: pl.DataFrame, steps: NDArray[np.i
     return not len(steps) or bool(changed.to_numpy()[steps].all())
 
 
-def _has_complete_groups(
-    keys: pl.DataFrame, columns: CurveColumns, starts: NDArray[np.int64]
-) -> bool:
+def _has_complete_groups(keys: pl.DataFrame, columns: CurveColumns, starts: IntArray) -> bool:
     """Return whether groups are sorted, start at the threshold inf, and have no negative counts."""
     lasts = np.append(starts[1:], columns.height) - 1
     top = np.isposinf(columns.at(THRESHOLD, starts)) & (columns.at("tp", starts) == 0)
@@ -664,7 +635,7 @@ def _has_complete_groups(
     return _has_sorted_groups(keys, starts)
 
 
-def _has_sorted_groups(keys: pl.DataFrame, starts: NDArray[np.int64]) -> bool:
+def _has_sorted_groups(keys: pl.DataFrame, starts: IntArray) -> bool:
     """Return whether the keys of the groups, which start at the rows `starts`, rise."""
     if not keys.width:
         return len(starts) == 1
@@ -679,22 +650,21 @@ GATHER_COST = 8  # time to read a row of a column with chunks, divided by the ti
 class CurveColumns(Mapping[str, Any]):
     """Columns of equal length without nulls: a mapping from names to arrays.
 
-    A column with several chunks is copied into one array when all of its rows are read, or when so
-    many rows are read that the copy saves time.
+    A column with several chunks is copied into one array only if this saves time.
     """
 
     __slots__ = ("_arrays", "_series")
 
     def __init__(self, columns: Mapping[str, pl.Series]) -> None:
         self._series = dict(columns)
-        self._arrays: dict[str, NDArray[Any]] = {}
+        self._arrays: dict[str, Array] = {}
 
     @classmethod
-    def from_arrays(cls, columns: Mapping[str, NDArray[Any]]) -> CurveColumns:
+    def from_arrays(cls, columns: Mapping[str, Array]) -> CurveColumns:
         """Return columns with the values of arrays."""
         return cls({name: pl.Series(name, values) for name, values in columns.items()})
 
-    def __getitem__(self, name: str) -> NDArray[Any]:
+    def __getitem__(self, name: str) -> Array:
         if name not in self._arrays:
             self._arrays[name] = self._series[name].to_numpy()
         return self._arrays[name]
@@ -714,24 +684,21 @@ class CurveColumns(Mapping[str, Any]):
         """Return whether a column is Float64 instead of Int64."""
         return self._series[name].dtype.is_float()
 
-    def at(self, name: str, rows: NDArray[np.int64]) -> NDArray[Any]:
+    def at(self, name: str, rows: IntArray) -> Array:
         """Return the values of a column in several rows, in the order of `rows`."""
         series = self._series[name]
         is_array = name in self._arrays or series.n_chunks() == 1
         if is_array or GATHER_COST * rows.size >= len(series):
-            values: NDArray[Any] = self[name][rows]
+            values: Array = self[name][rows]
             return values
         return series[pl.Series(rows.ravel())].to_numpy().reshape(rows.shape)
 
-    def between(self, name: str, start: int, end: int) -> NDArray[Any]:
+    def between(self, name: str, start: int, end: int) -> Array:
         """Return the rows `start` to `end - 1` of a column; rows in one chunk are not copied."""
         return self._series[name].slice(start, end - start).to_numpy()
 
     def blocks(self, most: int) -> list[tuple[int, int]]:
-        """Return the start and end of blocks of at most `most` rows.
-
-        If chunks are long on average, no block contains rows of two chunks.
-        """
+        """Return blocks of at most `most` rows, each within one chunk if chunks are long."""
         lengths = next(iter(self._series.values())).chunk_lengths()
         if self.height < SHORT_CHUNK_ROWS * len(lengths):
             lengths = [self.height]

@@ -7,11 +7,6 @@ References
 ----------
 D. H. Douglas, T. K. Peucker (1973), "Algorithms for the reduction of the number of points required
 to represent a digitized line or its caricature", Cartographica 10(2), 112-122.
-
-The counts of a bin are the differences between the counts of the curve at the two edges of the bin.
-
-References
-----------
 J. W. Tukey (1977), "Exploratory Data Analysis", Addison-Wesley.
 """
 
@@ -34,23 +29,19 @@ from rocframe.rates import prevalence_weights
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import NDArray
-
     from rocframe.curves.table import Curves
+    from rocframe.kernel.arrays import Array, BoolArray, FloatArray, IntArray
     from rocframe.kinds import Kind, Scale
 
-    Positions: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64]]
+    Positions: TypeAlias = tuple[FloatArray, FloatArray]
     Deviation: TypeAlias = Callable[
-        [NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]],
-        tuple[NDArray[np.float64], NDArray[np.float64]],
+        [IntArray, IntArray, IntArray, IntArray], tuple[FloatArray, FloatArray]
     ]
 
 MIN_SEARCHED_ROWS = 2000  # for curves of fewer rows, using all rows is faster than a search
 
 
-def rows_at_levels(
-    rows: int, levels: Callable[[], Sequence[tuple[NDArray[Any], NDArray[np.float64]]]]
-) -> NDArray[np.int64]:
+def rows_at_levels(rows: int, levels: Callable[[], Sequence[tuple[Array, FloatArray]]]) -> IntArray:
     """Return the rows of one curve before and after each point at which a count crosses a level.
 
     `rows` is the number of rows. `levels` returns pairs: a rising count of each row, and rising
@@ -67,16 +58,14 @@ def rows_at_levels(
     return np.unique(np.clip(selected, 0, rows - 1))
 
 
-def _first_rows_at(counts: NDArray[Any], levels: NDArray[np.float64]) -> NDArray[np.int64]:
+def _first_rows_at(counts: Array, levels: FloatArray) -> IntArray:
     """Return the first row at which a rising count is at least each level."""
     if counts.dtype.kind == "i":  # Integer levels avoid a copy of the counts as floats.
         levels = np.unique(np.ceil(levels).astype(counts.dtype))
     return np.searchsorted(counts, levels)
 
 
-def column_extremes(
-    x: NDArray[np.float64], y: NDArray[np.float64], starts: NDArray[np.int64], width: float
-) -> NDArray[np.bool_]:
+def column_extremes(x: FloatArray, y: FloatArray, starts: IntArray, width: float) -> BoolArray:
     """Return a mask of the first, last, lowest and highest point of each line in each column.
 
     A column is a vertical strip of the chart with this width. `x` must not decrease within a line.
@@ -87,7 +76,7 @@ def column_extremes(
     if not len(first):
         return is_first
     column = np.cumsum(is_first) - 1
-    marked: NDArray[np.bool_] = np.logical_or(is_first, np.append(is_first[1:], True))
+    marked: BoolArray = np.logical_or(is_first, np.append(is_first[1:], True))
     for extreme in (np.minimum, np.maximum):
         rows = np.flatnonzero(y == extreme.reduceat(y, first)[column])
         marked[rows[is_run_start(column[rows])]] = True
@@ -95,26 +84,22 @@ def column_extremes(
 
 
 def corner_points(
-    x: NDArray[np.float64],
-    y: NDArray[np.float64],
-    starts: NDArray[np.int64],
-    tolerance: float | NDArray[np.float64],
+    x: FloatArray,
+    y: FloatArray,
+    starts: IntArray,
+    tolerance: float | FloatArray,
     *,
-    required: NDArray[np.bool_] | None = None,
-) -> NDArray[np.bool_]:
-    """Return a mask of points of each line; straight lines between them approximate the line.
+    required: BoolArray | None = None,
+) -> BoolArray:
+    """Return a mask of points of each line, and all `required` points.
 
-    No point of a line is farther from these straight lines than `tolerance`, which is one distance
-    for all lines, or an array with a distance for each line. Points in the mask `required` are
-    always marked.
+    No point of a line is farther from the straight lines between them than `tolerance`, which is
+    one distance, or an array with a distance for each line.
     """
 
     def deviation(
-        points: NDArray[np.int64],
-        left: NDArray[np.int64],
-        right: NDArray[np.int64],
-        sizes: NDArray[np.int64],
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        points: IntArray, left: IntArray, right: IntArray, sizes: IntArray
+    ) -> tuple[FloatArray, FloatArray]:
         rows = points, left.repeat(sizes), right.repeat(sizes)
         return segment_distance(*((x[part], y[part]) for part in rows)), np.ones(len(left))
 
@@ -122,19 +107,11 @@ def corner_points(
 
 
 def limit_corners(
-    x: NDArray[np.float64],
-    y: NDArray[np.float64],
-    starts: NDArray[np.int64],
-    tolerance: float,
-    *,
-    most: int,
-    factor: float,
-) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-    """Return a mask of at most `most` corner points of each line, and the tolerance of each line.
+    x: FloatArray, y: FloatArray, starts: IntArray, tolerance: float, *, most: int, factor: float
+) -> tuple[BoolArray, FloatArray]:
+    """Return a mask of at most `most` >= 2 corner points of each line, and its tolerance.
 
-    The tolerance of a line with more than `most` corners is multiplied by `factor`, which is above
-    1, until the line has at most `most` corners. `most` is at least 2, because the two ends of a
-    line are always marked.
+    The tolerance of a line with more corners is multiplied by `factor`, which is above 1.
     """
     limit = np.full(len(starts) - 1, tolerance)
     while True:
@@ -147,13 +124,13 @@ def limit_corners(
 
 
 def douglas_peucker(
-    starts: NDArray[np.int64],
+    starts: IntArray,
     deviation: Deviation,
-    tolerance: float | NDArray[np.float64],
+    tolerance: float | FloatArray,
     *,
-    required: NDArray[np.bool_] | None = None,
-    allowed: NDArray[np.bool_] | None = None,
-) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    required: BoolArray | None = None,
+    allowed: BoolArray | None = None,
+) -> tuple[BoolArray, FloatArray]:
     """Return a mask of selected points of each line, and the largest deviation of each line.
 
     Segments are straight lines between neighboring selected points. `deviation(points, left, right,
@@ -206,36 +183,30 @@ def douglas_peucker(
         line = line[is_split].repeat(2)
 
 
-def segment_distance(point: Positions, start: Positions, end: Positions) -> NDArray[np.float64]:
+def segment_distance(point: Positions, start: Positions, end: Positions) -> FloatArray:
     """Return the distance of each point from the straight segment between two other points."""
     width, height = end[0] - start[0], end[1] - start[1]
     dx, dy = point[0] - start[0], point[1] - start[1]
     square = width**2 + height**2
     share = np.divide(dx * width + dy * height, square, out=np.zeros_like(square), where=square > 0)
     share = np.clip(share, 0, 1)
-    distance: NDArray[np.float64] = np.hypot(dx - share * width, dy - share * height)
+    distance: FloatArray = np.hypot(dx - share * width, dy - share * height)
     return distance
 
 
 def evenly_spaced_points(
-    x: NDArray[np.float64],
-    y: NDArray[np.float64],
-    starts: NDArray[np.int64],
-    most: NDArray[np.int64],
-    *,
-    corners: NDArray[np.bool_],
-) -> NDArray[np.bool_]:
+    x: FloatArray, y: FloatArray, starts: IntArray, most: IntArray, *, corners: BoolArray
+) -> BoolArray:
     """Return a mask of about `most` points of each line at equal distances along the line.
 
-    All points of lines with at most `most` points are marked. Distances are measured along the
-    straight lines between the points in the mask `corners`, which include the ends of each line.
-    Oscillations between two corners do not increase the distances.
+    All points of shorter lines are marked. Distances are measured along the straight lines between
+    the `corners`, which include the ends, so that oscillations do not increase them.
     """
     sizes = np.diff(starts)
     line = np.repeat(np.arange(len(sizes)), sizes)
     first = starts[:-1][sizes > 0]
 
-    def cumulative_length(rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    def cumulative_length(rows: IntArray) -> FloatArray:
         step = np.abs(np.diff(x[rows], prepend=0)) + np.abs(np.diff(y[rows], prepend=0))
         step[np.searchsorted(rows, first)] = 0
         return np.cumsum(step)
@@ -248,17 +219,12 @@ def evenly_spaced_points(
     total = length[starts[1:][line] - 1]
     share = np.divide(length, total, out=np.zeros_like(length), where=total > 0)
     cell = np.floor(share * most[line])
-    marked: NDArray[np.bool_] = is_run_start(cell) | (sizes <= most)[line]
+    marked: BoolArray = is_run_start(cell) | (sizes <= most)[line]
     return marked
 
 
-def evenly_ranked_rows(
-    starts: NDArray[np.int64], most: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return at most `most` rows of each line, in equal steps, and the new start of each line.
-
-    `most` is at least 2. The first and the last row of a line are always returned.
-    """
+def evenly_ranked_rows(starts: IntArray, most: int) -> tuple[IntArray, IntArray]:
+    """Return at most `most` >= 2 rows of each line, in equal steps with both ends, and starts."""
     sizes = np.diff(starts)
     new_sizes = np.minimum(sizes, most)
     step = np.where(sizes > most, (sizes - 1) / (most - 1), 1.0)
@@ -281,35 +247,31 @@ class LinePoints:
     the prevalence of each curve.
     """
 
-    curve: NDArray[np.int64]
-    row: NDArray[np.int64]
-    tp: NDArray[np.float64]
-    fp: NDArray[np.float64]
-    pos: NDArray[np.float64]
-    neg: NDArray[np.float64]
+    curve: IntArray
+    row: IntArray
+    tp: FloatArray
+    fp: FloatArray
+    pos: FloatArray
+    neg: FloatArray
     prevalence: float | None = None
 
     @property
-    def starts(self) -> NDArray[np.int64]:
+    def starts(self) -> IntArray:
         """The index of the first point of each curve, followed by the number of points."""
         return group_starts(self.curve, len(self.pos))
 
     @property
-    def counts(self) -> tuple[NDArray[np.float64], ...]:
+    def counts(self) -> tuple[FloatArray, ...]:
         """The four counts of each point: tp, fp, fn, tn."""
         return self.tp, self.fp, self.pos[self.curve] - self.tp, self.neg[self.curve] - self.fp
 
-    def select(self, points: NDArray[np.bool_] | NDArray[np.int64]) -> LinePoints:
+    def select(self, points: BoolArray | IntArray) -> LinePoints:
         """Return the points at which `points` is True, or the points with these indices."""
         columns = {name: getattr(self, name)[points] for name in PER_POINT}
         return replace(self, **columns)
 
-    def between(self, ends: LinePoints, fraction: float | NDArray[np.float64]) -> LinePoints:
-        """Return points between each point and the same element of `ends`.
-
-        Counts are interpolated linearly. `fraction` is 0 at the point and 1 at the element of
-        `ends`.
-        """
+    def between(self, ends: LinePoints, fraction: float | FloatArray) -> LinePoints:
+        """Return points between each point (`fraction` 0) and that of `ends` (`fraction` 1)."""
         tp = interpolated_values(self.tp, ends.tp, fraction)
         fp = interpolated_values(self.fp, ends.fp, fraction)
         return replace(self, row=np.full(len(tp), BETWEEN), tp=tp, fp=fp)
@@ -319,16 +281,13 @@ PER_POINT = ("curve", "row", "tp", "fp")  # the columns with one value per point
 
 
 def insert_points(
-    points: LinePoints,
-    left: NDArray[np.int64],
-    needs_point: Callable[[LinePoints, LinePoints], NDArray[np.bool_]],
+    points: LinePoints, left: IntArray, needs_point: Callable[[LinePoints, LinePoints], BoolArray]
 ) -> LinePoints:
     """Return all points, and new points in the middle of segments.
 
     Segment i goes from the point `left[i]` to the next point. Segments are divided until
-    `needs_point` is False for all segments. The arguments of `needs_point` are the starts and the
-    ends of segments. A segment is not divided if there is no Float64 number between the counts of
-    its ends.
+    `needs_point` is False for their starts and ends, or until no Float64 number is between their
+    counts.
     """
     low, high = np.zeros(len(left)), np.ones(len(left))
     lefts, fractions = [left[:0]], [low[:0]]
@@ -364,20 +323,19 @@ class CurveCounts:
     curve.
     """
 
-    tp: NDArray[Any]
-    fp: NDArray[Any]
-    starts: NDArray[np.int64]
-    pos: NDArray[Any]
-    neg: NDArray[Any]
-    required: NDArray[np.bool_] | None = None
+    tp: Array
+    fp: Array
+    starts: IntArray
+    pos: Array
+    neg: Array
+    required: BoolArray | None = None
     prevalence: float | None = None
 
     def on_axes(self, kind: Kind) -> CurveCounts:
         """Return the counts for the axes of a kind.
 
-        If an axis depends on the prevalence and `prevalence` is set, the counts are multiplied by
-        weights that change the prevalence to this value. If a curve lacks a class, its weights are
-        0.
+        If an axis depends on the prevalence and `prevalence` is set, counts are weighted to have
+        it; if a curve lacks a class, its weights are 0.
         """
         if self.prevalence is None or not any(
             kind.axis(name).depends_on_prevalence for name in kind.rates
@@ -396,34 +354,30 @@ class CurveCounts:
 
     def slice(self, first: int, last: int) -> CurveCounts:
         """Return the curves `first` to `last - 1`."""
-        a, b = self.starts[first], self.starts[last]
-        return CurveCounts(
-            tp=self.tp[a:b],
-            fp=self.fp[a:b],
-            starts=self.starts[first : last + 1] - a,
-            pos=self.pos[first:last],
-            neg=self.neg[first:last],
-            required=None if self.required is None else self.required[a:b],
-            prevalence=self.prevalence,
-        )
+        starts = self.starts[first : last + 1]
+        rows = slice(starts[0], starts[-1])
+        return self._take(slice(first, last), rows, starts - starts[0])
 
-    def select(self, curves: NDArray[np.bool_]) -> tuple[CurveCounts, NDArray[np.int64]]:
+    def select(self, curves: BoolArray) -> tuple[CurveCounts, IntArray]:
         """Return the curves that the mask `curves` selects, and the positions of their rows."""
         sizes = np.diff(self.starts)
         rows = np.flatnonzero(np.repeat(curves, sizes))
-        selected = CurveCounts(
+        return self._take(curves, rows, np.append(0, np.cumsum(sizes[curves]))), rows
+
+    def _take(self, curves: Any, rows: Any, starts: IntArray) -> CurveCounts:
+        """Return the given curves, with these rows."""
+        return replace(
+            self,
             tp=self.tp[rows],
             fp=self.fp[rows],
-            starts=np.append(0, np.cumsum(sizes[curves])),
+            starts=starts,
             pos=self.pos[curves],
             neg=self.neg[curves],
             required=None if self.required is None else self.required[rows],
-            prevalence=self.prevalence,
         )
-        return selected, rows
 
 
-def scale_values(rates: NDArray[np.float64], scale: Scale) -> NDArray[np.float64]:
+def scale_values(rates: FloatArray, scale: Scale) -> FloatArray:
     """Return the rates, their logarithms, logits or normal deviates, depending on the scale."""
     if scale == "linear":
         return rates
@@ -434,16 +388,13 @@ def scale_values(rates: NDArray[np.float64], scale: Scale) -> NDArray[np.float64
             return np.log(rates) - np.log1p(-rates)
         from scipy.special import ndtri
 
-        deviates: NDArray[np.float64] = ndtri(rates)
+        deviates: FloatArray = ndtri(rates)
         return deviates
 
 
 def axis_positions(
-    rates: NDArray[np.float64],
-    low: NDArray[np.float64],
-    high: NDArray[np.float64],
-    scale: Scale,
-) -> NDArray[np.float64]:
+    rates: FloatArray, low: FloatArray, high: FloatArray, scale: Scale
+) -> FloatArray:
     """Return the positions of rates on axes, as fractions of the lengths of the axes.
 
     `low` and `high` are the ends of the axes on the scale, as `scale_values` returns them. On
@@ -453,7 +404,7 @@ def axis_positions(
     if scale != "linear":
         values = np.clip(values, low, high)
     length = np.broadcast_to(high - low, values.shape)
-    positions: NDArray[np.float64] = np.divide(
+    positions: FloatArray = np.divide(
         values - low, length, out=np.zeros_like(values), where=length > 0
     )
     return positions
@@ -474,10 +425,10 @@ class DisplayAxes:
 
     kind: Kind
     scale: Scale
-    pos: NDArray[np.float64]
-    neg: NDArray[np.float64]
-    low: NDArray[np.float64]
-    top: NDArray[np.float64]
+    pos: FloatArray
+    neg: FloatArray
+    low: FloatArray
+    top: FloatArray
 
     @property
     def monotone(self) -> bool:
@@ -490,7 +441,7 @@ class DisplayAxes:
         return self.scale == "normal_deviate" or self.kind.y == "precision"
 
     @property
-    def x_total(self) -> NDArray[np.float64]:
+    def x_total(self) -> FloatArray:
         """The denominator of the rate on the x axis, for each curve."""
         match self.kind.x:
             case "fpr":
@@ -500,7 +451,7 @@ class DisplayAxes:
             case _:
                 return self.pos + self.neg
 
-    def axis_counts(self, tp: NDArray[Any], fp: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    def axis_counts(self, tp: Array, fp: Array) -> tuple[Array, Array]:
         """Return `x_count` and `other_count` of points with these numbers of tp and fp."""
         match self.kind.x:
             case "fpr":
@@ -510,16 +461,11 @@ class DisplayAxes:
             case _:
                 return tp + fp, tp
 
-    def x(self, x_count: NDArray[np.float64], line: NDArray[np.int64]) -> NDArray[np.float64]:
+    def x(self, x_count: FloatArray, line: IntArray) -> FloatArray:
         """Return the positions of points on the x axis; `line` is the curve of each point."""
         return self._position(x_count / self.x_total[line], line, scaled=self.scale != "linear")
 
-    def y(
-        self,
-        x_count: NDArray[np.float64],
-        other_count: NDArray[np.float64],
-        line: NDArray[np.int64],
-    ) -> NDArray[np.float64]:
+    def y(self, x_count: FloatArray, other_count: FloatArray, line: IntArray) -> FloatArray:
         """Return the positions of points on the y axis; NaN if precision or lift is undefined.
 
         An axis of skill extends from the worse constant prediction to perfect predictions.
@@ -529,17 +475,15 @@ class DisplayAxes:
             return self._position(other_count / self.pos[line], line, scaled=scaled)
         if self.kind.y == "skill":
             pos, neg = self.pos[line], self.neg[line]
-            errors: NDArray[np.float64] = x_count - 2 * other_count + pos
+            errors: FloatArray = x_count - 2 * other_count + pos
             return 1 - errors / np.maximum(pos, neg)
         total = x_count + other_count if self.kind.y == "precision" else x_count
         part = x_count if self.kind.y == "precision" else other_count
         share = np.divide(part, total, out=np.full(len(total), np.nan), where=total > 0)
-        position: NDArray[np.float64] = share / self.top[line]
+        position: FloatArray = share / self.top[line]
         return position
 
-    def _position(
-        self, share: NDArray[np.float64], line: NDArray[np.int64], *, scaled: bool
-    ) -> NDArray[np.float64]:
+    def _position(self, share: FloatArray, line: IntArray, *, scaled: bool) -> FloatArray:
         """Return the positions of rates on an axis, which is linear if `scaled` is false."""
         if not scaled:
             return share
@@ -549,8 +493,8 @@ class DisplayAxes:
         return axis_positions(share, low, high, self.scale)
 
     def levels(
-        self, curve: int, tp: NDArray[Any], fp: NDArray[Any], step: float
-    ) -> list[tuple[NDArray[Any], NDArray[np.float64]]]:
+        self, curve: int, tp: Array, fp: Array, step: float
+    ) -> list[tuple[Array, FloatArray]]:
         """Return two counts of one curve, each with its levels, for the function `rows_at_levels`.
 
         Levels are rising values of a count. While both counts stay between neighboring levels, the
@@ -589,9 +533,9 @@ class DisplayAxes:
         return [(x_count, x_levels * self.x_total[curve]), (other_count, y_levels * pos)]
 
 
-def _geometric_shares(low: float, ratio: float) -> NDArray[np.float64]:
+def _geometric_shares(low: float, ratio: float) -> FloatArray:
     """Return shares from `low` to about 1; each is 1 + ratio times the previous share."""
-    shares: NDArray[np.float64] = np.exp(np.arange(np.log(min(low, 1.0)), ratio, np.log1p(ratio)))
+    shares: FloatArray = np.exp(np.arange(np.log(min(low, 1.0)), ratio, np.log1p(ratio)))
     return shares
 
 
@@ -636,11 +580,9 @@ BIN_COLUMNS = {
 def score_bins(curves: Curves) -> pl.DataFrame:
     """Return the numbers of positives and negatives in bins of the score of each curve.
 
-    The result has one row per curve and bin. Each curve has its own bins. The column `curve` is the
-    number of the curve, counted from 0. A bin contains the scores with `left <= score < right`. The
-    first bin also contains all lower scores, and the last bin all higher scores, including infinite
-    scores. `below` and `above` are True for bins that contain such scores. A curve without finite
-    scores has one bin, from 0 to 1.
+    A bin contains the scores with `left <= score < right`. The first bin also contains all lower
+    scores, and the last bin all higher scores, including infinite scores; `below` and `above` are
+    True if there are any. A curve without finite scores has one bin, from 0 to 1.
     """
     threshold, tp, fp = (curves.columns[name] for name in ("threshold", "tp", "fp"))
     axis, parts = CurveAxis.from_curves(curves, None), []
@@ -677,15 +619,12 @@ def score_bins(curves: Curves) -> pl.DataFrame:
     )
 
 
-def bin_edges(
-    threshold: NDArray[np.float64], tp: NDArray[np.float64], fp: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def bin_edges(threshold: FloatArray, tp: FloatArray, fp: FloatArray) -> FloatArray:
     """Return the edges of about 20 bins; the edges are round numbers.
 
-    If all scores are in [0, 1], the bins extend from 0 to 1. Otherwise, they extend from the lowest
-    to the highest score, without the scores that are outliers of both classes. A score is an
-    outlier of a class if it is more than three interquartile ranges below the lower quartile or
-    above the upper quartile (Tukey's outer fences).
+    If all scores are in [0, 1], the bins extend from 0 to 1, otherwise from the lowest to the
+    highest score without outliers of both classes, which are beyond Tukey's outer fences: more than
+    three interquartile ranges below the lower or above the upper quartile.
     """
     finite = np.isfinite(threshold)
     scores = threshold[finite]
@@ -702,9 +641,7 @@ def bin_edges(
     return _round_edges(low, high)
 
 
-def _outer_fences(
-    scores: NDArray[np.float64], counts: NDArray[np.float64]
-) -> tuple[float, float] | None:
+def _outer_fences(scores: FloatArray, counts: FloatArray) -> tuple[float, float] | None:
     """Return Tukey's lower and upper outer fence of a class; None for a class without rows.
 
     `scores` are in falling order. `counts` are the numbers of rows of the class at or above each
@@ -719,7 +656,7 @@ def _outer_fences(
     return lower - distance, upper + distance
 
 
-def _round_edges(low: float, high: float) -> NDArray[np.float64]:
+def _round_edges(low: float, high: float) -> FloatArray:
     """Return bin edges that are multiples of a round number and cover `low` to `high`."""
     width = high / TARGET_BINS - low / TARGET_BINS
     if not width > 0:

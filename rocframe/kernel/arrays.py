@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -13,6 +13,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
+
+    # The types of arrays in annotations.
+    Array: TypeAlias = NDArray[Any]
+    FloatArray: TypeAlias = NDArray[np.float64]
+    IntArray: TypeAlias = NDArray[np.int64]
+    BoolArray: TypeAlias = NDArray[np.bool_]
 
 MAX_INT64 = 2**63 - 1
 MAX_WEIGHT = 2.0**32  # larger weights are scaled

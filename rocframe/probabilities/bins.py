@@ -4,11 +4,6 @@ References
 ----------
 T. Dimitriadis, T. Gneiting, A. I. Jordan (2021), "Stable reliability diagrams for probabilistic
 classifiers", Proceedings of the National Academy of Sciences 118(8). doi:10.1073/pnas.2016191118
-
-This number has a Poisson binomial distribution.
-
-References
-----------
 Y. Hong (2013), "On computing the distribution function for the Poisson binomial distribution",
 Computational Statistics & Data Analysis 59, 41-51. doi:10.1016/j.csda.2012.10.006
 """
@@ -32,10 +27,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from rocframe.kernel.arrays import Array, FloatArray, IntArray
     from rocframe.kernel.scan import Block, Scannable
 
 Record = TypeVar("Record", bound=Any)
-BinMethod: TypeAlias = Literal["quantile", "uniform", "isotonic"]
+BinMethod: TypeAlias = Literal["quantile", "uniform"]
 # A product of a share and the number of bins that is below an integer by less than this is that
 # integer. The difference is a rounding error of sums of weights.
 BIN_ROUNDING = 1e-9
@@ -52,13 +48,13 @@ class ScoreSteps:
     `group` is the number of the group of each score.
     """
 
-    group: NDArray[np.int64]
-    probability: NDArray[np.float64]
-    pos: NDArray[Any]
-    neg: NDArray[Any]
-    tp: NDArray[Any]
-    fp: NDArray[Any]
-    n: NDArray[Any]
+    group: IntArray
+    probability: FloatArray
+    pos: Array
+    neg: Array
+    tp: Array
+    fp: Array
+    n: Array
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -71,35 +67,35 @@ class Bins:
     is the number of rows; for replicates of weighted rows, it is the sum of their weights.
     """
 
-    group: NDArray[np.int64]
-    index: NDArray[np.int64]
-    pos: NDArray[Any]
-    neg: NDArray[Any]
-    score_sum: NDArray[np.float64]
-    score_min: NDArray[np.float64]
-    score_max: NDArray[np.float64]
-    n: NDArray[Any]
+    group: IntArray
+    index: IntArray
+    pos: Array
+    neg: Array
+    score_sum: FloatArray
+    score_min: FloatArray
+    score_max: FloatArray
+    n: Array
 
     @property
-    def total(self) -> NDArray[Any]:
+    def total(self) -> Array:
         """The sum of the row weights in each bin."""
-        total: NDArray[Any] = self.pos + self.neg
+        total: Array = self.pos + self.neg
         return total
 
     @property
-    def event_rate(self) -> NDArray[np.float64]:
+    def event_rate(self) -> FloatArray:
         """The share of positives in each bin."""
-        rate: NDArray[np.float64] = self.pos / self.total
+        rate: FloatArray = self.pos / self.total
         return rate
 
     @property
-    def score_mean(self) -> NDArray[np.float64]:
+    def score_mean(self) -> FloatArray:
         """The weighted mean score of each bin."""
         # The mean of equal scores would otherwise differ from them by a rounding error.
-        mean: NDArray[np.float64] = self.score_sum / self.total
+        mean: FloatArray = self.score_sum / self.total
         return mean.clip(self.score_min, self.score_max)
 
-    def group_sums(self, values: NDArray[Any], n_groups: int) -> NDArray[np.float64]:
+    def group_sums(self, values: Array, n_groups: int) -> FloatArray:
         """Return the sum of `values` over the bins of each group; 0 for a group without bins."""
         return np.bincount(self.group, values, n_groups).astype(np.float64)
 
@@ -110,66 +106,52 @@ def score_steps(scan: Scannable) -> ScoreSteps:
 
 
 def probability_bins(scan: Scannable, method: BinMethod, bins: int) -> Bins:
-    """Return the bins of each group.
-
-    Rows with equal scores are in the same bin. `bins` is the number of quantile or uniform bins.
+    """Return the quantile or uniform bins of each group; rows with equal scores share a bin.
 
     - `"quantile"`: bin i ends at the lowest score for which the share of rows up to this score is
       at least (i + 1) / bins.
     - `"uniform"`: bin i is [i / bins, (i + 1) / bins); the last bin includes 1.
-    - `"isotonic"`: one bin for each level of the isotonic regression of the labels on the score.
-      The event rates of the bins rise with the score.
     """
-    if method == "isotonic":
-        return _isotonic_bins(scan)
-    edges = np.arange(1, bins) / bins
     totals = scan.totals.pos + scan.totals.neg
 
     def block_bins(block: Block) -> Bins:
         steps = block_steps(scan, block)
-        if method == "uniform":
-            return _sum_bins(steps, np.searchsorted(edges, steps.probability, "right"))
-        total = totals[steps.group]
-        below = total - steps.tp - steps.fp
-        if below.dtype.kind == "f":
-            index = np.floor(bins * below / total + BIN_ROUNDING).astype(np.int64)
-        else:
-            index = (exact_product(np.array([bins]), below) // total).astype(np.int64)
-        return _sum_bins(steps, index.clip(0, bins - 1))
+        return _sum_bins(steps, BIN_METHODS[method](steps, totals, bins))
 
     return _merge(scan.map(block_bins))
 
 
-def isotonic_rates(steps: ScoreSteps) -> NDArray[np.float64]:
-    """Return the value of the isotonic regression of the labels at each score of its group."""
-    level = _isotonic_levels(steps.group, steps.pos, steps.neg)
-    bins = _sum_bins(steps, level)
-    rates: NDArray[np.float64] = bins.event_rate[np.cumsum(is_run_start(steps.group, level)) - 1]
-    return rates
+def _quantile_numbers(steps: ScoreSteps, totals: Array, bins: int) -> IntArray:
+    """Return the number of the quantile bin of each score; `totals` are the weights of groups."""
+    total = totals[steps.group]
+    below = total - steps.tp - steps.fp
+    if below.dtype.kind == "f":
+        number = np.floor(bins * below / total + BIN_ROUNDING)
+    else:
+        number = exact_product(np.array([bins]), below) // total
+    result: IntArray = number.astype(np.int64).clip(0, bins - 1)
+    return result
 
 
-def block_steps(scan: Scannable, block: Block) -> ScoreSteps:
-    """Return the distinct scores of a block that have rows."""
-    pos, neg = block.pos, block.neg
-    group = np.repeat(block.groups, np.diff(block.starts))
-    probability = scan.codec.decode(block.codes)
-    n = pos + neg if block.row_counts is None else block.row_counts
-    columns: list[NDArray[Any]] = [group, probability, pos, neg, block.tp, block.fp, n]
-    # A resample may lack all rows of a score.
-    has_rows = (pos > 0) | (neg > 0)
-    if not has_rows.all():
-        # numpy selects positions faster than it applies a mask several times.
-        steps = np.flatnonzero(has_rows)
-        columns = [column[steps] for column in columns]
-    names = ScoreSteps.__dataclass_fields__
-    return ScoreSteps(**dict(zip(names, columns, strict=True)))
+def _uniform_numbers(steps: ScoreSteps, _: Array, bins: int) -> IntArray:
+    """Return the number of the uniform bin of each score."""
+    edges = np.arange(1, bins) / bins
+    number: IntArray = np.searchsorted(edges, steps.probability, "right")
+    return number
 
 
-def _isotonic_bins(scan: Scannable) -> Bins:
+# The number of the bin of each score, from the scores, the total weight of each group, and `bins`.
+BIN_METHODS: dict[BinMethod, Callable[[ScoreSteps, Array, int], IntArray]] = {
+    "quantile": _quantile_numbers,
+    "uniform": _uniform_numbers,
+}
+
+
+def isotonic_bins(scan: Scannable) -> Bins:
     """Return one bin for each level of the isotonic regression of the labels on the score.
 
-    First, the levels of each block are computed. A level of a group that is divided into several
-    blocks consists of complete levels of the blocks.
+    The event rates of the bins rise with the score. First, the levels of each block are computed. A
+    level of a group that is divided into several blocks consists of complete levels of the blocks.
     """
 
     def block_levels(block: Block) -> Bins:
@@ -180,14 +162,36 @@ def _isotonic_bins(scan: Scannable) -> Bins:
     return _merge([replace(levels, index=_isotonic_levels(levels.group, levels.pos, levels.neg))])
 
 
-def _isotonic_levels(
-    group: NDArray[np.int64], pos: NDArray[Any], neg: NDArray[Any]
-) -> NDArray[np.int64]:
-    """Return the number of the level of each score in the isotonic regression of its group.
+def isotonic_rates(steps: ScoreSteps) -> FloatArray:
+    """Return the value of the isotonic regression of the labels at each score of its group."""
+    level = _isotonic_levels(steps.group, steps.pos, steps.neg)
+    bins = _sum_bins(steps, level)
+    rates: FloatArray = bins.event_rate[np.cumsum(is_run_start(steps.group, level)) - 1]
+    return rates
+
+
+def block_steps(scan: Scannable, block: Block) -> ScoreSteps:
+    """Return the distinct scores of a block that have rows."""
+    pos, neg = block.pos, block.neg
+    group = np.repeat(block.groups, np.diff(block.starts))
+    probability = scan.codec.decode(block.codes)
+    n = pos + neg if block.row_counts is None else block.row_counts
+    columns: list[Array] = [group, probability, pos, neg, block.tp, block.fp, n]
+    # A resample may lack all rows of a score.
+    has_rows = (pos > 0) | (neg > 0)
+    if not has_rows.all():
+        # numpy selects positions faster than it applies a mask several times.
+        steps = np.flatnonzero(has_rows)
+        columns = [column[steps] for column in columns]
+    names = ScoreSteps.__dataclass_fields__
+    return ScoreSteps(**dict(zip(names, columns, strict=True)))
+
+
+def _isotonic_levels(group: IntArray, pos: Array, neg: Array) -> IntArray:
+    """Return the number of the isotonic level of each score; level 0 has the lowest scores.
 
     The scores are sorted by group and falling score. The levels are the segments of the upper
     convex hull of the ROC curve (Fawcett and Niculescu-Mizil 2007, doi:10.1007/s10994-007-5011-0).
-    Level 0 has the lowest scores.
     """
     if not len(group):
         return group
@@ -200,16 +204,16 @@ def _isotonic_levels(
     # A level ends at a vertex: count the vertices from each score to the lowest score.
     n_vertices = np.cumsum(is_vertex[::-1])[::-1]
     below = np.append(n_vertices, 0)[ends]
-    level: NDArray[np.int64] = n_vertices - np.repeat(below, ends - firsts) - 1
+    level: IntArray = n_vertices - np.repeat(below, ends - firsts) - 1
     return level
 
 
-def _sum_bins(steps: ScoreSteps, index: NDArray[np.int64]) -> Bins:
+def _sum_bins(steps: ScoreSteps, index: IntArray) -> Bins:
     """Return the bins of scores that are sorted by group and falling score."""
     firsts = run_starts(steps.group, index)
     lasts = np.append(firsts[1:], len(index))[: len(firsts)] - 1
 
-    def total(values: NDArray[Any]) -> NDArray[Any]:
+    def total(values: Array) -> Array:
         return np.add.reduceat(values, firsts) if len(firsts) else values[:0]
 
     # Isotonic regression accepts any score. The sum of infinite or very large scores is not finite.
@@ -267,17 +271,14 @@ CDF_ROUNDING = 1e-11  # larger than the rounding errors of a distribution functi
 
 
 def positive_count_limits(
-    probability: NDArray[np.float64],
-    rows: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    level: float,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return limits of the number of positives among the rows of each part of the data.
+    probability: FloatArray, rows: IntArray, starts: IntArray, level: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return the narrowest limits of the number of positives in each part of the data.
 
     Part i has `rows[j]` rows with the probability `probability[j]`, for each j from `starts[i]` to
-    `starts[i + 1] - 1`, and it has at least one row. The number of positives is below the lower
-    limit, or above the upper limit, each with a probability of at most (1 - level) / 2. The limits
-    are the narrowest with this property.
+    `starts[i + 1] - 1`, and at least one row. The number has a Poisson binomial distribution (Hong
+    2013), and is below the lower limit, or above the upper limit, each with a probability of at
+    most (1 - level) / 2.
     """
     tail = (1 - level) / 2
     complement = 1 - probability
@@ -306,12 +307,8 @@ def positive_count_limits(
 
 
 def _moment_limits(
-    mean: NDArray[np.float64],
-    variance: NDArray[np.float64],
-    third: NDArray[np.float64],
-    fourth: NDArray[np.float64],
-    tail: float,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    mean: FloatArray, variance: FloatArray, third: FloatArray, fourth: FloatArray, tail: float
+) -> tuple[FloatArray, FloatArray]:
     """Return the limits by the expansion of Cornish and Fisher, from the first four cumulants."""
     # The sum of the number of positives and a uniform number between -1/2 and 1/2 has a density.
     # Its distribution function at k + 1/2 is that of the number of positives at k.
@@ -319,27 +316,22 @@ def _moment_limits(
     sd = np.sqrt(variance)
     skewness, kurtosis = third / sd**3, fourth / variance**2
 
-    def quantile(p: float) -> NDArray[np.float64]:
+    def quantile(p: float) -> FloatArray:
         z = STANDARD_NORMAL.inv_cdf(p)
         x = z + skewness * (z**2 - 1) / 6
         x += kurtosis * (z**3 - 3 * z) / 24 - skewness**2 * (2 * z**3 - 5 * z) / 36
-        result: NDArray[np.float64] = mean + sd * x - 0.5
+        result: FloatArray = mean + sd * x - 0.5
         return result
 
     return np.floor(quantile(tail)) + 1, np.ceil(quantile(1 - tail))
 
 
 def _exact_limits(
-    probability: NDArray[np.float64],
-    rows: NDArray[np.int64],
-    mean: float,
-    variance: float,
-    tail: float,
+    probability: FloatArray, rows: IntArray, mean: float, variance: float, tail: float
 ) -> tuple[int, int]:
     """Return the limits of one part, by the inverse Fourier transform of the distribution.
 
-    Only the numbers of positives near the mean are computed. By Bernstein's inequality, the number
-    is farther from the mean with a probability below 1e-13.
+    By Bernstein's inequality, numbers that are not computed have a probability below 1e-13.
     """
     distance = ceil(11 + sqrt(121 + 66 * variance))
     first = max(0, int(mean) - distance)
@@ -365,7 +357,7 @@ def _exact_limits(
 
 
 def _log_series(
-    probability: NDArray[np.float64], rows: NDArray[np.int64], z: NDArray[np.complex128]
+    probability: FloatArray, rows: IntArray, z: NDArray[np.complex128]
 ) -> NDArray[np.complex128]:
     """Return the sum over rows of log(1 + p·z), for small p, from the sums of powers of p."""
     total = np.zeros(len(z), complex)

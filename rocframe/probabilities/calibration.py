@@ -9,6 +9,7 @@ Forecasting 22(3), 651-661. doi:10.1175/WAF993.1
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 
@@ -43,6 +44,7 @@ from rocframe.options import (
 )
 from rocframe.probabilities.bins import (
     MAX_BINS,
+    isotonic_bins,
     isotonic_rates,
     positive_count_limits,
     probability_bins,
@@ -57,11 +59,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     import polars as pl
-    from numpy.typing import NDArray
 
     from rocframe.frames import FrameT
     from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import By, Column, Count, Scores
+    from rocframe.kernel.arrays import Array, BoolArray, FloatArray, IntArray
     from rocframe.kernel.resample import ReplicateScan
     from rocframe.probabilities.bins import BinMethod, Bins
     from rocframe.probabilities.losses import Points
@@ -116,9 +118,8 @@ def calibration(
     method : str, default "quantile"
         Method of estimation. Rows with equal scores are in the same bin.
 
-        - `"quantile"`: bins that end at quantiles of the scores, so that they have about the same
-          number of rows. With `bins=4`, for example, the upper end of the first bin is the lowest
-          score s for which at least 1/4 of the rows have scores up to s.
+        - `"quantile"`: bins that end at quantiles of the scores: with `bins=4`, the first bin ends
+          at the lowest score s for which at least 1/4 of the rows have scores up to s.
         - `"uniform"`: bin i is [i / `bins`, (i + 1) / `bins`); the last bin includes 1.
         - `"isotonic"`: the isotonic regression of the labels on the score, with one row for each of
           its levels (the CORP method of Dimitriadis, Gneiting and Jordan 2021).
@@ -128,33 +129,28 @@ def calibration(
     bins : int, default 10
         Number of quantile or uniform bins.
     empty_bins : bool, default False
-        If True, the result also has a row with `n` = 0 for each quantile or uniform bin without
-        rows. If False, these bins are omitted. Quantile bins can be empty if many rows have the
-        same score, because all these rows are in one bin.
+        Whether the result has rows with `n` = 0 for quantile and uniform bins without rows.
+        Quantile bins can be empty if many rows have the same score.
     grid : int, default 101
-        Number of points of a smooth curve, evenly spaced from the lowest to the highest score of
-        the group.
+        Number of points of a smooth curve, evenly spaced between the extreme scores of the group.
     span : float, default 2/3
         For `"loess"`: the share of the rows that each local regression uses, above 0 and at most 1.
-        The number of rows is rounded down, as in R.
     degree : {1, 2}, default 1
-        For `"loess"`: 1 for local lines, as in R's `lowess`. 2 for local parabolas, as in R's
-        `loess`, whose default span is 0.75.
+        For `"loess"`: 1 for lines, as in R's `lowess`, or 2 for parabolas, as in R's `loess`, whose
+        default span is 0.75.
     bandwidth : float, default None
-        For `"kernel"`: the standard deviation of the normal kernel. By default, the bandwidth is
-        equal to the smooth calibration error of the group (`smooth_ece` of `calibration_summary`),
-        as Błasiok and Nakkiran (2023) propose, but at least 0.001.
+        For `"kernel"`: the standard deviation of the normal kernel. By default `smooth_ece` of
+        `calibration_summary` (Błasiok and Nakkiran 2023), but at least 0.001.
     consistency : bool, default False
-        If True, the result also has two consistency limits. If the scores are calibrated, the event
-        rate is between these limits with the probability `level`.
+        Whether the result has two consistency limits. If the scores are calibrated, the event rate
+        is between these limits with the probability `level`.
     ci : {"wilson", "clopper_pearson", "bootstrap"} or None, optional
         Method of the confidence limits of the event rate. By default `"wilson"` for quantile and
-        uniform bins without weights and clusters, otherwise None.
+        uniform bins without weights and clusters, otherwise None, no limits.
 
         - `"wilson"` and `"clopper_pearson"`: limits of a proportion of independent rows, for
           quantile and uniform bins without weights and clusters.
         - `"bootstrap"`: quantiles of resamples of rows or clusters, for all methods.
-        - None: no limits.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     n_boot : int, default 2000
@@ -177,22 +173,20 @@ def calibration(
     DataFrame or LazyFrame
         One row per group and bin or point, sorted by group and rising score: `*by`, (`model`,)
         `bin, score_mean, event_rate, lower, upper, score_min, score_max, n, ci_level, ci_method,
-        note, method`. With `consistency`, the columns `consistency_lower, consistency_upper`
-        follow. `bin` and `n` are Int64, `ci_method`, `note` and `method` String, all others
-        Float64.
+        note, method`, then with `consistency` `consistency_lower, consistency_upper`. `bin` and `n`
+        are Int64, `ci_method`, `note` and `method` String, all others Float64.
 
-        `bin` counts from 0 within the group. `score_mean` and `event_rate` are weighted means, and
-        `n` is a number of rows without weights. For points of a smooth curve, `score_mean` is the
-        score of the point, and `score_min`, `score_max` and `n` are null.
+        `bin` counts from 0 within the group. `score_mean` and `event_rate` are weighted means; `n`
+        counts rows, without weights. For points of a smooth curve, `score_mean` is the score of the
+        point, and `score_min`, `score_max` and `n` are null.
 
-        Scores, event rate and limits are null in a bin without rows (`n` is 0), in the only row of
-        a group without data, and at points of a kernel estimate without rows nearby. Bootstrap
-        limits are null if all resamples have the same event rate (`note` `zero_variance`), except
-        for quantile and uniform bins with an event rate of 0 or 1 without weights and clusters:
-        they have Wilson's limits, and `ci_method` is `wilson`. The other values of `note` are
-        `no_rows`, `no_positives`, `no_negatives`, `one_positive`, `one_negative`, and `redrawn:12`
-        if 12 resamples were not used: resamples of one class are drawn again, and resamples without
-        rows in the bin or near the point are not.
+        Scores, event rate and limits are null in a bin without rows, in the only row of a group
+        without data, and at points of a kernel estimate without rows nearby. Bootstrap limits are
+        null if all resamples have the same event rate (`note` `zero_variance`), except that
+        quantile and uniform bins with an event rate of 0 or 1 without weights and clusters have
+        Wilson's limits, and `ci_method` `wilson`. Other notes are `no_rows`, `no_positives`,
+        `no_negatives`, `one_positive`, `one_negative`, and `redrawn:12` if 12 resamples were not
+        used: those of one class are drawn again, and those without rows near the point are not.
 
     Raises
     ------
@@ -208,8 +202,7 @@ def calibration(
 
     Notes
     -----
-    All limits are pointwise. Limits of quantile and uniform bins are for the event rate of rows
-    with scores between `score_min` and `score_max`; resamples use the bins of the data.
+    All limits are pointwise. Resamples use the bins or the bandwidth of the data.
 
     Limits of `"isotonic"` are for the isotonic regression at `score_mean`, interpolated linearly in
     each resample. Where the true event rate rises, they can miss the confidence `level` even with
@@ -217,8 +210,8 @@ def calibration(
     the true event rate for 92 to 98 % of the rows of the result.
 
     Limits of a smooth curve describe its random error, not its bias, which is large where the true
-    curve bends within the span or the bandwidth. The default bandwidth of `"kernel"` is large if
-    the scores are not calibrated. Resamples use the bandwidth of the data.
+    curve bends within the span or the bandwidth. The default bandwidth is large if the scores are
+    not calibrated.
 
     Consistency limits are for independent rows. In quantile and uniform bins without weights, they
     are exact: the event rate of calibrated scores is outside each limit with a probability of at
@@ -314,7 +307,7 @@ def calibration(
 class CalibrationOptions:
     """The checked options of `calibration`."""
 
-    method: CalibrationMethod
+    method: RateMethod
     bins: int
     empty_bins: bool
     grid: int
@@ -325,17 +318,6 @@ class CalibrationOptions:
     confidence: Confidence
 
 
-# The methods that use each option.
-METHODS_OF_OPTIONS = {
-    "bins": ("quantile", "uniform"),
-    "empty_bins": ("quantile", "uniform"),
-    "grid": ("loess", "kernel"),
-    "span": ("loess",),
-    "degree": ("loess",),
-    "bandwidth": ("kernel",),
-}
-
-
 def _parse_options(
     method: CalibrationMethod,
     columns: Mapping[str, Column | None],
@@ -343,60 +325,44 @@ def _parse_options(
     confidence: tuple[str | NotGiven | None, float, int, int | None],
     **options: Any,
 ) -> CalibrationOptions:
-    """Check the options of `calibration`, and choose the interval method if `ci` is not given.
-
-    `columns` has the arguments `weight` and `cluster`, and `confidence` has `ci`, `level`, `n_boot`
-    and `seed`.
-    """
-    check_choice("method", method, get_args(CalibrationMethod))
-    subject = f"method={method!r}"
-    for option, methods in METHODS_OF_OPTIONS.items():
+    """Check the options of `calibration`; `confidence` has `ci`, `level`, `n_boot` and `seed`."""
+    check_choice("method", method, RATE_METHODS)
+    rate_method, subject = RATE_METHODS[method], f"method={method!r}"
+    for option in dict.fromkeys(name for each in RATE_METHODS.values() for name in each.options):
         default = signature(calibration).parameters[option].default
-        supported = method in methods
+        supported = option in rate_method.options
         check_supported(option, options[option], subject, supported=supported, default=default)
     for option in ("empty_bins", "consistency"):
         check_flag(option, options[option])
-    bins = parse_integer("bins", options["bins"], high=MAX_BINS, example=10)
-    grid = parse_integer("grid", options["grid"], low=2, high=MAX_BINS, example=101)
+    options["bins"] = parse_integer("bins", options["bins"], high=MAX_BINS, example=10)
+    options["grid"] = parse_integer("grid", options["grid"], low=2, high=MAX_BINS, example=101)
     span = parse_number("span", options["span"], low=0, high=1, closed="right", example=0.75)
-    degree = parse_integer("degree", options["degree"], low=1, high=2, example=2)
-    bandwidth = options["bandwidth"]
-    if bandwidth is not None:
-        bandwidth = parse_number("bandwidth", bandwidth, low=0, high=1, example=0.05)
+    options["degree"] = parse_integer("degree", options["degree"], low=1, high=2, example=2)
+    if (width := options["bandwidth"]) is not None:
+        options["bandwidth"] = parse_number("bandwidth", width, low=0, high=1, example=0.05)
     ci, level, n_boot, seed = confidence
-    in_bins = method in {"quantile", "uniform"}
     if isinstance(ci, NotGiven):
         has_columns = any(value is not None for value in columns.values())
-        ci = "wilson" if in_bins and not has_columns else None
+        ci = "wilson" if rate_method.fixed_bins and not has_columns else None
     parsed = Confidence.parse(ci, level, n_boot, seed, get_args(CalibrationInterval))
-    if ci in {"wilson", "clopper_pearson"}:
+    if ci in PROPORTION_LIMITS:
         hint = 'Use ci="bootstrap".'
-        if not in_bins:
+        if not rate_method.fixed_bins:
             problem = f"this interval is for quantile and uniform bins, not for {subject}"
             raise OptionValueError.compose("ci", ci, problem, hint)
         for name, value in columns.items():
             check_supported(name, value, f"ci={ci!r}", hint=hint)
-    return CalibrationOptions(
-        method=method,
-        bins=bins,
-        empty_bins=options["empty_bins"],
-        grid=grid,
-        span=span,
-        degree=degree,
-        bandwidth=bandwidth,
-        consistency=options["consistency"],
-        confidence=parsed,
-    )
+    return CalibrationOptions(**{**options, "method": rate_method, "span": span}, confidence=parsed)
 
 
 def _calibration_table(cases: Cases, options: CalibrationOptions) -> pl.DataFrame:
     """Return the table of one model, with a row per group and bin or point."""
     check_probabilities(cases)
     scan = Scan.from_cases(scale_weights(cases))
-    rates = _event_rates(scan, options)
+    rates = options.method.rates(scan, options)
     ci, level = options.confidence.ci, options.confidence.level
     draws = None
-    if ci == "bootstrap" or options.consistency:
+    if options.consistency or not (ci is None or ci in PROPORTION_LIMITS):
         draws = RandomDraws(
             n_draws=options.confidence.n_boot,
             seed=options.confidence.seed,
@@ -408,7 +374,7 @@ def _calibration_table(cases: Cases, options: CalibrationOptions) -> pl.DataFram
     has_rate = source >= 0
     has_rate[has_rate] = ~np.isnan(rates.event_rate[source[has_rate]])
 
-    def column(values: NDArray[Any], missing: Any = np.nan) -> NDArray[Any]:
+    def column(values: Array, missing: Any = np.nan) -> Array:
         result = np.full(len(source), missing)
         result[source >= 0] = values[source[source >= 0]]
         return result
@@ -431,7 +397,7 @@ def _calibration_table(cases: Cases, options: CalibrationOptions) -> pl.DataFram
             zero_variance=column(limits.constant, missing=False),
             redrawn=column(limits.n_redrawn, missing=0),
         ).tolist(),
-        "method": options.method,
+        "method": options.method.name,
     }
     if rates.bins is not None:
         columns["score_min"] = column(rates.bins.score_min)
@@ -445,55 +411,58 @@ def _calibration_table(cases: Cases, options: CalibrationOptions) -> pl.DataFram
     return build_table(scan.rows.keys, columns, schema, rows=group)
 
 
-def _event_rates(scan: Scan, options: CalibrationOptions) -> EventRates:
-    """Return the event rates of the bins or at the points of all groups."""
-    if options.method in {"loess", "kernel"}:
-        return _smooth_rates(scan, options)
-    bins = probability_bins(scan, cast("BinMethod", options.method), options.bins)
+def _rates_of_bins(scan: Scan, options: CalibrationOptions) -> EventRates:
+    """Return the event rates of quantile or uniform bins, or of levels of isotonic regression."""
+    fixed = options.method.fixed_bins
+    bins = (
+        probability_bins(scan, cast("BinMethod", options.method.name), options.bins)
+        if fixed
+        else isotonic_bins(scan)
+    )
     score = bins.score_mean
-    isotonic = options.method == "isotonic"
-
-    def of_replicates(sample: ReplicateScan, own: slice) -> NDArray[np.float64]:
-        if isotonic:
-            return isotonic_values(sample, score[own])
-        return bin_rates(sample, bins.score_min[own])
-
+    of_replicates, scores = (bin_rates, bins.score_min) if fixed else (isotonic_values, score)
     return EventRates(
         group=bins.group,
         index=bins.index,
         score=score,
         event_rate=bins.event_rate,
         bins=bins,
-        depends_on_labels=isotonic,
-        of_replicates=of_replicates,
+        depends_on_labels=not fixed,
+        of_replicates=lambda sample, own: of_replicates(sample, scores[own]),
     )
 
 
-def _smooth_rates(scan: Scan, options: CalibrationOptions) -> EventRates:
+def _loess_estimate(
+    options: CalibrationOptions, points: Points, owner: IntArray, *at: FloatArray
+) -> FloatArray:
+    """Return local regressions at the scores `at[0]`."""
+    return loess(points, span=options.span, degree=options.degree).at(owner, at[0])
+
+
+def _kernel_estimate(
+    _: CalibrationOptions, points: Points, owner: IntArray, *at: FloatArray
+) -> FloatArray:
+    """Return kernel estimates at the scores `at[0]`, with the bandwidths `at[1]` of the groups."""
+    return kernel(points, owner, *at)
+
+
+def _smooth_rates(
+    scan: Scan, options: CalibrationOptions, estimate: Callable[..., FloatArray]
+) -> EventRates:
     """Return the event rates of a smooth estimate at the points of all groups."""
     points = find_points(scan)
+    bandwidth = np.full(len(points.groups), options.bandwidth or np.nan)
+    if options.bandwidth is None and "bandwidth" in options.method.options:
+        bandwidth = automatic_bandwidth(points)
     owner, score = points.even_grid(options.grid)
     starts = group_starts(owner, len(points.groups))
-    bandwidth = np.full(len(points.groups), options.bandwidth or np.nan)
-    if options.method == "kernel" and options.bandwidth is None:
-        bandwidth = automatic_bandwidth(points)
+    rate = estimate(options, points, owner, score, bandwidth)
 
-    def estimate(
-        points: Points,
-        owner: NDArray[np.int64],
-        score: NDArray[np.float64],
-        bandwidth: NDArray[np.float64],
-    ) -> NDArray[np.float64]:
-        if options.method == "kernel":
-            return kernel(points, owner, score, bandwidth)
-        return loess(points, span=options.span, degree=options.degree).at(owner, score)
-
-    rate = estimate(points, owner, score, bandwidth)
-
-    def of_replicates(sample: ReplicateScan, own: slice) -> NDArray[np.float64]:
+    def of_replicates(sample: ReplicateScan, own: slice) -> FloatArray:
         replicates, width = find_points(sample), own.stop - own.start
         size = len(replicates.groups)
         rates = estimate(
+            options,
             replicates,
             np.repeat(np.arange(size), width),
             np.tile(score[own], size),
@@ -513,13 +482,47 @@ def _smooth_rates(scan: Scan, options: CalibrationOptions) -> EventRates:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RateMethod:
+    """A method of `calibration`, the options that only some methods use, and its event rates.
+
+    `fixed_bins` is True if the scores alone determine the bins, so that the event rate of a bin is
+    a proportion of its rows.
+    """
+
+    name: CalibrationMethod
+    options: tuple[str, ...] = ()
+    rates: Callable[[Scan, CalibrationOptions], EventRates] = _rates_of_bins
+    fixed_bins: bool = False
+
+
+BIN_OPTIONS = ("bins", "empty_bins")
+RATE_METHODS: dict[str, RateMethod] = {
+    method.name: method
+    for method in (
+        RateMethod(name="quantile", options=BIN_OPTIONS, fixed_bins=True),
+        RateMethod(name="uniform", options=BIN_OPTIONS, fixed_bins=True),
+        RateMethod(name="isotonic"),
+        RateMethod(
+            name="loess",
+            options=("grid", "span", "degree"),
+            rates=partial(_smooth_rates, estimate=_loess_estimate),
+        ),
+        RateMethod(
+            name="kernel",
+            options=("grid", "bandwidth"),
+            rates=partial(_smooth_rates, estimate=_kernel_estimate),
+        ),
+    )
+}
+# Limits of proportions of independent rows; the other intervals are quantiles of resamples.
+PROPORTION_LIMITS = {"wilson": wilson, "clopper_pearson": clopper_pearson}
+
+
 def _result_rows(
     rates: EventRates, n_groups: int, options: CalibrationOptions
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the group, the bin number and the position in `rates` of each row of the result.
-
-    The position is -1 for a bin or a group without rows.
-    """
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Return the group, bin number and position in `rates` (-1: no rows) of each result row."""
     positions = np.arange(len(rates.group))
     if options.empty_bins:
         group = np.repeat(np.arange(n_groups), options.bins)
@@ -542,21 +545,19 @@ MAX_DRAWN_NUMBERS = 1 << 21  # largest number of random numbers that a thread ke
 class EventRates:
     """The event rates of all groups: of bins or at points, by group and rising score.
 
-    `index` is the number of the bin or point within its group, from 0. `score` is the mean score of
-    the bin, or the score of the point. `bins` are the bins, or None for points.
-    `depends_on_labels` is True if the labels determine the bins or points.
-
-    `of_replicates(sample, own)` returns the event rates of the replicates of a group (rows) for the
-    bins or points `own` of the group (columns).
+    `index` is the number of the bin or point within its group. `score` is the mean score of the
+    bin, or the score of the point. `bins` is None for points. `depends_on_labels` is True if the
+    labels determine the bins. `of_replicates(sample, own)` returns the event rates of the
+    replicates of a group (rows) for its bins or points `own` (columns).
     """
 
-    group: NDArray[np.int64]
-    index: NDArray[np.int64]
-    score: NDArray[np.float64]
-    event_rate: NDArray[np.float64]
+    group: IntArray
+    index: IntArray
+    score: FloatArray
+    event_rate: FloatArray
     bins: Bins | None
     depends_on_labels: bool
-    of_replicates: Callable[[ReplicateScan, slice], NDArray[np.float64]]
+    of_replicates: Callable[[ReplicateScan, slice], FloatArray]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -568,11 +569,11 @@ class RateLimits:
     again, or were omitted because their event rate is undefined.
     """
 
-    lower: NDArray[np.float64]
-    upper: NDArray[np.float64]
-    constant: NDArray[np.bool_]
-    wilson: NDArray[np.bool_]
-    n_redrawn: NDArray[np.int64]
+    lower: FloatArray
+    upper: FloatArray
+    constant: BoolArray
+    wilson: BoolArray
+    n_redrawn: IntArray
 
     @classmethod
     def undefined(cls, size: int) -> RateLimits:
@@ -601,7 +602,7 @@ def confidence_limits(
     """Return the confidence limits of each event rate; only `ci="bootstrap"` needs `draws`."""
     if ci is None:
         return RateLimits.undefined(len(rates.group))
-    if ci == "bootstrap":
+    if ci not in PROPORTION_LIMITS:
         assert draws is not None
         return _bootstrap_rate_limits(scan, rates, level, draws)
     assert rates.bins is not None
@@ -609,12 +610,10 @@ def confidence_limits(
     return replace(RateLimits.undefined(len(lower)), lower=lower, upper=upper)
 
 
-def _proportion_limits(
-    bins: Bins, ci: str, level: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _proportion_limits(bins: Bins, ci: str, level: float) -> tuple[FloatArray, FloatArray]:
     """Return Wilson's limits, or those of Clopper and Pearson, of the event rate of each bin."""
     pos, total = (values.astype(np.float64) for values in (bins.pos, bins.total))
-    return (wilson if ci == "wilson" else clopper_pearson)(pos, total, level)
+    return PROPORTION_LIMITS[ci](pos, total, level)
 
 
 def _bootstrap_rate_limits(
@@ -638,11 +637,8 @@ def _bootstrap_rate_limits(
 
 def consistency_limits(
     scan: Scan, rates: EventRates, level: float, draws: RandomDraws
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return limits of each event rate under the hypothesis that the scores are calibrated.
-
-    The scores are those of the data, and each row is positive with the probability of its score.
-    """
+) -> tuple[FloatArray, FloatArray]:
+    """Return limits of each event rate if rows are positive with the probability of their score."""
     is_weighted = scan.totals.pos.dtype.kind == "f"
     if rates.bins is not None and not (rates.depends_on_labels or is_weighted):
         return _proportion_consistency(scan, rates.bins, level)
@@ -657,8 +653,8 @@ def consistency_limits(
             size: int,
             own: slice = own,
             population: GroupRows = population,
-            probability: NDArray[np.float64] = probability,
-        ) -> tuple[NDArray[np.float64], int]:
+            probability: FloatArray = probability,
+        ) -> tuple[FloatArray, int]:
             rows = population.pos.rows
             shape = (size, len(rows))
             if rows.max() == 1:
@@ -684,9 +680,7 @@ def consistency_limits(
     return lower, upper
 
 
-def _proportion_consistency(
-    scan: Scan, bins: Bins, level: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _proportion_consistency(scan: Scan, bins: Bins, level: float) -> tuple[FloatArray, FloatArray]:
     """Return the consistency limits of bins of rows without weights, without random draws."""
     steps, n_groups = score_steps(scan), len(scan.totals.pos)
     first, own = group_starts(steps.group, n_groups), group_starts(bins.group, n_groups)
@@ -703,7 +697,7 @@ def _proportion_consistency(
     return lower / bins.n, upper / bins.n
 
 
-def _unlabeled_rows(scan: Scan, group: int) -> tuple[GroupRows, NDArray[np.float64]]:
+def _unlabeled_rows(scan: Scan, group: int) -> tuple[GroupRows, FloatArray]:
     """Return a population in which each class has all rows of the group, and their scores."""
     population = GroupRows.from_scan(scan, group).without_labels()
     return population, population.codec.decode(population.codes)[population.pos.step]
@@ -739,15 +733,12 @@ def _drawn_proportions(bins: Bins, draws: RandomDraws, level: float) -> RateLimi
 def _resampled_limits(
     scan: Scan, rates: EventRates, draws: RandomDraws, level: float
 ) -> RateLimits:
-    """Return quantiles of each event rate over resamples of the rows.
-
-    The limits are NaN in groups with rows of one class only.
-    """
+    """Return quantiles of each event rate over resamples of rows; NaN in groups of one class."""
     starts = group_starts(rates.group, len(draws.keys))
     width = int(np.diff(starts).max(initial=1))
     limits = RateLimits.undefined(len(rates.group))
 
-    def replicate_rates(sample: ReplicateScan) -> NDArray[np.float64]:
+    def replicate_rates(sample: ReplicateScan) -> FloatArray:
         own = slice(*starts[[sample.population.group, sample.population.group + 1]])
         values = np.full((len(sample.totals.pos), width), np.nan)
         values[:, : own.stop - own.start] = rates.of_replicates(sample, own)
@@ -764,11 +755,8 @@ def _resampled_limits(
     return limits
 
 
-def bin_rates(sample: ReplicateScan, score_min: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the event rate of each replicate (rows) in each bin (columns); NaN without rows.
-
-    `score_min` are the lowest scores of the bins, in rising order.
-    """
+def bin_rates(sample: ReplicateScan, score_min: FloatArray) -> FloatArray:
+    """Return the event rate of each replicate (rows) in each bin (columns); NaN without rows."""
     size = len(sample.totals.pos)
     # The scores fall, and a bin has all scores from its lowest score to the next bin.
     scores = sample.codec.decode(sample.population.codes)
@@ -778,15 +766,14 @@ def bin_rates(sample: ReplicateScan, score_min: NDArray[np.float64]) -> NDArray[
         for counts in (sample.block.tp, sample.block.fp)
     )
     with np.errstate(invalid="ignore"):
-        rates: NDArray[np.float64] = pos / (pos + neg)
+        rates: FloatArray = pos / (pos + neg)
     return rates
 
 
-def isotonic_values(sample: ReplicateScan, score: NDArray[np.float64]) -> NDArray[np.float64]:
+def isotonic_values(sample: ReplicateScan, score: FloatArray) -> FloatArray:
     """Return the isotonic regression of each replicate (rows) at given scores (columns).
 
-    Values are interpolated linearly between neighboring scores of the replicate, and are constant
-    below its lowest and above its highest score.
+    Values are linear between neighboring scores of the replicate, and constant outside its range.
     """
     steps = score_steps(sample)
     rate = isotonic_rates(steps)

@@ -24,8 +24,7 @@ Statistics in Medicine 5(5), 421-433. doi:10.1002/sim.4780050506
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from scipy.special import chdtrc, ndtr
@@ -39,7 +38,7 @@ from rocframe.kernel.arrays import grouped_bisect
 from rocframe.kernel.groups import RowGroups, cumulative_sums, group_starts, scale_weights
 from rocframe.kernel.scan import Scan
 from rocframe.options import NOT_GIVEN, check_choice, parse_integer, public
-from rocframe.probabilities.bins import MAX_BINS, probability_bins
+from rocframe.probabilities.bins import BIN_METHODS, MAX_BINS, probability_bins
 from rocframe.probabilities.losses import (
     WEIGHT_SHARE_ROUNDING,
     binned_decomposition,
@@ -60,16 +59,14 @@ from rocframe.schemas.curves import CALIBRATION_SUMMARY
 
 if TYPE_CHECKING:
     import polars as pl
-    from numpy.typing import NDArray
 
     from rocframe.frames import FrameT
     from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import By, Column, Count, Scores
+    from rocframe.kernel.arrays import Array, FloatArray, IntArray
     from rocframe.kernel.scan import Block, Scannable
-    from rocframe.probabilities.bins import Bins
+    from rocframe.probabilities.bins import BinMethod, Bins
     from rocframe.probabilities.losses import Points
-
-FixedBinMethod: TypeAlias = Literal["quantile", "uniform"]
 
 
 @public
@@ -80,7 +77,7 @@ def calibration_summary(
     score: Scores,
     *,
     by: By = None,
-    method: FixedBinMethod = "quantile",
+    method: BinMethod = "quantile",
     bins: int = 10,
     n_fitted: int = 0,
     positive: object = None,
@@ -104,15 +101,14 @@ def calibration_summary(
     by : str or sequence of str, default None
         Group columns; null is a group.
     method : {"quantile", "uniform"}, default "quantile"
-        Type of the bins, as in `calibration`. `ece`, `mce`, the Hosmer-Lemeshow test and the parts
-        of the Brier score are computed from bins. `"quantile"`: bins with about the same number of
-        rows. `"uniform"`: bins of equal width. Rows with equal scores are in the same bin.
+        Type of the bins, as in `calibration`, of `ece`, `mce`, the Hosmer-Lemeshow test and the
+        parts of the Brier score: about the same number of rows, or equal width.
     bins : int, default 10
         Number of bins.
     n_fitted : int, default 0
-        Number that is subtracted from the number of bins, to obtain the degrees of freedom of the
-        Hosmer-Lemeshow test. Pass 0 for rows that were not used to fit the model. For the training
-        rows of a logistic regression, 2 is usual, whatever its number of coefficients.
+        Number of bins minus the degrees of freedom of the Hosmer-Lemeshow test: 0 for rows that
+        were not used to fit the model, and usually 2 for the training rows of a logistic
+        regression.
     positive : object, default None
         Value of `label` that is the positive class.
     weight : str or Expr, default None
@@ -131,32 +127,30 @@ def calibration_summary(
         hosmer_lemeshow_p, ici, e50, e90, e_max, cllr, cllr_min, n_pos, n_neg, n_missing, note,
         calibration_in_the_large, observed_to_expected, smooth_ece, reliability, resolution,
         within_bin_variance, within_bin_covariance`. All statistics are Float64, except
-        `hosmer_lemeshow_df` (Int64). Means and sums over rows are weighted if rows have weights.
+        `hosmer_lemeshow_df` (Int64), and are weighted if rows have weights.
 
-        The definitions are on the page of this function. In short: `brier` = `miscalibration` -
-        `discrimination` + `uncertainty` by isotonic regression (CORP), and `reliability` -
-        `resolution` + `uncertainty` + `within_bin_variance` - `within_bin_covariance` by bins.
-        `ece` and `mce` are the mean and the largest difference of score and event rate over bins,
-        `smooth_ece` the mean with a kernel, and `ici, e50, e90, e_max` the mean, median, 90th
-        percentile and maximum of the difference to a local regression. `cllr` is in bits.
-        Calibrated scores have `calibration_intercept` 0, `calibration_slope` 1 and
-        `observed_to_expected` 1. `spiegelhalter_z` is then standard normal, and `hosmer_lemeshow`
-        about chi-squared with `hosmer_lemeshow_df` degrees of freedom, the number of bins minus
-        `n_fitted`; bins whose scores are all 0 or all 1 are not counted if their labels agree. With
-        `n_fitted=0`, its p-value is that of a multiple of a chi-squared distribution with the mean
-        and the variance of the statistic. `spiegelhalter_p` is two-sided.
+        `brier` = `miscalibration` - `discrimination` + `uncertainty` by isotonic regression (CORP),
+        and `reliability` - `resolution` + `uncertainty` + `within_bin_variance` -
+        `within_bin_covariance` by bins. `ece` and `mce` are the mean and the largest difference of
+        score and event rate over bins, `smooth_ece` the mean with a kernel, and `ici, e50, e90,
+        e_max` the mean, median, 90th percentile and maximum of the difference to a local
+        regression. `cllr` is in bits. Calibrated scores have `calibration_intercept` 0,
+        `calibration_slope` 1 and `observed_to_expected` 1; `spiegelhalter_z` is then standard
+        normal (`spiegelhalter_p` is two-sided), and `hosmer_lemeshow` about chi-squared. Its
+        degrees of freedom are the number of bins minus `n_fitted`; bins whose scores are all 0 or
+        all 1 are not counted if their labels agree. With `n_fitted=0`, its p-value is that of a
+        multiple of a chi-squared distribution with the mean and the variance of the statistic.
 
         `n_pos`, `n_neg` and `n_missing` (Int64) count rows, without weights. `note` (String) is
         null or the first of `no_rows, no_positives, no_negatives, separated, one_positive,
-        one_negative, zero_variance, left_out`. `separated` means that a threshold separates the
-        classes, and `left_out:3` that 3 rows with a score of 0 or 1 are left out of the logistic
-        parameters, because their log odds are infinite.
+        one_negative, zero_variance, left_out`. `separated`: a threshold separates the classes.
+        `left_out:3`: 3 rows with a score of 0 or 1 are left out of the logistic parameters.
 
-        All statistics are null without rows. `brier_skill`, `cllr`, `cllr_min` and the logistic
-        parameters are null without positives or without negatives, and the logistic parameters also
-        if all scores are equal or the classes are separated. `hosmer_lemeshow_p` is null without
-        degrees of freedom. If all scores are 0, 1/2 or 1, `spiegelhalter_z` is infinite if a
-        positive has the score 0 or a negative the score 1, and null otherwise.
+        Statistics are null without rows. `brier_skill`, `cllr`, `cllr_min` and the logistic
+        parameters are null if a class is absent, and the logistic parameters also if all scores are
+        equal or the classes are separated. `hosmer_lemeshow_p` is null without degrees of freedom.
+        If all scores are 0, 1/2 or 1, `spiegelhalter_z` is infinite if a positive has the score 0
+        or a negative the score 1, and null otherwise.
 
     Raises
     ------
@@ -172,12 +166,12 @@ def calibration_summary(
 
     Notes
     -----
-    In `log_loss` and `cllr`, scores of 0 and 1 are replaced by 2⁻⁵² and 1 - 2⁻⁵². Rows with such
-    scores are left out of the logistic recalibration, as in R's `rms::val.prob`.
+    In `log_loss` and `cllr`, scores are clipped to [2⁻⁵², 1 - 2⁻⁵²]. Rows with scores of 0 and 1
+    are left out of the logistic recalibration, as in R's `rms::val.prob`.
 
     `cllr` uses the odds of the score as likelihood ratio, so the score has to be the probability of
-    a positive for a prevalence of 1/2. The expression `.roc.at_prevalence` converts scores to this
-    prevalence. `cllr_min` does not depend on the prevalence.
+    a positive for a prevalence of 1/2; `.roc.at_prevalence` converts scores to this prevalence.
+    `cllr_min` does not depend on the prevalence.
 
     References
     ----------
@@ -234,12 +228,9 @@ def calibration_summary(
     │ 0.0125 ┆ 0.167633 ┆ 0.058933              ┆ 0.855975          ┆ 0.806367 ┆ 0.594361 │
     └────────┴──────────┴───────────────────────┴───────────────────┴──────────┴──────────┘
     """
-    check_choice("method", method, get_args(FixedBinMethod))
-    options = SummaryOptions(
-        method=method,
-        bins=parse_integer("bins", bins, high=MAX_BINS, example=10),
-        n_fitted=parse_integer("n_fitted", n_fitted, low=0, example=2),
-    )
+    check_choice("method", method, BIN_METHODS)
+    n_bins = parse_integer("bins", bins, high=MAX_BINS, example=10)
+    n_fitted = parse_integer("n_fitted", n_fitted, low=0, example=2)
     roles = Roles(
         label=label,
         score=score,
@@ -253,23 +244,14 @@ def calibration_summary(
     table = plan_table(
         predictions,
         roles,
-        lambda cases: _measures_table(cases, options),
+        lambda cases: _measures_table(cases, method, n_bins, n_fitted),
         columns=CALIBRATION_SUMMARY.columns(),
         anchor="n_pos",
     )
     return as_input_frame(predictions, table)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SummaryOptions:
-    """The checked options of `calibration_summary`."""
-
-    method: FixedBinMethod
-    bins: int
-    n_fitted: int
-
-
-def _certain_rows(cases: Cases, n_groups: int) -> NDArray[np.int64]:
+def _certain_rows(cases: Cases, n_groups: int) -> IntArray:
     """Return the number of rows of each group with a score of 0 or 1."""
     selected = (cases.score == 0) | (cases.score == 1)
     if cases.state is not None:
@@ -282,16 +264,16 @@ def _certain_rows(cases: Cases, n_groups: int) -> NDArray[np.int64]:
     return n
 
 
-def _measures_table(cases: Cases, options: SummaryOptions) -> pl.DataFrame:
+def _measures_table(cases: Cases, method: BinMethod, n_bins: int, n_fitted: int) -> pl.DataFrame:
     """Return the measures of one model, with one row per group."""
     check_probabilities(cases)
     scan = Scan.from_cases(scale_weights(cases))
     totals = scan.totals
     losses, isotonic = probability_losses(scan), isotonic_losses(scan)
-    bins, points = probability_bins(scan, options.method, options.bins), find_points(scan)
+    bins, points = probability_bins(scan, method, n_bins), find_points(scan)
     fit = logistic_recalibration(scan)
     z, z_p_value = spiegelhalter(scan)
-    test = hosmer_lemeshow(scan, bins, n_fitted=options.n_fitted)
+    test = hosmer_lemeshow(scan, bins, n_fitted=n_fitted)
     parts = binned_decomposition(scan, bins)
     columns: dict[str, Any] = {
         "brier": losses.brier,
@@ -335,45 +317,38 @@ CONSTANT_STATISTIC = 1e-12  # a variance that is only a rounding error, divided 
 
 
 class CurveErrors(NamedTuple):
-    """Summary of |score - c(score)| over the rows of each group, where c is a calibration curve.
+    """Mean, median, 90th percentile and maximum of |score - c(score)|; c is a calibration curve."""
 
-    `ici` is the mean, `e50` the median, `e90` the 90th percentile, and `e_max` the maximum.
-    """
-
-    ici: NDArray[np.float64]
-    e50: NDArray[np.float64]
-    e90: NDArray[np.float64]
-    e_max: NDArray[np.float64]
+    ici: FloatArray
+    e50: FloatArray
+    e90: FloatArray
+    e_max: FloatArray
 
 
 class HosmerLemeshow(NamedTuple):
     """Statistic, degrees of freedom and p-value of the test of each group."""
 
-    statistic: NDArray[np.float64]
-    df: NDArray[np.int64]
-    p_value: NDArray[np.float64]
+    statistic: FloatArray
+    df: IntArray
+    p_value: FloatArray
 
 
-def ece(scan: Scannable, bins: Bins) -> NDArray[np.float64]:
-    """Return the expected calibration error: the mean of |event rate - mean score| over the rows.
-
-    `bins` are the bins of the scan. The event rate and the mean score are those of the bin of the
-    row.
-    """
+def ece(scan: Scannable, bins: Bins) -> FloatArray:
+    """Return the expected calibration error: the mean of |event rate - mean score| over rows."""
     n_groups = len(scan.totals.pos)
     difference = bins.group_sums(np.abs(bins.pos - bins.score_sum), n_groups)
     with np.errstate(invalid="ignore"):
         return difference / bins.group_sums(bins.total, n_groups)
 
 
-def mce(scan: Scannable, bins: Bins) -> NDArray[np.float64]:
+def mce(scan: Scannable, bins: Bins) -> FloatArray:
     """Return the maximum calibration error: the largest |event rate - mean score| of a bin."""
     largest = np.full(len(scan.totals.pos), np.nan)
     np.fmax.at(largest, bins.group, np.abs(bins.event_rate - bins.score_mean))
     return largest
 
 
-def smooth_ece(points: Points) -> NDArray[np.float64]:
+def smooth_ece(points: Points) -> FloatArray:
     """Return the smooth calibration error; see `smooth_error`."""
     return points.of_all_groups(smooth_error(points))
 
@@ -393,13 +368,13 @@ def curve_errors(points: Points) -> CurveErrors:
     share = cumulative_sums(weight.copy(), points.starts) / total[owner]
     lasts = points.starts[1:] - 1
 
-    def percentile(p: float) -> NDArray[np.float64]:
+    def percentile(p: float) -> FloatArray:
         at = grouped_bisect(
             lambda i: share[i] < p - WEIGHT_SHARE_ROUNDING, points.starts[:-1], lasts
         )
         at = np.minimum(at, lasts)
         following = np.where(share[at] <= p + WEIGHT_SHARE_ROUNDING, np.minimum(at + 1, lasts), at)
-        middle: NDArray[np.float64] = (error[at] + error[following]) / 2
+        middle: FloatArray = (error[at] + error[following]) / 2
         return middle
 
     mean = points.group_sums(error * weight) / total
@@ -407,17 +382,15 @@ def curve_errors(points: Points) -> CurveErrors:
     return CurveErrors(*map(points.of_all_groups, values))
 
 
-def spiegelhalter(scan: Scan) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def spiegelhalter(scan: Scan) -> tuple[FloatArray, FloatArray]:
     """Return Spiegelhalter's z and its two-sided p-value.
 
-    z is the sum of (label - score)·(1 - 2·score), divided by the square root of its variance if the
-    scores are the probabilities of positives: the sum of (1 - 2·score)²·score·(1 - score). The
-    terms of the first sum are multiplied by the weight of the row, and those of the second sum by
-    its square. z has a normal distribution if the scores are calibrated. It is infinite if the
-    variance is 0 and the first sum is not.
+    z is the sum of weight·(label - score)·(1 - 2·score), divided by the square root of its variance
+    if the scores are calibrated: the sum of weight²·(1 - 2·score)²·score·(1 - score). It is
+    infinite if the variance is 0 and the first sum is not.
     """
 
-    def add(block: Block) -> list[NDArray[np.float64]]:
+    def add(block: Block) -> list[FloatArray]:
         pos, neg = block.pos, block.neg
         score = scan.codec.decode(block.codes)
         slope, variance = 1 - 2 * score, score * (1 - score)
@@ -476,26 +449,25 @@ def hosmer_lemeshow(scan: Scan, bins: Bins, *, n_fitted: int = 0) -> HosmerLemes
     return HosmerLemeshow(statistic=statistic, df=df, p_value=p_value)
 
 
-def _squares(block: Block) -> NDArray[Any]:
+def _squares(block: Block) -> Array:
     """Return the sum of count times squared weight at each score of a block."""
     pos, neg = block.pos_squares, block.neg_squares
-    squares: NDArray[Any] = block.pos + block.neg if pos is None or neg is None else pos + neg
+    squares: Array = block.pos + block.neg if pos is None or neg is None else pos + neg
     return squares
 
 
-def _bin_moments(scan: Scan, bins: Bins) -> NDArray[np.float64]:
-    """Return three sums for each bin.
+def _bin_moments(scan: Scan, bins: Bins) -> FloatArray:
+    """Return the sum of count times squared weight of each bin, and two moments.
 
-    The first is the sum of count times squared weight. The others are, if the scores are
-    calibrated, the variance and the fourth cumulant of the weighted number of positives. For the
-    fourth cumulant, rows with the same score are assumed to have the same weight.
+    These are the variance and the fourth cumulant of the weighted number of positives if scores are
+    calibrated, for which rows with the same score are assumed to have the same weight.
     """
     result = np.zeros((3, len(bins.group)))
     if not len(bins.group):
         return result
     starts = group_starts(bins.group, len(scan.totals.pos))
 
-    def add(block: Block) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def add(block: Block) -> tuple[IntArray, FloatArray]:
         group = np.repeat(block.groups, np.diff(block.starts))
         score = scan.codec.decode(block.codes)
         first, last = starts[group], starts[group + 1] - 1

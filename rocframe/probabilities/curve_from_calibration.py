@@ -9,7 +9,7 @@ M. Vuk, T. Curk (2006), "ROC curve, lift chart and calibration plot", Metodološ
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -37,10 +37,9 @@ from rocframe.text import format_count
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By
+    from rocframe.kernel.arrays import Array, BoolArray, FloatArray, IntArray
 
 
 MAKE_BINS = (
@@ -78,8 +77,7 @@ def curve_from_calibration(
     ----------
     table : DataFrame, LazyFrame or Arrow table
         A table of bins as returned by `calibration`, with the columns `bin, event_rate, score_min,
-        n`. Other columns are not read. Rows may be in any order. With `density`, pass a table of
-        grid points with the columns `bin, event_rate, score_mean` and the column of the density.
+        n`, or with `density` the columns `bin, event_rate, score_mean`, in any order of rows.
     kind : str, default "roc"
         Which two rates are the axes: `"roc"` (fpr, tpr), `"precision_recall"` or `"pr"` (recall,
         precision), `"det"` (fpr, fnr), `"gain"` (alert_rate, tpr), `"lift"` (alert_rate, lift),
@@ -89,9 +87,8 @@ def curve_from_calibration(
         Additional columns: names of metrics, such as `"accuracy"`, and named expressions over
         metrics and all columns left of `metrics`. `curve` lists the names.
     density : str, default None
-        Column with the density of the scores at each grid point `score_mean`. Densities must not be
-        negative. If `density` is given, each row of the table is a grid point instead of a bin, as
-        in tables of `calibration` with `method="loess"` or `method="kernel"`.
+        Column with the density of the scores at each grid point `score_mean`, at least 0. Each row
+        of the table is then a grid point, as in tables of the methods `"loess"` and `"kernel"`.
     beta : float, default 1.0
         Weight of recall relative to precision in `"f_beta"`.
     costs : mapping of str to float, default None
@@ -103,29 +100,22 @@ def curve_from_calibration(
     Returns
     -------
     DataFrame or LazyFrame
-        One row per group and bin with `n` > 0. With `density`, one row per group and grid point.
-        Each group has one more row, whose threshold is `inf`. The rows are sorted by group and
-        falling threshold. The columns are `*by, threshold, tp, fp, fn, tn`, the two rates, then
-        `metrics`. This is a curve table, which `area`, `at`, `operating_point`, `hull`, `chart` and
-        all other functions on curves accept.
+        A curve table, sorted by group and falling threshold: `*by, threshold, tp, fp, fn, tn`, the
+        two rates, then `metrics`. Each group has a row with the threshold `inf`, and one row per
+        bin with `n` > 0, or with `density` one row per grid point.
 
         `threshold` (Float64) is `score_min` of the bin, so that `score >= threshold` selects the
-        rows of this bin and of all higher bins. `tp, fp, fn, tn` are the counts at this threshold:
-        Int64 if `n` is an integer column, and Float64 if `n` is a float column. With `density`, the
-        thresholds are the grid points `score_mean`, and the counts (Float64) are the integrals in
-        Notes. They are shares of all rows if the density has the integral 1.
-
-        A group whose bins all have `n` = 0 has only the row with threshold `inf`. A rate is null if
-        its denominator is 0.
+        rows of this bin and of all higher bins. The counts are Int64 if `n` is an integer column,
+        otherwise Float64. With `density`, the thresholds are `score_mean`, and the counts are the
+        integrals in Notes. A rate is null if its denominator is 0.
 
     Raises
     ------
     RocframeError
         If a column is missing, is not numeric or is also a group column, or if an option is
-        invalid. This error is also raised if a bin with rows has no event rate or no score, if `n`
-        is null or negative, if an event rate is outside [0, 1], or if two bins of a group have the
-        same `score_min`. If `n` is an integer column, n·event_rate must be an integer. If `n` is
-        null because the table has points of a smooth curve, pass `density`.
+        invalid. Also if a bin with rows has no event rate or no score, if `n` is null or negative,
+        if an event rate is outside [0, 1], if two bins of a group have the same `score_min`, or if
+        `n` is an integer column and n·event_rate is not an integer.
 
     See Also
     --------
@@ -137,26 +127,19 @@ def curve_from_calibration(
     -----
     The formulas are those of Vuk and Curk (2006). p(o) is the event rate at the score o, and q(o)
     is the density of the scores, with the integral 1 (formula 6.2). P and N are the numbers of
-    positives and negatives.
+    positives and negatives. TP / (P + N) is the integral of p·q above the threshold, and FP / (P +
+    N) that of (1 - p)·q (6.3); FN and TN are the same integrals below the threshold (6.4). `area`
+    returns the area (6.5 to 6.8). With `density`, integrals use the trapezoidal rule, and the
+    density is 0 outside the grid.
 
-    - TP / (P + N) is the integral of p·q above the threshold, and FP / (P + N) is the integral of
-      (1 - p)·q above the threshold (6.3).
-    - FN / (P + N) and TN / (P + N) are the same two integrals below the threshold (6.4).
-    - The area under the curve (6.5 to 6.8) is the result of `area`.
+    For bins, q is `n` divided by the number of all predictions, and the scores of a bin are ties.
+    Each row of the result is also a row of the curve of the predictions, and between these rows the
+    result is a straight line. Its area is the AUC after all scores of a bin are replaced by one.
+    With bins of `calibration(method="isotonic")`, the result is the convex hull of the curve.
 
-    For bins, q is `n` divided by the number of all predictions. The scores of a bin are treated as
-    ties. Each row of the result is also a row of the curve that `curve` computes from the
-    predictions. Between these rows, the result is a straight line. If each bin has one score, both
-    curves have the same area. Otherwise, the area of the result is the AUC of the predictions after
-    all scores of a bin are replaced by one score. With bins of `calibration(method="isotonic")`,
-    the result is the convex hull of the curve of the predictions. With `density`, integrals are
-    computed with the trapezoidal rule, and the density is 0 outside the grid.
-
-    If the calibration table was computed with weights, its event rates are weighted, but `n` is the
-    number of rows. Then n·event_rate is usually not an integer. Convert `n` to Float64 first:
-    `table.with_columns(pl.col("n").cast(pl.Float64))`. The counts are then approximate, because `n`
-    is not the sum of weights. To get exact sums of weights, replace `n` by the sum of weights of
-    each bin.
+    If the calibration table was computed with weights, n·event_rate is usually not an integer. For
+    approximate counts, convert `n` to Float64: `table.with_columns(pl.col("n").cast(pl.Float64))`.
+    For exact sums of weights, replace `n` by the sum of weights of each bin.
 
     References
     ----------
@@ -269,8 +252,7 @@ def calibration_layout(
 ) -> CalibrationLayout:
     """Check the columns of a calibration table and return its layout.
 
-    Raise an error if a required column is missing, is not numeric or is a group column, or if a
-    group column has the name of one of the `new_columns` of the result.
+    `new_columns` are columns of the result, which group columns must not have.
     """
     if by is None and "bin" not in schema:
         raise MissingColumnError.of_table("table", "bin", schema, hint=MAKE_BINS)
@@ -308,18 +290,17 @@ def calibration_layout(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CalibrationRows:
-    """The rows of a calibration table.
+    """The rows of a calibration table; NaN stands for null.
 
     `group` is the position of the key of each row in `keys`. `threshold` is the lowest score of a
-    bin or the score of a grid point, `rate` the event rate, and `mass` the number of rows of a bin
-    or the density at a grid point. NaN stands for null.
+    bin or the score of a grid point, and `mass` is the number of rows or the density.
     """
 
     keys: pl.DataFrame
-    group: NDArray[np.int64]
-    threshold: NDArray[np.float64]
-    rate: NDArray[np.float64]
-    mass: NDArray[np.float64]
+    group: IntArray
+    threshold: FloatArray
+    rate: FloatArray
+    mass: FloatArray
 
     @classmethod
     def read(cls, frame: pl.DataFrame, layout: CalibrationLayout) -> CalibrationRows:
@@ -332,7 +313,7 @@ class CalibrationRows:
         keys = keys if layout.keys else pl.DataFrame(height=1)
         return cls(keys=keys, group=group, threshold=threshold, rate=rate, mass=mass)
 
-    def sorted_part(self, mask: NDArray[np.bool_]) -> CalibrationRows:
+    def sorted_part(self, mask: BoolArray) -> CalibrationRows:
         """Return the rows where `mask` is true, sorted by group and falling threshold."""
         rows = np.flatnonzero(mask)
         rows = rows[np.lexsort((-self.threshold[rows], self.group[rows]))]
@@ -344,7 +325,7 @@ class CalibrationRows:
             mass=self.mass[rows],
         )
 
-    def check(self, invalid: NDArray[np.bool_], problem: str, hint: str) -> None:
+    def check(self, invalid: BoolArray, problem: str, hint: str) -> None:
         """Raise an error that names the group of the first invalid row, if there is one."""
         if invalid.any():
             group = int(self.group[np.argmax(invalid)])
@@ -391,20 +372,13 @@ def _check_rows(rows: CalibrationRows, layout: CalibrationLayout) -> None:
         (np.isinf(rows.mass), f"{name} is infinite in {{group}}", MAKE_BINS),
         ((rows.mass > 0) & no_score, f"{score} is null in {{group}}", hint),
         ((rows.mass > 0) & no_rate, "event_rate is null in {group}", hint),
-        (
-            (rows.rate < 0) | (rows.rate > 1),
-            "event_rate is outside [0, 1] in {group}",
-            MAKE_BINS,
-        ),
+        ((rows.rate < 0) | (rows.rate > 1), "event_rate is outside [0, 1] in {group}", MAKE_BINS),
     ):
         rows.check(invalid, problem, advice)
 
 
-def _bin_counts(rows: CalibrationRows, dtype: pl.DataType) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the numbers of positives and of negatives in each bin.
-
-    Raise an error if `dtype` is Int64 and a number of positives is not an integer.
-    """
+def _bin_counts(rows: CalibrationRows, dtype: pl.DataType) -> tuple[Array, Array]:
+    """Return the numbers of positives and negatives in each bin, which must be whole for Int64."""
     pos = rows.rate * rows.mass
     if dtype.is_float():
         return pos, rows.mass - pos
@@ -420,11 +394,10 @@ def _bin_counts(rows: CalibrationRows, dtype: pl.DataType) -> tuple[NDArray[Any]
     return n_pos, rows.mass.astype(np.int64) - n_pos
 
 
-def _grid_counts(rows: CalibrationRows) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the shares of positives and of negatives between each grid point and the next one.
+def _grid_counts(rows: CalibrationRows) -> tuple[Array, Array]:
+    """Return the shares of positives and negatives between each grid point and the next higher one.
 
-    The next grid point is the next higher one of the same group. The shares are integrals by the
-    trapezoidal rule; those of the highest grid point are 0.
+    They are integrals by the trapezoidal rule; those of the highest grid point of a group are 0.
     """
     # The event rate can be null where the density is 0.
     rate = np.where(rows.mass > 0, rows.rate, 0.0)

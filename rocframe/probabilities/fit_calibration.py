@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -43,12 +43,12 @@ from rocframe.options import (
     parse_names,
     public,
 )
-from rocframe.probabilities.bins import probability_bins
+from rocframe.probabilities.bins import isotonic_bins
 from rocframe.probabilities.losses import EPSILON, log_losses, log_odds
 from rocframe.probabilities.regression import LogisticRows, fit_logistic, log_likelihood, ones
 from rocframe.schemas.curves import FIT
 from rocframe.schemas.table_type import MODEL
-from rocframe.text import format_key, format_list
+from rocframe.text import format_key, format_list, join_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -58,12 +58,12 @@ if TYPE_CHECKING:
     from rocframe.frames import FrameT
     from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import By, Column, Count, Scores
+    from rocframe.kernel.arrays import Array, BoolArray, FloatArray, IntArray
     from rocframe.kernel.scan import Block
 
 FitMethod: TypeAlias = Literal["isotonic", "platt", "logistic", "beta", "temperature"]
-# Methods whose scores must be in [0, 1].
-PROBABILITY_METHODS = ("logistic", "beta", "temperature")
-Columns: TypeAlias = "tuple[NDArray[np.float64], ...]"
+Columns: TypeAlias = "tuple[FloatArray, ...]"
+Terms: TypeAlias = "Callable[[FloatArray], Columns]"
 PARAMETERS = ("intercept", "slope", "slope_complement")
 
 
@@ -96,31 +96,26 @@ def fit_calibration(
     label : str or Expr
         The true class: Boolean or 0/1, or any values with `positive`.
     score : str, Expr, selector, sequence or mapping
-        Column or expression with the score; higher values indicate the positive class. Methods
-        `"isotonic"` and `"platt"` allow any real number; the other methods require probabilities in
-        [0, 1]. For several models, pass a list of columns, a selector, or a mapping from model
-        names to columns. One function is fitted for each model. The result then has the group
-        column `model` (String) after `by`.
+        The score, higher for positives: any real number for `"isotonic"` and `"platt"`, otherwise a
+        probability. Several columns have one fit each, and add the group column `model`.
     method : {"isotonic", "platt", "logistic", "beta", "temperature"}, default "isotonic"
-        Type of the function. In the formulas, a, b and c are the parameters, p is a score that is a
-        probability, and logit(p) = ln(p / (1 - p)).
+        Type of the function. a, b and c are parameters, and logit(p) = ln(p / (1 - p)).
 
-        - `"isotonic"`: isotonic regression of the labels on the score. Between the fitted scores,
-          the function is linear; below the lowest and above the highest score, the function is
-          constant.
+        - `"isotonic"`: isotonic regression of the labels on the score. The function is linear
+          between the fitted scores, and constant below the lowest and above the highest score.
         - `"platt"`: logit(probability) = c + a·score.
-        - `"logistic"`: logit(probability) = c + a·logit(p).
-        - `"beta"`: logit(probability) = c + a·ln(p) - b·ln(1 - p), with a >= 0 and b >= 0.
-        - `"temperature"`: logit(probability) = a·logit(p). The temperature is 1 / a.
+        - `"logistic"`: logit(probability) = c + a·logit(score).
+        - `"beta"`: logit(probability) = c + a·ln(score) - b·ln(1 - score), with a >= 0 and b >= 0.
+        - `"temperature"`: logit(probability) = a·logit(score). The temperature is 1 / a.
     smooth_targets : bool, default None
         If True, the labels are replaced by Platt's targets, (n_pos + 1) / (n_pos + 2) for positives
-        and 1 / (n_neg + 2) for negatives. The parameters are then finite even if a threshold
+        and 1 / (n_neg + 2) for negatives, so that parameters are finite even if a threshold
         separates the classes. By default True for `"platt"`, otherwise False. Not supported by
         `"isotonic"`.
     over : str, default None
-        Column of the folds for cross-fitting. The result then has this column after `by`. For each
-        fold, the result contains the function that is fitted on all other folds of the group.
-        `apply_calibration` converts the scores of each fold with this function.
+        Column of the folds for cross-fitting, which the result has after `by`. The function of a
+        fold is fitted on all other folds of its group, and `apply_calibration` uses it for this
+        fold.
     by : str or sequence of str, default None
         Group columns; null is a group.
     positive : object, default None
@@ -135,38 +130,31 @@ def fit_calibration(
     Returns
     -------
     DataFrame or LazyFrame
-        A small table, sorted by group: `*by`, (`over`,) (`model`,) `score, probability, method,
-        n_folds, n_pos, n_neg, n_missing, intercept, slope, slope_complement, note`. `"isotonic"`
-        returns one row per group and knot, with rising scores. All other methods return one row per
-        group. `write` and `read` store the table.
+        One row per group, and for `"isotonic"` one row per group and knot, by rising score: `*by`,
+        (`over`,) (`model`,) `score, probability, method, n_folds, n_pos, n_neg, n_missing,
+        intercept, slope, slope_complement, note`. `write` and `read` store the table.
 
-        - `score` and `probability` (Float64) are the coordinates of a knot of the isotonic
-          regression. For each probability, there are knots at the lowest and at the highest score
-          with this probability. For all other methods, both columns are null.
-        - `intercept`, `slope` and `slope_complement` (Float64) are the parameters c, a and b. The
-          slopes are >= 0, and at least one of them is > 0. For `"isotonic"`, all three are null.
-          `slope_complement` is null for all methods except `"beta"`. The intercept of
-          `"temperature"` is 0.
-        - `method` (String) is the argument `method`.
-        - `n_folds` (Int64) is the number of folds to which the function is fitted: all folds of the
-          group except the fold of the row. It is null without `over`.
-        - `n_pos` and `n_neg` (Int64) are the numbers of positives and negatives on which the
-          function is fitted. `n_missing` (Int64) is the number of rows that were left out because a
-          value is missing. A row counts `count` times; `weight` has no effect on these numbers.
+        `score` and `probability` (Float64) are a knot of the isotonic regression: the lowest or the
+        highest score with this probability. For all other methods, `intercept`, `slope` and
+        `slope_complement` (Float64) are the parameters c, a and b. The slopes are >= 0, and at
+        least one is > 0; `slope_complement` is null except for `"beta"`, and the intercept of
+        `"temperature"` is 0. `n_pos` and `n_neg` (Int64) are the numbers of rows of the fit,
+        `n_missing` (Int64) is the number of rows left out because a value is missing, and `n_folds`
+        (Int64) is the number of folds of the fit, null without `over`. `weight` does not change
+        these numbers. `method` is a String.
 
-        If no function can be fitted to a group, the group has one row, in which `score`,
-        `probability` and the parameters are null. `note` (String) is null, or the reason:
-        `no_rows`, `no_positives`, `no_negatives`, `zero_variance` if all scores are equal,
-        `no_solution` if the parameters are not finite or not unique, or `negative_slope` if the
-        fitted probability does not increase with the score. `merged:305` means that 305 of the
-        different scores get the same probability as the next lower score, because Float64 has no
-        number between the two probabilities. `"isotonic"` does not have this note.
+        A group without a fit has one row with null scores, probabilities and parameters. `note`
+        (String) is null or the reason: `no_rows`, `no_positives`, `no_negatives`, `zero_variance`
+        if all scores are equal, `no_solution` if the parameters are not finite or not unique, or
+        `negative_slope` if the probability does not increase with the score. `merged:305` means
+        that 305 distinct scores get the same probability as the next lower score, because of the
+        precision of Float64.
 
     Raises
     ------
     RocframeError
-        If a column, an option or a value is invalid. This error is also raised if a score is
-        outside [0, 1] for a method that needs probabilities, or infinite for `"platt"`.
+        If a column, an option or a value is invalid, for example if a score is outside [0, 1] for a
+        method that needs probabilities, or infinite for `"platt"`.
 
     See Also
     --------
@@ -176,23 +164,15 @@ def fit_calibration(
 
     Notes
     -----
-    Do not fit the function on the training data of the model. The scores of a model are usually too
-    extreme on its training data.
+    Do not fit the function on the training data of the model, where scores are usually too extreme.
 
     The parameters maximize the likelihood. For methods that need probabilities, scores are first
-    clipped to [ε, 1 - ε] with ε = 2⁻⁵², because the logarithm of 0 is infinite. `"beta"` needs at
-    least three different scores. If a slope of `"beta"` would be negative, this slope is set to 0,
-    and the other two parameters are fitted again.
+    clipped to [2⁻⁵², 1 - 2⁻⁵²]. `"beta"` needs at least three different scores. If a slope of
+    `"beta"` would be negative, it is set to 0, and the other two parameters are fitted again.
 
-    Without Platt's targets, the methods `"platt"`, `"logistic"` and `"beta"` have no solution if a
-    score separates the classes, in either direction. Without Platt's targets, the method
-    `"temperature"` has no solution if the score 0.5 separates the classes. In these cases, `note`
-    is `no_solution`. By default, only `"platt"` uses Platt's targets.
-
-    With weights, Platt's targets use the sum of the weights of each class instead of `n_pos` and
-    `n_neg`, as in scikit-learn.
-
-    With `over`, the computation time is proportional to the number of folds.
+    Without Platt's targets, there is no solution if a score separates the classes, in either
+    direction; for `"temperature"`, if the score 0.5 separates them. With weights, Platt's targets
+    use the sum of the weights of each class, as in scikit-learn.
 
     References
     ----------
@@ -259,12 +239,13 @@ def fit_calibration(
     │ 9.0   ┆ 0.929602         │
     └───────┴──────────────────┘
     """
-    check_choice("method", method, get_args(FitMethod))
+    check_choice("method", method, FUNCTION_TYPES)
     if smooth_targets is not None:
         check_flag("smooth_targets", smooth_targets)
-    isotonic = method == "isotonic"
-    check_supported("smooth_targets", smooth_targets, f"method={method!r}", supported=not isotonic)
-    smooth = method == "platt" if smooth_targets is None else smooth_targets
+    function = FUNCTION_TYPES[method]
+    smooth = function.smooth_targets if smooth_targets is None else smooth_targets
+    supported = function.smooth_targets is not None
+    check_supported("smooth_targets", smooth_targets, f"method={method!r}", supported=supported)
     if over is not None:
         check_column_name("over", over, example="fold")
     roles = Roles(
@@ -279,11 +260,13 @@ def fit_calibration(
     )
 
     def fit(cases: Cases) -> FittedFunctions:
-        return _fit_isotonic(cases) if isotonic else _fit_parameters(cases, method, smooth=smooth)
+        if function.has_knots:
+            return _fit_isotonic(cases)
+        return _fit_parameters(cases, function, smooth=bool(smooth))
 
     def compute(cases: Cases) -> pl.DataFrame:
-        if method in PROBABILITY_METHODS:
-            check_probabilities(cases, *probability_hint(method))
+        if function.needs_probabilities:
+            check_probabilities(cases, *function.probability_hint)
         if over is not None:
             return _fit_other_folds(cases, fit, method)
         result = fit(cases)
@@ -304,35 +287,25 @@ def fit_calibration(
 class FittedFunctions(NamedTuple):
     """The rows of the table of `fit_calibration`, sorted by group.
 
-    `keys` are the keys of the groups, and `group` is the number of the group of each row. `columns`
-    has the knots or the parameters of each row. `totals` has the columns that are equal for all
-    rows of a group, with one value for each group.
+    `group` is the position of the key of each row in `keys`. `columns` has the knots or parameters
+    of each row, and `totals` the columns that are equal in all rows of a group, by group.
     """
 
     keys: pl.DataFrame
-    group: NDArray[np.int64]
-    columns: dict[str, NDArray[np.float64]]
-    totals: dict[str, NDArray[Any]]
+    group: IntArray
+    columns: dict[str, FloatArray]
+    totals: dict[str, Array]
 
     @property
-    def all_columns(self) -> dict[str, NDArray[Any]]:
+    def all_columns(self) -> dict[str, Array]:
         """The values of all columns in each row."""
         return self.columns | {name: values[self.group] for name, values in self.totals.items()}
 
 
-def probability_hint(method: str) -> tuple[str, str]:
-    """Return why a method needs probabilities, and what to do if the scores are others."""
-    remedy = 'method="isotonic" and method="platt" accept any real score.'
-    return f'method="{method}" needs probabilities.', remedy
-
-
 def _fit_isotonic(cases: Cases) -> FittedFunctions:
-    """Return the knots of the isotonic regression of each group.
-
-    A group without both classes has one row without a knot.
-    """
+    """Return the knots of each group; a group without both classes has one row without a knot."""
     scan = Scan.from_cases(scale_weights(cases))
-    bins = probability_bins(scan, "isotonic", 1)
+    bins = isotonic_bins(scan)
     notes = first_notes(absent_classes(scan.totals.pos_rows, scan.totals.neg_rows))
     undefined = np.array([note is not None for note in notes], bool)
     # With weights, a rounding error can change the order of two event rates.
@@ -352,7 +325,7 @@ def _fit_isotonic(cases: Cases) -> FittedFunctions:
     return FittedFunctions(scan.rows.keys, group[order], columns, _totals(scan, notes))
 
 
-def _totals(scan: Scan, notes: NDArray[np.object_]) -> dict[str, NDArray[Any]]:
+def _totals(scan: Scan, notes: NDArray[np.object_]) -> dict[str, Array]:
     """Return the numbers of rows and the note of each group."""
     return {
         "n_pos": scan.totals.pos_rows,
@@ -362,25 +335,21 @@ def _totals(scan: Scan, notes: NDArray[np.object_]) -> dict[str, NDArray[Any]]:
     }
 
 
-def _fit_parameters(cases: Cases, method: FitMethod, *, smooth: bool) -> FittedFunctions:
+def _fit_parameters(cases: Cases, function: FunctionType, *, smooth: bool) -> FittedFunctions:
     """Return the parameters of each group; the parameters of a group without a fit are NaN."""
     scaled = scale_weights(cases)
     scan = Scan.from_cases(scaled)
     low, high = _score_ranges(scan)
     infinite = np.isinf(low) | np.isinf(high)
-    if method == "platt" and infinite.any():
-        raise ScoreError.infinite(cases.score_name, 'method="platt"', 'Use method="isotonic".')
+    if infinite.any() and not function.needs_probabilities:
+        subject = f'method="{function.name}"'
+        raise ScoreError.infinite(cases.score_name, subject, 'Use method="isotonic".')
     targets = None
     if smooth:
         unit = np.ones(1) if cases.weight is None else weight_units(cases, scaled)
         targets = _platt_targets(scan, unit)
-    regression = Regression(scan=scan, targets=targets)
-    if method == "platt":
-        parameters = _platt_parameters(regression, low, high)
-    elif method == "beta":
-        parameters = _beta_parameters(regression, low, high)
-    else:
-        parameters = _logit_parameters(regression, with_intercept=method == "logistic")
+    regression = Regression(scan=scan, targets=targets, low=low, high=high, terms=function.terms)
+    parameters = function.parameters(regression)
     # A method with one slope has NaN as its second slope.
     slopes = np.nan_to_num(parameters[:, 1:], nan=0.0)
     undefined = ~np.isfinite(parameters[:, 0] + parameters[:, 1])
@@ -395,39 +364,19 @@ def _fit_parameters(cases: Cases, method: FitMethod, *, smooth: bool) -> FittedF
     )
     has_reason = np.array([note is not None for note in notes], bool)
     parameters[has_reason] = np.nan
-    merged = first_notes({"merged": _merged_scores(scan, method, parameters)})
+    merged = first_notes({"merged": _merged_scores(scan, function, parameters)})
     notes = np.where(has_reason, notes, merged)
     columns = dict(zip(PARAMETERS, parameters.T, strict=True))
     return FittedFunctions(scan.rows.keys, np.arange(len(notes)), columns, _totals(scan, notes))
 
 
-def logistic_probabilities(
-    method: str, score: NDArray[np.float64], parameters: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return the probabilities of scores; `parameters` has the `PARAMETERS` of each score."""
-    from scipy.special import expit
-
-    intercept, slope, complement = parameters.T
-    if method == "platt":
-        logits = intercept + slope * score
-    elif method == "beta":
-        of_positive, of_negative = log_losses(score)
-        logits = intercept - slope * of_positive + complement * of_negative
-    else:
-        logits = intercept + slope * log_odds(score)
-    probability: NDArray[np.float64] = expit(logits)
-    return probability
-
-
-def _merged_scores(
-    scan: Scan, method: FitMethod, parameters: NDArray[np.float64]
-) -> NDArray[np.int64]:
+def _merged_scores(scan: Scan, function: FunctionType, parameters: FloatArray) -> IntArray:
     """Return how many scores of each group have the same probability as the next lower score."""
 
-    def block_values(block: Block) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def block_values(block: Block) -> tuple[IntArray, FloatArray]:
         scores = scan.codec.decode(block.codes).astype(np.float64)
         group = block.of_steps(np.arange(len(parameters)))
-        return group, logistic_probabilities(method, scores, parameters[group])
+        return group, function.logistic(scores, parameters[group])
 
     n_groups, blocks = len(parameters), scan.map(block_values)
     if not blocks:
@@ -437,11 +386,11 @@ def _merged_scores(
     return np.bincount(group[1:][merged], minlength=n_groups)
 
 
-def _score_ranges(scan: Scan) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _score_ranges(scan: Scan) -> tuple[FloatArray, FloatArray]:
     """Return the lowest and the highest score of each group; NaN for groups without rows."""
     low, high = np.full((2, len(scan.totals.pos)), np.nan)
 
-    def block_range(block: Block) -> tuple[NDArray[np.int64], Any, Any]:
+    def block_range(block: Block) -> tuple[IntArray, Any, Any]:
         lowest, highest = block.codes[block.starts[1:] - 1], block.codes[block.starts[:-1]]
         return block.groups, scan.codec.decode(lowest), scan.codec.decode(highest)
 
@@ -451,13 +400,8 @@ def _score_ranges(scan: Scan) -> tuple[NDArray[np.float64], NDArray[np.float64]]
     return low, high
 
 
-def _platt_targets(
-    scan: Scan, unit: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return Platt's targets of positives and of negatives for each group.
-
-    The sums of weights in the scan are in multiples of `unit`.
-    """
+def _platt_targets(scan: Scan, unit: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return Platt's targets of positives and negatives; weights are in multiples of `unit`."""
     pos, neg = (
         np.asarray(total, np.float64) * unit for total in (scan.totals.pos, scan.totals.neg)
     )
@@ -466,112 +410,109 @@ def _platt_targets(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Regression:
-    """Logistic regressions of the labels of all groups.
+    """Logistic regressions of the labels of all groups on an intercept and on `terms` of scores.
 
     `targets` are the probabilities that replace the labels of positives and of negatives in each
-    group, or None if labels are not replaced.
+    group, or None if labels are not replaced. `low` and `high` are the lowest and the highest score
+    of each group.
     """
 
     scan: Scan
-    targets: tuple[NDArray[np.float64], NDArray[np.float64]] | None
+    targets: tuple[FloatArray, FloatArray] | None
+    low: FloatArray
+    high: FloatArray
+    terms: Terms
 
     @property
-    def has_classes(self) -> NDArray[np.bool_]:
+    def has_classes(self) -> BoolArray:
         """Whether each group has rows of both classes."""
-        result: NDArray[np.bool_] = (self.scan.totals.pos > 0) & (self.scan.totals.neg > 0)
+        result: BoolArray = (self.scan.totals.pos > 0) & (self.scan.totals.neg > 0)
         return result
 
     def parts(
-        self, regressors: Callable[[Block, NDArray[np.float64]], Columns]
+        self,
+        scale: Callable[[Block, FloatArray], FloatArray] = lambda _, score: score,
+        *,
+        intercept: bool = True,
     ) -> list[LogisticRows]:
-        """Return the rows of the regressions.
-
-        `regressors` returns the regressors for a block and the scores of its steps.
-        """
+        """Return the rows of the regressions; `scale` converts the scores of a block."""
 
         def block_rows(block: Block) -> LogisticRows:
             pos, neg = block.pos, block.neg
             if self.targets is not None:
                 high, low = (block.of_steps(target) for target in self.targets)
                 pos, neg = pos * high + neg * low, pos * (1 - high) + neg * (1 - low)
-            scores = self.scan.codec.decode(block.codes)
+            columns = self.terms(scale(block, self.scan.codec.decode(block.codes)))
             return LogisticRows(
                 groups=block.groups,
                 starts=block.starts,
                 pos=pos,
                 neg=neg,
-                columns=regressors(block, scores),
+                columns=(ones(columns[0]), *columns) if intercept else columns,
             )
 
         return self.scan.map(block_rows)
 
-    def fit(self, parts: Sequence[LogisticRows], n_columns: int) -> NDArray[np.float64]:
-        """Return the parameters of each group; NaN if there is no unique finite solution."""
-        return fit_logistic(parts, n_columns, self.has_classes)
+    def fit(self, rows: Sequence[LogisticRows], *, first: int = 0, last: int) -> FloatArray:
+        """Return the `PARAMETERS` of each group; NaN if there is no unique finite solution.
+
+        The regressors of `rows` belong to the parameters from `first` to `last`, and all other
+        parameters are NaN.
+        """
+        result = np.full((len(self.has_classes), len(PARAMETERS)), np.nan)
+        n_columns = last + 1 - first
+        result[:, first : last + 1] = fit_logistic(rows, n_columns, self.has_classes)
+        return result
 
 
-def _platt_parameters(
-    regression: Regression, low: NDArray[np.float64], high: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return intercept, slope and NaN for each group, with the score as the regressor."""
+def _logit_parameters(regression: Regression) -> FloatArray:
+    """Return intercept and slope of each group."""
+    return regression.fit(regression.parts(), last=1)
+
+
+def _temperature_parameters(regression: Regression) -> FloatArray:
+    """Return the slope of each group, and an intercept of 0."""
+    result = regression.fit(regression.parts(intercept=False), first=1, last=1)
+    result[:, 0] = np.where(np.isnan(result[:, 1]), np.nan, 0.0)
+    return result
+
+
+def _platt_parameters(regression: Regression) -> FloatArray:
+    """Return intercept and slope of each group, for scores of any unit."""
     # The regressor is the score as a number from -1 to 1, so that scores of any unit are accurate.
+    low, high = regression.low, regression.high
     center, half = low / 2 + high / 2, high / 2 - low / 2
     half = np.where(half > 0, half, 1.0)
-
-    def regressors(block: Block, scores: NDArray[np.float64]) -> Columns:
-        return ones(scores), (scores - block.of_steps(center)) / block.of_steps(half)
-
-    result = np.full((len(center), 3), np.nan)
-    intercept, slope = regression.fit(regression.parts(regressors), 2).T
+    rows = regression.parts(
+        lambda block, score: (score - block.of_steps(center)) / block.of_steps(half)
+    )
+    result = regression.fit(rows, last=1)
     with np.errstate(over="ignore", invalid="ignore"):
-        result[:, 1] = slope / half
-        result[:, 0] = intercept - result[:, 1] * center
+        result[:, 1] /= half
+        result[:, 0] -= result[:, 1] * center
     return result
 
 
-def _logit_parameters(regression: Regression, *, with_intercept: bool) -> NDArray[np.float64]:
-    """Return intercept, slope and NaN for each group, with the logit of the score as the regressor.
-
-    Without an intercept, the intercept is 0.
-    """
-    result = np.full((len(regression.scan.totals.pos), 3), np.nan)
-    if with_intercept:
-        parts = regression.parts(lambda _, scores: (ones(scores), log_odds(scores)))
-        result[:, :2] = regression.fit(parts, 2)
-    else:
-        parts = regression.parts(lambda _, scores: (log_odds(scores),))
-        result[:, 1:2] = regression.fit(parts, 1)
-        result[:, 0] = np.where(np.isnan(result[:, 1]), np.nan, 0.0)
-    return result
-
-
-def _beta_parameters(
-    regression: Regression, low: NDArray[np.float64], high: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return intercept, slope and complementary slope of beta calibration for each group.
+def _beta_parameters(regression: Regression) -> FloatArray:
+    """Return intercept, slope and complementary slope of each group.
 
     The likelihood has at most one maximum. If a slope is negative there, or if there is no maximum,
     the maximum for slopes of at least 0 has a slope that is 0, so the models with one slope are
     fitted. If neither of them has a positive slope, both slopes of the result are -1. The models
     with one slope have no maximum either if a threshold separates the classes.
     """
-
-    def regressors(_: Block, scores: NDArray[np.float64]) -> Columns:
-        of_positive, of_negative = log_losses(scores)
-        return ones(scores), -of_positive, of_negative
-
-    parts = regression.parts(regressors)
-    result = regression.fit(parts, 3)
+    rows = regression.parts()
+    result = regression.fit(rows, last=2)
     reduced = result[:, 1:].min(axis=1) < 0
     undefined = regression.has_classes & np.isnan(result[:, 0])
     if undefined.any():
         # The parameters of two different scores are not unique.
-        reduced |= undefined & _has_three_scores(regression.scan, low, high)
+        reduced |= undefined & _has_three_scores(regression)
     if not reduced.any():
         return result
     best = np.full(len(result), -np.inf)
     for slope in (1, 2):
-        columns = [replace(part, columns=(part.columns[0], part.columns[slope])) for part in parts]
+        columns = [replace(part, columns=(part.columns[0], part.columns[slope])) for part in rows]
         parameters = fit_logistic(columns, 2, reduced)
         value = log_likelihood(columns, np.nan_to_num(parameters))
         result[reduced & np.isfinite(parameters[:, 0]) & np.isinf(best)] = [0, -1, -1]
@@ -582,32 +523,89 @@ def _beta_parameters(
     return result
 
 
-def _has_three_scores(
-    scan: Scan, low: NDArray[np.float64], high: NDArray[np.float64]
-) -> NDArray[np.bool_]:
-    """Return whether each group has at least three different scores after clipping.
+def _has_three_scores(regression: Regression) -> BoolArray:
+    """Return whether each group has at least three different scores after clipping."""
+    scan = regression.scan
+    low, high = (
+        np.clip(score, EPSILON, 1 - EPSILON) for score in (regression.low, regression.high)
+    )
 
-    `low` and `high` are the lowest and the highest score of each group.
-    """
-    low, high = (np.clip(score, EPSILON, 1 - EPSILON) for score in (low, high))
-
-    def count_inner(block: Block) -> list[NDArray[np.int64]]:
+    def count_inner(block: Block) -> list[IntArray]:
         scores = scan.codec.decode(block.codes)
         is_inner = (scores > block.of_steps(low)) & (scores < block.of_steps(high))
         return [np.add.reduceat(is_inner, block.starts[:-1], dtype=np.int64)]
 
     (n_inner,) = group_sums(scan, scan.map(count_inner), 1)
-    has_inner: NDArray[np.bool_] = n_inner > 0
+    has_inner: BoolArray = n_inner > 0
     return has_inner
+
+
+def _beta_terms(score: FloatArray) -> Columns:
+    """Return ln(p) and -ln(1 - p)."""
+    of_positive, of_negative = log_losses(score)
+    return -of_positive, of_negative
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FunctionType:
+    """A type of function that converts scores to probabilities, the argument `method`.
+
+    A function interpolates between knots, or has `PARAMETERS`: then the logit of the probability is
+    an intercept and the sum of the `terms` of the score, each multiplied by a slope. `parameters`
+    estimates them. `smooth_targets` is the default of this option, or None if it is not supported.
+    """
+
+    name: FitMethod
+    has_knots: bool = False
+    terms: Terms = lambda score: (log_odds(score),)
+    parameters: Callable[[Regression], FloatArray] = _logit_parameters
+    needs_probabilities: bool = True
+    smooth_targets: bool | None = False
+
+    @property
+    def probability_hint(self) -> tuple[str, str]:
+        """Why the method needs probabilities, and what to do if the scores are others."""
+        others = [
+            f'method="{name}"' for name, t in FUNCTION_TYPES.items() if not t.needs_probabilities
+        ]
+        remedy = f"{join_names(others, 'and')} accept any real score."
+        return f'method="{self.name}" needs probabilities.', remedy
+
+    def logistic(self, score: FloatArray, parameters: FloatArray) -> FloatArray:
+        """Return the probabilities of scores; `parameters` has the `PARAMETERS` of each score."""
+        from scipy.special import expit
+
+        logits, *slopes = parameters.T
+        for slope, term in zip(slopes, self.terms(score), strict=False):  # unused slopes are NaN
+            logits = logits + slope * term
+        probability: FloatArray = expit(logits)
+        return probability
+
+
+FUNCTION_TYPES: dict[str, FunctionType] = {
+    function.name: function
+    for function in (
+        FunctionType(
+            name="isotonic", has_knots=True, needs_probabilities=False, smooth_targets=None
+        ),
+        FunctionType(
+            name="platt",
+            terms=lambda score: (score,),
+            parameters=_platt_parameters,
+            needs_probabilities=False,
+            smooth_targets=True,
+        ),
+        FunctionType(name="logistic"),
+        FunctionType(name="beta", terms=_beta_terms, parameters=_beta_parameters),
+        FunctionType(name="temperature", parameters=_temperature_parameters),
+    )
+}
 
 
 def _fit_other_folds(
     cases: Cases, fit: Callable[[Cases], FittedFunctions], method: FitMethod
 ) -> pl.DataFrame:
-    """Return the table of the fits on all other folds of the group, for each fold.
-
-    The last column of `cases.keys` has the folds.
-    """
+    """Return the fits on all other folds of the group; the last key column has the folds."""
     folds, fold = number_distinct_rows(cases.keys)
     _, group = number_keys(folds, folds.columns[:-1])
     starts = group_starts(group, group.max(initial=-1) + 1)
@@ -616,8 +614,8 @@ def _fit_other_folds(
     position = (np.arange(len(group)) - starts[group])[fold.to_numpy()]
     state = np.zeros(len(position), np.uint8) if cases.state is None else cases.state
     keys = cases.keys.drop(cases.keys.columns[-1])
-    numbers: list[NDArray[np.int64]] = []
-    parts: list[dict[str, NDArray[Any]]] = []
+    numbers: list[IntArray] = []
+    parts: list[dict[str, Array]] = []
     # Each pass fits all groups without their fold number i.
     for i in range(int(n_folds.max(initial=0))):
         left_out = np.where(position == i, RowState.ABSENT, state).astype(np.uint8)
@@ -635,10 +633,7 @@ def _fit_other_folds(
 
 
 def _fit_table(
-    keys: pl.DataFrame,
-    group: NDArray[np.int64],
-    columns: Mapping[str, NDArray[Any]],
-    method: FitMethod,
+    keys: pl.DataFrame, group: IntArray, columns: Mapping[str, Array], method: FitMethod
 ) -> pl.DataFrame:
     """Return the table of `fit_calibration`; `group` is the number of the key of each row."""
     values = {
@@ -661,29 +656,25 @@ def apply_calibration(predictions: FrameT, /, score: Scores, fit: pl.DataFrame) 
     predictions : DataFrame, LazyFrame or Arrow table
         One row per prediction.
     score : str, Expr, selector, sequence or mapping
-        Column or expression with the score. If `fit_calibration` fitted several score columns, pass
-        the same columns, for example as a list. The predictions can also be a long table, with the
-        models in a column `model` and all scores in one column. Then pass this column of scores.
+        The score. For a fit of several score columns, pass the same columns, or pass one column of
+        all scores if the predictions have a column `model`.
     fit : DataFrame
-        A table of `fit_calibration`. Its columns left of the column `score` identify the groups,
-        and must be columns of the predictions. The column `model` is an exception: if several score
-        columns are passed, the predictions do not need it.
+        A table of `fit_calibration`. Its columns left of `score` identify the groups, and must be
+        columns of the predictions, except `model` if several score columns are passed.
 
     Returns
     -------
     DataFrame or LazyFrame
-        The predictions with a last column `calibrated_score` (Float64) in [0, 1]. For several
-        scores, the last columns are `calibrated_<model>`, one for each model. A calibrated score is
-        null if the score is null or NaN, if `fit` has no row for the group, or if the group could
-        not be fitted (see the column `note` of `fit`).
+        The predictions with a last column `calibrated_score` (Float64) in [0, 1], or with a column
+        `calibrated_<model>` for each of several scores. It is null if the score is null or NaN, if
+        `fit` has no row for the group, or if the group has no fit (see `note` of `fit`).
 
     Raises
     ------
     RocframeError
         If a column is missing, if `fit` is not a table of `fit_calibration` with one fit per group,
-        or if the predictions already have a column with the name of a new column. This error is
-        also raised if a score is outside [0, 1] and the calibration method needs probabilities, or
-        if Float64 cannot represent a score exactly.
+        or if a new column exists already. Also if a score is outside [0, 1] for a method that needs
+        probabilities, or if Float64 cannot represent it exactly.
 
     See Also
     --------
@@ -692,10 +683,8 @@ def apply_calibration(predictions: FrameT, /, score: Scores, fit: pl.DataFrame) 
     Notes
     -----
     Within a group, a higher score never has a lower calibrated score. Different scores can have the
-    same calibrated score, in particular with isotonic regression, and with all methods if
-    probabilities are so near to 0 or 1 that they are the same number in Float64 (see the note
-    `merged` of `fit_calibration`). The AUC does not change if different scores always have
-    different calibrated scores.
+    same calibrated score, in particular with isotonic regression; otherwise, the AUC does not
+    change.
 
     Examples
     --------
@@ -775,10 +764,7 @@ FIT_HINT = "Pass the collected result of fit_calibration."
 
 
 def parse_fit(fit: object) -> tuple[str, ...]:
-    """Return the group columns of a table of `fit_calibration`; raise an error for other objects.
-
-    Also raise an error if the table has several fits for the same group.
-    """
+    """Return the group columns of a table of `fit_calibration` with one fit for each group."""
     recognized = None
     if isinstance(fit, pl.DataFrame):
         recognized = FIT.recognize(fit.columns)
@@ -838,25 +824,22 @@ def _check_models(fit: pl.DataFrame, by: Sequence[str], models: Sequence[str]) -
 class ScoreFunctions:
     """The functions of a table of `fit_calibration` that convert scores to probabilities.
 
-    `method` is the method of each group, or None if the group has no fit. `parameters` has the
-    intercept and the slopes of each group. The knots of group i are those from `starts[i]` to
-    `starts[i + 1] - 1`, with rising scores. `score_name` is the name of the scores in errors.
+    `groups` has a mask of the groups that have each type of function; its last value, of the group
+    -1 without a fit, is False. `parameters` has the intercept and the slopes of each group. The
+    knots of group i are those from `starts[i]` to `starts[i + 1] - 1`, with rising scores.
+    `score_name` is the name of the scores in errors.
     """
 
-    method: NDArray[np.object_]
-    parameters: NDArray[np.float64]
-    starts: NDArray[np.int64]
-    score: NDArray[np.float64]
-    probability: NDArray[np.float64]
+    groups: dict[str, BoolArray]
+    parameters: FloatArray
+    starts: IntArray
+    score: FloatArray
+    probability: FloatArray
     score_name: str
 
     @classmethod
     def from_table(
-        cls,
-        fit: pl.DataFrame,
-        group: NDArray[np.int64],
-        selected: NDArray[np.bool_],
-        score_name: str,
+        cls, fit: pl.DataFrame, group: IntArray, selected: BoolArray, score_name: str
     ) -> ScoreFunctions:
         """Return the functions of the selected rows; `group` is the group number of each row."""
         n_groups = int(group.max(initial=-1)) + 1
@@ -866,15 +849,17 @@ class ScoreFunctions:
         )
         is_knot = selected & ~np.isnan(probability)
         has_parameters = selected & ~np.isnan(parameters[1])
-        method = np.full(n_groups, None, object)
-        rows = is_knot | has_parameters
-        method[group[rows]] = np.array(fit.get_column("method").to_list(), object)[rows]
+        groups = {}
+        for name in FUNCTION_TYPES:
+            is_type = (fit.get_column("method") == name).fill_null(False).to_numpy()
+            groups[name] = np.zeros(n_groups + 1, bool)
+            groups[name][group[is_type & (is_knot | has_parameters)]] = True
         values = np.full((n_groups, len(PARAMETERS)), np.nan)
         values[group[has_parameters]] = np.transpose(parameters)[has_parameters]
         knots = np.flatnonzero(is_knot)
         knots = knots[np.lexsort((score[knots], group[knots]))]
         return cls(
-            method=method,
+            groups={name: mask for name, mask in groups.items() if mask.any()},
             parameters=values,
             starts=group_starts(group[knots], n_groups),
             score=score[knots],
@@ -886,12 +871,12 @@ class ScoreFunctions:
         """Return the probabilities of scores; `values` has pairs of a score and a group number."""
         scores, groups = values.struct.unnest().get_columns()
         floats = scores_as_floats(scores, self.score_name).cast(pl.Float64)
-        score = floats.fill_null(np.nan).to_numpy()
-        group = groups.to_numpy()
-        for method in PROBABILITY_METHODS:
-            if (self.method == method).any():
-                used = score[self._rows_of(method, score, group)]
-                check_range(used, self.score_name, " ".join(probability_hint(method)))
+        score, group = floats.fill_null(np.nan).to_numpy(), groups.to_numpy()
+        for name, mask in self.groups.items():
+            function = FUNCTION_TYPES[name]
+            if function.needs_probabilities:
+                used = score[mask[group] & ~np.isnan(score)]
+                check_range(used, self.score_name, " ".join(function.probability_hint))
         blocks = run_parallel(
             lambda rows: self._probabilities(score[rows], group[rows]),
             split_rows(len(score), BLOCK_ROWS),
@@ -899,26 +884,15 @@ class ScoreFunctions:
         )
         return pl.Series(values.name, np.concatenate(blocks), nan_to_null=True)
 
-    def _rows_of(
-        self, method: str, score: NDArray[np.float64], group: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
-        """Return the positions of the scores whose group has a fit by a method."""
-        has_method = np.append(self.method == method, False)  # group -1 has no fit
-        return np.flatnonzero(has_method[group] & ~np.isnan(score))
-
-    def _probabilities(
-        self, score: NDArray[np.float64], group: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    def _probabilities(self, score: FloatArray, group: IntArray) -> FloatArray:
         """Return the probabilities of scores; NaN for missing scores and groups without a fit."""
         result = np.full(len(score), np.nan)
-        for method in {method for method in self.method if method is not None}:
-            rows = self._rows_of(method, score, group)
-            if method == "isotonic":
-                first, last = self.starts[group[rows]], self.starts[group[rows] + 1] - 1
-                result[rows] = interpolate_in_groups(
-                    self.score, self.probability, first, last, score[rows]
-                )
+        for name, mask in self.groups.items():
+            rows = np.flatnonzero(mask[group] & ~np.isnan(score))
+            at, number = score[rows], group[rows]
+            if FUNCTION_TYPES[name].has_knots:
+                first, last = self.starts[number], self.starts[number + 1] - 1
+                result[rows] = interpolate_in_groups(self.score, self.probability, first, last, at)
             else:
-                parameters = self.parameters[group[rows]]
-                result[rows] = logistic_probabilities(method, score[rows], parameters)
+                result[rows] = FUNCTION_TYPES[name].logistic(at, self.parameters[number])
         return result

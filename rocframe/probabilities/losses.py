@@ -10,9 +10,6 @@ A. H. Murphy (1973), "A new vector partition of the probability score", Journal 
 Meteorology 12(4), 595-600. doi:10.1175/1520-0450(1973)012<0595:ANVPOT>2.0.CO;2
 D. B. Stephenson, C. A. S. Coelho, I. T. Jolliffe (2008), "Two extra components in the Brier score
 decomposition", Weather and Forecasting 23(4), 752-757. doi:10.1175/2007WAF2006116.1
-
-Each point is the mean of the scores in a narrow interval. The time of smooth estimates therefore
-does not depend on the number of rows.
 """
 
 from __future__ import annotations
@@ -24,11 +21,10 @@ import numpy as np
 
 from rocframe.areas.pairs import group_sums
 from rocframe.kernel.groups import is_run_start, run_starts
-from rocframe.probabilities.bins import block_steps, concatenate, probability_bins
+from rocframe.probabilities.bins import block_steps, concatenate, isotonic_bins
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from rocframe.kernel.arrays import Array, BoolArray, FloatArray, IntArray
     from rocframe.kernel.scan import Block, Scannable
     from rocframe.probabilities.bins import Bins, ScoreSteps
 
@@ -36,19 +32,14 @@ if TYPE_CHECKING:
 EPSILON = 2.0**-52  # machine epsilon of Float64
 
 
-def log_odds(probability: NDArray[np.float64]) -> NDArray[np.float64]:
+def log_odds(probability: FloatArray) -> FloatArray:
     """Return log(p / (1 - p)); p is clipped to [2⁻⁵², 1 - 2⁻⁵²], so the result is at most 36.05."""
     of_positive, of_negative = log_losses(probability)
     return of_negative - of_positive
 
 
-def log_losses(
-    probability: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return -log(p), the loss of a positive, and -log(1 - p), the loss of a negative.
-
-    p is clipped to [2⁻⁵², 1 - 2⁻⁵²], so the losses are at most 36.05.
-    """
+def log_losses(probability: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return -log(p) and -log(1 - p), the losses of a positive and of a negative, at most 36.05."""
     clipped = np.clip(probability, EPSILON, 1 - EPSILON)
     return -np.log(clipped), -np.log1p(-clipped)
 
@@ -56,14 +47,13 @@ def log_losses(
 class MeanLosses(NamedTuple):
     """Mean losses of each group; NaN if undefined.
 
-    `brier` is the mean of (probability - outcome)². `log_loss` is the mean of -log(probability of
-    the outcome), with the natural logarithm. `cllr` is the mean of two means of
-    -log2(probability of the outcome): that of the positives, and that of the negatives.
+    `brier` is the mean of (probability - outcome)². `log_loss` is the mean of -ln(probability of
+    the outcome), and `cllr` the mean of the two means of -log2 of it over positives and negatives.
     """
 
-    brier: NDArray[np.float64]
-    log_loss: NDArray[np.float64]
-    cllr: NDArray[np.float64]
+    brier: FloatArray
+    log_loss: FloatArray
+    cllr: FloatArray
 
 
 def probability_losses(scan: Scannable) -> MeanLosses:
@@ -73,7 +63,7 @@ def probability_losses(scan: Scannable) -> MeanLosses:
     group with a score that is missing or outside [0, 1]. `cllr` is also NaN if a class is absent.
     """
 
-    def losses(block: Block) -> list[NDArray[np.float64]]:
+    def losses(block: Block) -> list[FloatArray]:
         p = scan.codec.decode(block.codes)
         is_probability = (p >= 0) & (p <= 1)
         if not is_probability.all():
@@ -100,36 +90,34 @@ def probability_losses(scan: Scannable) -> MeanLosses:
         )
 
 
-def positives_to_expected(scan: Scannable) -> NDArray[np.float64]:
+def positives_to_expected(scan: Scannable) -> FloatArray:
     """Return the number of positives divided by the sum of the scores; NaN if this sum is 0."""
 
-    def expected(block: Block) -> list[NDArray[np.float64]]:
+    def expected(block: Block) -> list[FloatArray]:
         sums = (block.pos + block.neg) * scan.codec.decode(block.codes)
         return [np.add.reduceat(sums, block.starts[:-1])]
 
     (expected_positives,) = group_sums(scan, scan.map(expected), 1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio: NDArray[np.float64] = scan.totals.pos / expected_positives
+        ratio: FloatArray = scan.totals.pos / expected_positives
     return np.where(expected_positives > 0, ratio, np.nan)
 
 
 def isotonic_losses(scan: Scannable) -> MeanLosses:
     """Return the losses of each group after isotonic recalibration of its scores.
 
-    Isotonic recalibration replaces each score by the event rate of its level of the isotonic
-    regression. The event rates have the lowest Brier score and log loss of all increasing functions
-    of the scores. For `cllr`, the event rates are converted to a prevalence of 1/2. `cllr` is then
-    the minimum Cllr. All rows must have a score. The losses are NaN if the group has no rows, and
-    `cllr` also if a class is absent.
+    This replaces each score by the event rate of its isotonic level, which has the lowest Brier
+    score and log loss of all increasing functions of the scores. For `cllr`, which is then the
+    minimum Cllr, the event rates are converted to a prevalence of 1/2. All rows must have a score.
     """
     from scipy.special import rel_entr
 
-    bins = probability_bins(scan, "isotonic", 1)
+    bins = isotonic_bins(scan)
     totals, n_groups = scan.totals, len(scan.totals.pos)
     n = totals.pos + totals.neg
     pos, neg = bins.pos.astype(float), bins.neg.astype(float)
 
-    def log_loss(pos: NDArray[np.float64], neg: NDArray[np.float64]) -> NDArray[np.float64]:
+    def log_loss(pos: FloatArray, neg: FloatArray) -> FloatArray:
         # A row has the loss -log(probability of the outcome), and the probability of a positive is
         # pos / (pos + neg).
         return bins.group_sums(-rel_entr(pos, pos + neg) - rel_entr(neg, pos + neg), n_groups)
@@ -144,42 +132,35 @@ def isotonic_losses(scan: Scannable) -> MeanLosses:
         )
 
 
-def uncertainty(scan: Scannable) -> NDArray[np.float64]:
-    """Return the Brier score of each group if all scores are its prevalence; NaN without rows.
-
-    For a prevalence of π, the result is π·(1 - π).
-    """
+def uncertainty(scan: Scannable) -> FloatArray:
+    """Return the Brier score π·(1 - π) of each group if all scores are its prevalence π."""
     pos, neg = (np.asarray(total, np.float64) for total in (scan.totals.pos, scan.totals.neg))
     with np.errstate(divide="ignore", invalid="ignore"):
-        variance: NDArray[np.float64] = pos / (pos + neg) * (neg / (pos + neg))
+        variance: FloatArray = pos / (pos + neg) * (neg / (pos + neg))
     return variance
 
 
-def brier_skill(scan: Scannable, brier: NDArray[np.float64]) -> NDArray[np.float64]:
+def brier_skill(scan: Scannable, brier: FloatArray) -> FloatArray:
     """Return 1 - Brier score / uncertainty for each group; NaN if a class is absent."""
     reference = uncertainty(scan)
     with np.errstate(divide="ignore", invalid="ignore"):
-        skill: NDArray[np.float64] = 1 - brier / np.where(reference > 0, reference, np.nan)
+        skill: FloatArray = 1 - brier / np.where(reference > 0, reference, np.nan)
     return skill
 
 
 class CorpParts(NamedTuple):
     """The parts of the Brier score: Brier score = miscalibration - discrimination + uncertainty."""
 
-    miscalibration: NDArray[np.float64]
-    discrimination: NDArray[np.float64]
-    uncertainty: NDArray[np.float64]
+    miscalibration: FloatArray
+    discrimination: FloatArray
+    uncertainty: FloatArray
 
 
-def corp_decomposition(
-    scan: Scannable, brier: NDArray[np.float64], isotonic_brier: NDArray[np.float64]
-) -> CorpParts:
-    """Return the parts of the Brier score of each group by isotonic regression (CORP).
+def corp_decomposition(scan: Scannable, brier: FloatArray, isotonic_brier: FloatArray) -> CorpParts:
+    """Return the parts of the Brier score of each group by isotonic regression (CORP), at least 0.
 
-    `brier` is the Brier score, and `isotonic_brier` the Brier score after isotonic recalibration.
-    Miscalibration is the decrease of the Brier score by the recalibration. Discrimination is the
-    difference between the uncertainty and the Brier score after the recalibration. All parts are
-    at least 0.
+    Miscalibration is the decrease of the Brier score by recalibration, and discrimination is the
+    uncertainty minus the Brier score after recalibration.
     """
     reference = uncertainty(scan)
     return CorpParts(
@@ -196,22 +177,21 @@ class BinnedParts(NamedTuple):
     within_bin_covariance. The last two parts are 0 if the scores of each bin are equal.
     """
 
-    reliability: NDArray[np.float64]
-    resolution: NDArray[np.float64]
-    uncertainty: NDArray[np.float64]
-    within_bin_variance: NDArray[np.float64]
-    within_bin_covariance: NDArray[np.float64]
+    reliability: FloatArray
+    resolution: FloatArray
+    uncertainty: FloatArray
+    within_bin_variance: FloatArray
+    within_bin_covariance: FloatArray
 
 
 def binned_decomposition(scan: Scannable, bins: Bins) -> BinnedParts:
     """Return the parts of the Brier score of each group for its bins; all rows must have a score.
 
     The first three parts are those of Murphy (1973), with the mean score of each bin. The other two
-    are those of Stephenson et al. (2008). `within_bin_covariance` is twice the covariance of score
-    and outcome within bins.
+    are those of Stephenson et al. (2008).
     """
 
-    def squares(block: Block) -> list[NDArray[np.float64]]:
+    def squares(block: Block) -> list[FloatArray]:
         p = scan.codec.decode(block.codes)
         parts: tuple[Any, ...] = ((block.pos + block.neg) * p**2, block.pos * p)
         return [np.add.reduceat(part, block.starts[:-1]) for part in parts]
@@ -222,8 +202,8 @@ def binned_decomposition(scan: Scannable, bins: Bins) -> BinnedParts:
         n = totals.pos + totals.neg
         prevalence = totals.pos / n
 
-        def mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
-            sums: NDArray[np.float64] = bins.group_sums(values, len(n)) / n
+        def mean(values: FloatArray) -> FloatArray:
+            sums: FloatArray = bins.group_sums(values, len(n)) / n
             return sums
 
         score, rate = bins.score_mean, bins.event_rate
@@ -246,36 +226,33 @@ WEIGHT_SHARE_ROUNDING = 1e-9  # smaller differences of shares of the row weight 
 class Points:
     """The scores of all groups, by group and rising score; groups without scores are absent.
 
-    `groups` are the numbers of the groups with scores, and `n_groups` is the number of all groups.
     The points of group `groups[i]` are `starts[i]` to `starts[i + 1] - 1`. `score` is the weighted
-    mean score of a point. `weight` and `pos` are the sums of the row weights of all rows and of
-    positives. `share` is the share of the row weight of the group that has this score or a lower
-    one.
+    mean score of a point. `weight` and `pos` are the sums of the weights of all rows and of
+    positives. `share` is the share of the weight of the group at this score or below.
     """
 
-    groups: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    score: NDArray[np.float64]
-    weight: NDArray[np.float64]
-    pos: NDArray[np.float64]
-    share: NDArray[np.float64]
+    groups: IntArray
+    starts: IntArray
+    score: FloatArray
+    weight: FloatArray
+    pos: FloatArray
+    share: FloatArray
     n_groups: int
 
     @property
-    def owner(self) -> NDArray[np.int64]:
+    def owner(self) -> IntArray:
         """The position in `groups` of the group of each point."""
         return np.repeat(np.arange(len(self.groups)), np.diff(self.starts))
 
-    def group_sums(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def group_sums(self, values: FloatArray) -> FloatArray:
         """Return the sum of `values` over the points of each group."""
-        sums: NDArray[np.float64] = np.add.reduceat(values, self.starts[:-1])
+        sums: FloatArray = np.add.reduceat(values, self.starts[:-1])
         return sums if len(self.groups) else values[:0]
 
-    def even_grid(self, size: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return `size` evenly spaced scores from the lowest to the highest score of each group.
+    def even_grid(self, size: int) -> tuple[IntArray, FloatArray]:
+        """Return evenly spaced scores of each group, and their positions in `groups`.
 
-        The first result is the position in `groups` of the group of each score. A group with one
-        distinct score has one point.
+        A group with one distinct score has one point, all others have `size` points.
         """
         low, high = self.score[self.starts[:-1]], self.score[self.starts[1:] - 1]
         sizes = np.where(low < high, size, 1)
@@ -285,7 +262,7 @@ class Points:
         share = step / max(size - 1, 1)
         return owner, (low * (1 - share) + high * share).clip(low, high)
 
-    def of_all_groups(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def of_all_groups(self, values: FloatArray) -> FloatArray:
         """Return one value for every group: NaN for groups without scores, and else `values`."""
         result = np.full(self.n_groups, np.nan)
         result[self.groups] = values
@@ -318,16 +295,13 @@ def find_points(scan: Scannable) -> Points:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Sums:
-    """Sums over the rows of points, by group and falling score.
+    """Sums over the rows of points, by group and falling score; `above` is the weight above."""
 
-    `above` is the sum of the row weights at higher scores of the group.
-    """
-
-    group: NDArray[np.int64]
-    weight: NDArray[Any]
-    pos: NDArray[Any]
-    score_sum: NDArray[np.float64]
-    above: NDArray[Any]
+    group: IntArray
+    weight: Array
+    pos: Array
+    score_sum: FloatArray
+    above: Array
 
     @classmethod
     def from_steps(cls, steps: ScoreSteps) -> _Sums:
@@ -341,11 +315,8 @@ class _Sums:
         )
 
 
-def _reduce(sums: _Sums, weight: NDArray[Any]) -> _Sums:
-    """Merge neighboring points of each group with more than `MAX_SCORES` points.
-
-    `weight` is the sum of the row weights of each group.
-    """
+def _reduce(sums: _Sums, weight: Array) -> _Sums:
+    """Merge neighboring points of groups with too many points; `weight` is that of each group."""
     starts = np.append(run_starts(sums.group), len(sums.group))
     is_large = np.diff(starts) > MAX_SCORES
     if not is_large.any():
@@ -364,15 +335,11 @@ def _reduce(sums: _Sums, weight: NDArray[Any]) -> _Sums:
     )
 
 
-def is_cell_start(
-    score: NDArray[np.float64], rank: NDArray[np.float64], starts: NDArray[np.int64], most: int
-) -> NDArray[np.bool_]:
-    """Return a mask of about `most` points of each group: the first points of cells.
+def is_cell_start(score: FloatArray, rank: FloatArray, starts: IntArray, most: int) -> BoolArray:
+    """Return a mask of about `most` points of each group: the first points of cells, and the last.
 
-    Half of the cells divide the scores evenly, and the other half divide the ranks. Both numbers
-    have a range of at most 1, and both rise or both fall with the position in the group. The mask
-    includes the first and the last point of a group, and all points of a group with at most `most`
-    points.
+    Half of the cells divide the scores evenly, the other half the ranks. Both numbers have a range
+    of at most 1, and both rise or both fall. Groups with at most `most` points have all points.
     """
     # Both numbers change in the same direction, so their sum changes where one of them changes.
     cells, sizes = most // 2, np.diff(starts)

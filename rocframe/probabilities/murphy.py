@@ -11,7 +11,7 @@ classifiers", Proceedings of the National Academy of Sciences 118(8). doi:10.107
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -31,11 +31,10 @@ from rocframe.schemas.table_type import THRESHOLD
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from rocframe.curves.table import Curves
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By
+    from rocframe.kernel.arrays import Array, BoolArray, FloatArray, IntArray
 
 
 @public
@@ -50,10 +49,9 @@ def murphy_curve(
     """Return the Murphy curve of each group: the expected cost at each probability threshold.
 
     Scores must be probabilities. At the probability threshold θ, rows with `score >= θ` are
-    predicted positive. A false positive costs 2·θ and a false negative costs 2·(1 - θ), so that θ
-    is the best threshold for these costs if the scores are calibrated. The mean cost per row is
-    called the mean elementary score at θ. The integral of the mean elementary score over θ is the
-    Brier score.
+    predicted positive. A false positive costs 2·θ and a false negative 2·(1 - θ), so that θ is the
+    best threshold for these costs if the scores are calibrated. The mean cost per row is the mean
+    elementary score at θ. Its integral over θ is the Brier score.
 
     Parameters
     ----------
@@ -61,8 +59,7 @@ def murphy_curve(
         A curve table as returned by `curve`, with all rows of each curve.
     grid : int, sequence of float or "vertices", default 101
         Number of evenly spaced thresholds from 0 to 1, or a list of thresholds in [0, 1].
-        `"vertices"`: 0, 1, and all thresholds at which a column of the result jumps or changes its
-        slope. These are the scores, the event rates after isotonic recalibration, and the
+        `"vertices"`: 0, 1, the scores, the event rates after isotonic recalibration, and the
         prevalence. Between these thresholds, all columns are straight lines.
     prevalence : float, default None
         Prevalence, between 0 and 1, of the population for which the costs are computed. The default
@@ -78,21 +75,15 @@ def murphy_curve(
         elementary_score, miscalibration, discrimination, uncertainty, note`. With
         `grid="vertices"`, the column `side` is left of `note`.
 
-        - `elementary_score` is the mean elementary score. The formula is 2·θ·(1 - π)·FPR + 2·(1 -
-          θ)·π·(1 - TPR), where π is the prevalence. This value equals `miscalibration` -
-          `discrimination` + `uncertainty`. Lower values are better. `elementary_score`,
-          `miscalibration`, `discrimination` and `uncertainty` are Float64.
-        - `uncertainty` is the elementary score if all rows have the score π:
-          2·min(θ·(1 - π), (1 - θ)·π).
-        - `discrimination` is `uncertainty` minus the elementary score of the recalibrated scores.
-          The scores are recalibrated by isotonic regression.
-        - `miscalibration` is `elementary_score` minus the elementary score of the recalibrated
-          scores.
+        With the prevalence π, `elementary_score` is 2·θ·(1 - π)·FPR + 2·(1 - θ)·π·(1 - TPR), and
+        equals `miscalibration` - `discrimination` + `uncertainty`; lower values are better.
+        `uncertainty` is the elementary score 2·min(θ·(1 - π), (1 - θ)·π) of the constant score π.
+        `discrimination` is `uncertainty`, and `miscalibration` is `elementary_score`, minus the
+        elementary score of the scores after isotonic regression. All are Float64.
 
-        If rows have a score that is equal to a threshold below 1, `elementary_score` jumps at this
-        threshold. With `grid="vertices"`, the threshold then has two rows: `side` (String) is
-        `left` for the value at the threshold, and `right` for the limit from above. All other
-        thresholds have one row.
+        If rows have a score equal to a threshold below 1, `elementary_score` jumps there. With
+        `grid="vertices"`, the threshold then has two rows: `side` (String) is `left` for the value
+        at the threshold, and `right` for the limit from above.
 
         Values are null if the group has no rows. If `prevalence` is given and the group lacks a
         class, all values except `uncertainty` are null. `note` (String) is null or `no_rows`,
@@ -112,19 +103,15 @@ def murphy_curve(
 
     Notes
     -----
-    All proper scoring rules are weighted means of elementary scores. The Brier score is the
-    integral of `elementary_score` over θ. The logarithmic loss is the integral of
-    `elementary_score` / (2·θ·(1 - θ)). If one model has a lower Murphy curve than another model at
-    all thresholds, the first model has lower values of all proper scoring rules. The integrals of
-    the other columns are the parts of the Brier score in the CORP decomposition of Dimitriadis,
-    Gneiting and Jordan (2021).
+    All proper scoring rules are weighted means of elementary scores, so a model with a lower Murphy
+    curve at all thresholds has lower values of all of them. The logarithmic loss is the integral of
+    `elementary_score` / (2·θ·(1 - θ)). The integrals of the other columns are the parts of the
+    Brier score in the CORP decomposition of Dimitriadis, Gneiting and Jordan (2021). With the net
+    benefit NB of `decision_curve`, `elementary_score` is 2·(1 - θ)·(π - NB).
 
-    With the net benefit NB of `decision_curve`, `elementary_score` is 2·(1 - θ)·(π - NB). Ehm et
-    al. (2016) predict rows with a score of exactly θ as negative. The results therefore differ at
-    thresholds that are equal to a score, but the integrals do not differ.
-
-    If rows are unscored (`missing="worst"`), `discrimination` can be below 0, because unscored rows
-    are errors at all thresholds.
+    Ehm et al. (2016) predict rows with a score of exactly θ as negative, so results differ at
+    thresholds that are equal to a score, but their integrals do not. If rows are unscored
+    (`missing="worst"`), `discrimination` can be below 0, because they are errors at all thresholds.
 
     References
     ----------
@@ -255,13 +242,13 @@ class ExpectedCosts(NamedTuple):
     are the error rates if all rows are predicted negative, and if all are predicted positive.
     """
 
-    tp: NDArray[Any]
-    fp: NDArray[Any]
-    pos: NDArray[Any]
-    pos_total: NDArray[Any]
-    neg_total: NDArray[Any]
-    all_negative: NDArray[np.float64]
-    all_positive: NDArray[np.float64]
+    tp: Array
+    fp: Array
+    pos: Array
+    pos_total: Array
+    neg_total: Array
+    all_negative: FloatArray
+    all_positive: FloatArray
 
     @classmethod
     def of_curves(cls, curves: Curves, prevalence: float | None) -> ExpectedCosts:
@@ -285,24 +272,18 @@ class ExpectedCosts(NamedTuple):
             all_positive=all_positive,
         )
 
-    def of_rows(
-        self, row: NDArray[np.int64], curve: NDArray[np.int64], threshold: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def of_rows(self, row: IntArray, curve: IntArray, threshold: FloatArray) -> FloatArray:
         """Return the mean cost of the decisions in given rows of curves; NaN if undefined."""
         fn = np.maximum(self.pos[curve] - self.tp[row], 0)
         with np.errstate(divide="ignore", invalid="ignore"):
             missed, alarms = fn / self.pos_total[curve], self.fp[row] / self.neg_total[curve]
-        cost: NDArray[np.float64] = 2 * (threshold * alarms + (1 - threshold) * missed)
+        cost: FloatArray = 2 * (threshold * alarms + (1 - threshold) * missed)
         return cost
 
-    def of_prevalence(
-        self, curve: NDArray[np.int64], threshold: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def of_prevalence(self, curve: IntArray, threshold: FloatArray) -> FloatArray:
         """Return the mean cost if all rows have the same score, the prevalence."""
         positive = 2 * threshold * self.all_positive[curve]
-        cost: NDArray[np.float64] = np.minimum(
-            positive, 2 * (1 - threshold) * self.all_negative[curve]
-        )
+        cost: FloatArray = np.minimum(positive, 2 * (1 - threshold) * self.all_negative[curve])
         return cost
 
 
@@ -314,11 +295,11 @@ class IsotonicLevels(NamedTuple):
     hulls of all curves, and `first_vertex` the first of them of each curve.
     """
 
-    rate: NDArray[np.float64]
-    curve: NDArray[np.int64]
-    first: NDArray[np.int64]
-    vertex: NDArray[np.int64]
-    first_vertex: NDArray[np.int64]
+    rate: FloatArray
+    curve: IntArray
+    first: IntArray
+    vertex: IntArray
+    first_vertex: IntArray
 
     @classmethod
     def find(cls, curves: Curves, costs: ExpectedCosts) -> IsotonicLevels:
@@ -340,18 +321,13 @@ class IsotonicLevels(NamedTuple):
             first_vertex=group_starts(owner, len(curves.firsts)),
         )
 
-    def best_rows(
-        self, curve: NDArray[np.int64], threshold: NDArray[np.float64]
-    ) -> NDArray[np.int64]:
-        """Return the row of lowest cost of `curve[i]` at `threshold[i]`, for all i.
-
-        Rows of the levels whose event rate is at least the threshold are predicted positive.
-        """
+    def best_rows(self, curve: IntArray, threshold: FloatArray) -> IntArray:
+        """Return the row of lowest cost: levels with at least this event rate are positive."""
         first = self.first[curve]
         end = grouped_bisect(
             lambda level: self.rate[level] >= threshold, first, self.first[curve + 1] - 1
         )
-        rows: NDArray[np.int64] = self.vertex[self.first_vertex[curve] + end - first]
+        rows: IntArray = self.vertex[self.first_vertex[curve] + end - first]
         return rows
 
 
@@ -362,15 +338,13 @@ class MurphyPoints(NamedTuple):
     are the decisions for thresholds slightly above `threshold`.
     """
 
-    curve: NDArray[np.int64]
-    threshold: NDArray[np.float64]
-    row: NDArray[np.int64]
-    is_right: NDArray[np.bool_]
+    curve: IntArray
+    threshold: FloatArray
+    row: IntArray
+    is_right: BoolArray
 
 
-def _murphy_points(
-    curves: Curves, curve: NDArray[np.int64], threshold: NDArray[np.float64]
-) -> MurphyPoints:
+def _murphy_points(curves: Curves, curve: IntArray, threshold: FloatArray) -> MurphyPoints:
     """Return the points of `curve[i]` at `threshold[i]`, for all i."""
     scores, limit = curves.columns[THRESHOLD], curves.round_thresholds(threshold)
     first, last = curves.firsts[curve], curves.lasts[curve]

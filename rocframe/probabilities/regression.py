@@ -6,14 +6,8 @@ D. R. Cox (1958), "Two further applications of a model for binary regression", B
 562-565. doi:10.1093/biomet/45.3-4.562
 M. E. Miller, S. L. Hui, W. M. Tierney (1991), "Validation techniques for logistic regression
 models", Statistics in Medicine 10(8), 1213-1226. doi:10.1002/sim.4780100805
-
-References
-----------
 W. S. Cleveland (1979), "Robust locally weighted regression and smoothing scatterplots", Journal of
 the American Statistical Association 74(368), 829-836. doi:10.1080/01621459.1979.10481038
-
-References
-----------
 J. Błasiok, P. Nakkiran (2023), "Smooth ECE: principled reliability diagrams via kernel smoothing",
 arXiv:2309.12236. doi:10.48550/arXiv.2309.12236
 """
@@ -35,8 +29,7 @@ from rocframe.probabilities.losses import WEIGHT_SHARE_ROUNDING, is_cell_start, 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from rocframe.kernel.arrays import Array, BoolArray, FloatArray, IntArray
     from rocframe.kernel.scan import Block, Scannable
     from rocframe.probabilities.losses import Points
 
@@ -60,19 +53,18 @@ class LogisticRows:
     """The rows of some groups for a logistic regression; each row stands for equal observations.
 
     The rows of the group `groups[i]` are `starts[i]` to `starts[i + 1] - 1`, at least one. `pos`
-    and `neg` are the weights of the positives and of the negatives of each row, and may be
-    fractions. `columns` are the regressors; an intercept is a column of ones. `offset` is a term of
-    the linear predictor without a parameter, or None.
+    and `neg` are weights, and may be fractions. `columns` are the regressors; an intercept is a
+    column of ones. `offset` is a term of the linear predictor without a parameter, or None.
     """
 
-    groups: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    pos: NDArray[Any]
-    neg: NDArray[Any]
-    columns: tuple[NDArray[np.float64], ...]
-    offset: NDArray[np.float64] | None = None
+    groups: IntArray
+    starts: IntArray
+    pos: Array
+    neg: Array
+    columns: tuple[FloatArray, ...]
+    offset: FloatArray | None = None
 
-    def of_groups(self, selected: NDArray[np.bool_]) -> LogisticRows:
+    def of_groups(self, selected: BoolArray) -> LogisticRows:
         """Return the rows of the selected groups; `selected` has one value for each of `groups`."""
         lengths = np.diff(self.starts)
         starts = np.append(0, np.cumsum(lengths[selected]))
@@ -96,9 +88,7 @@ class LogisticRows:
             parts.append(self._take(rows, self.groups[first:last], starts))
         return parts
 
-    def _take(
-        self, rows: Any, groups: NDArray[np.int64], starts: NDArray[np.int64]
-    ) -> LogisticRows:
+    def _take(self, rows: Any, groups: IntArray, starts: IntArray) -> LogisticRows:
         """Return the given rows, which are those of `groups` with these `starts`."""
         return LogisticRows(
             groups=groups,
@@ -111,29 +101,21 @@ class LogisticRows:
 
 
 class _Likelihood(NamedTuple):
-    """The log likelihood of each group, its gradient, and the information matrix.
+    """The log likelihood of each group, its gradient, and its negative second derivatives."""
 
-    The information matrix is the negative matrix of second derivatives.
-    """
-
-    value: NDArray[np.float64]
-    gradient: NDArray[np.float64]
-    information: NDArray[np.float64]
+    value: FloatArray
+    gradient: FloatArray
+    information: FloatArray
 
 
-def fit_logistic(
-    parts: Sequence[LogisticRows], n_columns: int, selected: NDArray[np.bool_]
-) -> NDArray[np.float64]:
-    """Return the maximum likelihood estimates of logistic regressions.
+def fit_logistic(parts: Sequence[LogisticRows], n_columns: int, selected: BoolArray) -> FloatArray:
+    """Return the maximum likelihood estimates of logistic regressions, with one row for each group.
 
-    The result has one row for each group, and one column for each of the `n_columns` regressors.
     The model of a row is logit(P) = offset + Σ parameter · regressor, where P is the probability of
-    a positive. `parts` are the rows of all groups; a group may have rows in several parts.
-    `selected` has one value for each group, and is True for the groups to fit.
-
-    The parameters of a group are NaN if the group is not selected, if it has no rows, if its
-    regressors are linearly dependent, or if the likelihood has no finite maximum because a linear
-    function of the regressors separates the classes.
+    a positive. A group may have rows in several `parts`; `selected` is a mask of the groups to fit.
+    The parameters are NaN if the group is not selected, if it has no rows, if its regressors are
+    linearly dependent, or if the likelihood has no finite maximum because a linear function of the
+    regressors separates the classes.
     """
     n_rows = np.zeros(len(selected), np.int64)
     for part in parts:
@@ -176,21 +158,15 @@ def fit_logistic(
     return result
 
 
-def log_likelihood(
-    parts: Sequence[LogisticRows], parameters: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return the log likelihood of each group; `parameters` has one row for each group.
-
-    The log likelihood of a group without rows is 0.
-    """
+def log_likelihood(parts: Sequence[LogisticRows], parameters: FloatArray) -> FloatArray:
+    """Return the log likelihood of each group with these parameters; 0 without rows."""
     return _likelihood(parts, parameters, parameters.shape[1]).value
 
 
-def _part_extremes(part: LogisticRows) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the largest absolute value of each regressor, and the smallest weight above 0.
+def _part_extremes(part: LogisticRows) -> tuple[FloatArray, FloatArray]:
+    """Return the largest absolute regressors of each group, and its smallest weight above 0.
 
-    The first array has one row for each group of the part, and one column for each regressor. The
-    second array has the smallest weight of each group; with an offset, it is 0.
+    With an offset, the weight is 0.
     """
     starts = part.starts[:-1]
     largest = [np.maximum.reduceat(abs(column), starts) for column in part.columns]
@@ -205,11 +181,8 @@ def _part_extremes(part: LogisticRows) -> tuple[NDArray[np.float64], NDArray[np.
     return np.stack(largest, axis=1), smallest
 
 
-def _select_groups(parts: Sequence[LogisticRows], active: NDArray[np.bool_]) -> list[LogisticRows]:
-    """Return the parts that have active groups.
-
-    The rows of other groups are removed if most groups of the part are not active.
-    """
+def _select_groups(parts: Sequence[LogisticRows], active: BoolArray) -> list[LogisticRows]:
+    """Return the parts with active groups, without the other rows if they are many."""
     selected = [active[part.groups] for part in parts]
     return [
         # Otherwise, a copy of the rows would take more time than it saves.
@@ -221,15 +194,12 @@ def _select_groups(parts: Sequence[LogisticRows], active: NDArray[np.bool_]) -> 
 
 def _halve_steps(
     parts: Sequence[LogisticRows],
-    parameters: NDArray[np.float64],
-    steps: NDArray[np.float64],
+    parameters: FloatArray,
+    steps: FloatArray,
     before: _Likelihood,
-    active: NDArray[np.bool_],
-) -> tuple[NDArray[np.float64], _Likelihood]:
-    """Return the parameters after a Newton step, and their likelihood.
-
-    The step of a group is halved until its likelihood does not decrease.
-    """
+    active: BoolArray,
+) -> tuple[FloatArray, _Likelihood]:
+    """Return parameters and likelihood after a Newton step, halved until it does not decrease."""
     after = _likelihood(parts, parameters + steps, steps.shape[1])
     for _ in range(MAX_STEP_HALVINGS):
         decreases = active & ~(
@@ -245,7 +215,7 @@ def _halve_steps(
 
 
 def _likelihood(
-    parts: Sequence[LogisticRows], parameters: NDArray[np.float64], n_columns: int
+    parts: Sequence[LogisticRows], parameters: FloatArray, n_columns: int
 ) -> _Likelihood:
     """Return the log likelihood of the groups in `parts`; 0 for all other groups."""
     n_groups = len(parameters)
@@ -263,7 +233,7 @@ def _likelihood(
     return total
 
 
-def _part_likelihood(part: LogisticRows, parameters: NDArray[np.float64]) -> _Likelihood:
+def _part_likelihood(part: LogisticRows, parameters: FloatArray) -> _Likelihood:
     """Return the log likelihood of each group of a part; `parameters` has a row for each group."""
     lengths, starts, n_columns = np.diff(part.starts), part.starts[:-1], len(part.columns)
     predictor: Any = 0.0 if part.offset is None else part.offset
@@ -293,9 +263,7 @@ def _part_likelihood(part: LogisticRows, parameters: NDArray[np.float64]) -> _Li
     return _Likelihood(np.add.reduceat(value, starts), gradient, information)
 
 
-def _newton_steps(
-    gradient: NDArray[np.float64], information: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _newton_steps(gradient: FloatArray, information: FloatArray) -> FloatArray:
     """Return the Newton step of each group; NaN if the information matrix is singular."""
     scale = np.sqrt(np.diagonal(information, axis1=1, axis2=2))
     regular = np.flatnonzero(np.isfinite(scale).all(axis=1) & (scale > 0).all(axis=1))
@@ -316,18 +284,17 @@ class Recalibration(NamedTuple):
     separates the classes.
     """
 
-    intercept: NDArray[np.float64]
-    slope: NDArray[np.float64]
-    constant: NDArray[np.bool_]
-    separated: NDArray[np.bool_]
+    intercept: FloatArray
+    slope: FloatArray
+    constant: BoolArray
+    separated: BoolArray
 
 
 def logistic_recalibration(scan: Scannable) -> Recalibration:
     """Return the parameters a and b of logit(P) = a + b·logit(score), where P = P(positive).
 
     For calibrated scores, a is 0 and b is 1. The parameters are NaN if a class is absent, all
-    scores are equal, or a threshold separates the classes. Rows with a score of 0 or 1 are left
-    out, because their logits are infinite. All scores must be in [0, 1].
+    scores are equal, or a threshold separates the classes. Scores of 0 or 1 are left out.
     """
     parts = _finite_logits(scan, slope=True)
     lowest, highest = _class_ranges(parts, len(scan.totals.pos))
@@ -338,12 +305,11 @@ def logistic_recalibration(scan: Scannable) -> Recalibration:
     return Recalibration(intercept, slope, constant, has_classes & ~overlap & ~constant)
 
 
-def unit_slope_intercept(scan: Scannable) -> NDArray[np.float64]:
+def unit_slope_intercept(scan: Scannable) -> FloatArray:
     """Return the parameter a of logit(P) = a + logit(score), the calibration in the large.
 
-    The parameter is 0 if the mean score of a group is its event rate. It is NaN if a class is
-    absent. Rows with a score of 0 or 1 are left out, because their logits are infinite. All scores
-    must be in [0, 1].
+    The parameter is 0 if the mean score of a group is its event rate, and NaN if a class is absent.
+    Rows with a score of 0 or 1 are left out, because their logits are infinite.
     """
     parts = _finite_logits(scan, slope=False)
     _, highest = _class_ranges(parts, len(scan.totals.pos))
@@ -352,10 +318,7 @@ def unit_slope_intercept(scan: Scannable) -> NDArray[np.float64]:
 
 
 def _finite_logits(scan: Scannable, *, slope: bool) -> list[LogisticRows]:
-    """Return the rows of a logistic recalibration; rows with a score of 0 or 1 have the weight 0.
-
-    If `slope` is false, the logit of the score is the offset and not a regressor.
-    """
+    """Return the rows of a recalibration, with the logit as regressor (`slope`) or as offset."""
 
     def block_rows(block: Block) -> LogisticRows:
         score = scan.codec.decode(block.codes)
@@ -373,13 +336,8 @@ def _finite_logits(scan: Scannable, *, slope: bool) -> list[LogisticRows]:
     return scan.map(block_rows)
 
 
-def _class_ranges(
-    parts: Sequence[LogisticRows], n_groups: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the lowest and the highest last regressor of positives and of negatives in each group.
-
-    Rows with the weight 0 are left out. The result is infinite if a class has no rows.
-    """
+def _class_ranges(parts: Sequence[LogisticRows], n_groups: int) -> tuple[FloatArray, FloatArray]:
+    """Return the lowest and highest last regressor of each class; infinite without rows."""
     lowest, highest = np.full((2, n_groups), np.inf), np.full((2, n_groups), -np.inf)
     for part in parts:
         groups, starts, values = part.groups, part.starts[:-1], part.columns[-1]
@@ -391,7 +349,7 @@ def _class_ranges(
     return lowest, highest
 
 
-def ones(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+def ones(scores: FloatArray) -> FloatArray:
     """Return the regressor of the intercept, without a copy for each score."""
     return np.broadcast_to(1.0, scores.shape)
 
@@ -411,21 +369,18 @@ class SmoothCurve:
     score of the group.
     """
 
-    groups: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    score: NDArray[np.float64]
-    event_rate: NDArray[np.float64]
+    groups: IntArray
+    starts: IntArray
+    score: FloatArray
+    event_rate: FloatArray
 
     @property
-    def group(self) -> NDArray[np.int64]:
+    def group(self) -> IntArray:
         """The number of the group of each point."""
         return np.repeat(self.groups, np.diff(self.starts))
 
-    def at(self, owner: NDArray[np.int64], score: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the event rates at scores of the groups `groups[owner]`, by interpolation.
-
-        Below the lowest and above the highest score of a group, the rate is that of this score.
-        """
+    def at(self, owner: IntArray, score: FloatArray) -> FloatArray:
+        """Return event rates at scores of `groups[owner]`; constant beyond their range."""
         first, last = self.starts[owner], self.starts[owner + 1] - 1
         return interpolate_in_groups(self.score, self.event_rate, first, last, score)
 
@@ -444,7 +399,7 @@ def loess(points: Points, *, span: float = 2 / 3, degree: int = 1) -> SmoothCurv
     owner = points.owner[fits]
     neighborhoods = _Neighborhoods.find(points, fits, _neighborhood_shares(points, span))
 
-    def fit(part: slice) -> NDArray[np.float64]:
+    def fit(part: slice) -> FloatArray:
         return _local_rate(*_local_moments(points, neighborhoods.of_fits(part), degree))
 
     pairs = np.append(0, np.cumsum(neighborhoods.ends - neighborhoods.starts))
@@ -457,7 +412,7 @@ def loess(points: Points, *, span: float = 2 / 3, degree: int = 1) -> SmoothCurv
     )
 
 
-def _neighborhood_shares(points: Points, span: float) -> NDArray[np.float64]:
+def _neighborhood_shares(points: Points, span: float) -> FloatArray:
     """Return the share of the row weight that a neighborhood has at least, for each group.
 
     Of n rows, a neighborhood has floor(span * n) rows, but at least 2, as in R's `lowess` and
@@ -469,7 +424,7 @@ def _neighborhood_shares(points: Points, span: float) -> NDArray[np.float64]:
     return np.where(is_whole, np.minimum(n_rows / total, 1), span)
 
 
-def _fit_positions(points: Points) -> NDArray[np.int64]:
+def _fit_positions(points: Points) -> IntArray:
     """Return the positions of the points at which local regressions are computed."""
     low, high = points.score[points.starts[:-1]], points.score[points.starts[1:] - 1]
     width = np.maximum(high - low, np.finfo(float).tiny)
@@ -479,17 +434,16 @@ def _fit_positions(points: Points) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Neighborhoods:
-    """The points in the neighborhood of each local regression.
+    """The neighborhood of each local regression, among the points `starts` to `ends` - 1.
 
-    A neighborhood is the narrowest interval around `score` that has a given share of the row weight
-    of the group. It contains the scores within `distance`. They are among the points `starts` to
-    `ends` - 1.
+    It is the narrowest interval around `score` that has a given share of the row weight of the
+    group, and contains the scores within `distance`.
     """
 
-    score: NDArray[np.float64]
-    starts: NDArray[np.int64]
-    ends: NDArray[np.int64]
-    distance: NDArray[np.float64]
+    score: FloatArray
+    starts: IntArray
+    ends: IntArray
+    distance: FloatArray
 
     def of_fits(self, part: slice) -> _Neighborhoods:
         """Return the neighborhoods of some of the local regressions."""
@@ -501,13 +455,8 @@ class _Neighborhoods:
         )
 
     @classmethod
-    def find(
-        cls, points: Points, fits: NDArray[np.int64], share: NDArray[np.float64]
-    ) -> _Neighborhoods:
-        """Return the neighborhoods of the points `fits`.
-
-        `share` is the share of the row weight that a neighborhood has, for each group.
-        """
+    def find(cls, points: Points, fits: IntArray, share: FloatArray) -> _Neighborhoods:
+        """Return the neighborhoods of points; `share` is their share of the row weight."""
         owner = points.owner
         # The share of the weight below each point.
         before = np.append(0.0, points.share[:-1])[: len(owner)]
@@ -520,7 +469,7 @@ class _Neighborhoods:
         last = np.minimum(last, group_lasts)
         score = points.score[fits]
 
-        def right(first: NDArray[np.int64]) -> NDArray[np.float64]:
+        def right(first: IntArray) -> FloatArray:
             return np.where(is_complete[first], points.score[last[first]] - score, np.inf)
 
         # Search for the lowest first point for which the last point is at least as far from the
@@ -542,12 +491,11 @@ class _Neighborhoods:
 
 def _local_moments(
     points: Points, neighborhoods: _Neighborhoods, degree: int
-) -> tuple[list[NDArray[np.float64]], list[NDArray[np.float64]]]:
+) -> tuple[list[FloatArray], list[FloatArray]]:
     """Return moments of the rows near each fit, weighted by distance.
 
-    The first list has the means of powers of z from z to z**(2 * degree). z is the distance of a
-    row from the score of the fit, divided by the largest distance. The second list has the means of
-    label * z**i for i from 0 to `degree`.
+    z is the distance of a row from the score of the fit, divided by the largest distance. The first
+    list has the means of z to z**(2 * degree), the second the means of label * z**i up to `degree`.
     """
     sizes = neighborhoods.ends - neighborhoods.starts
     firsts = np.cumsum(sizes) - sizes
@@ -575,9 +523,7 @@ def _local_moments(
     return powers, products
 
 
-def _local_rate(
-    powers: list[NDArray[np.float64]], products: list[NDArray[np.float64]]
-) -> NDArray[np.float64]:
+def _local_rate(powers: list[FloatArray], products: list[FloatArray]) -> FloatArray:
     """Return the value at z = 0 of the polynomials with these moments (see `_local_moments`).
 
     The value is the sum of the orthogonal polynomials 1, z - m₁ and z² - m₂ - β(z - m₁) at z = 0,
@@ -599,7 +545,7 @@ def _local_rate(
     has_curvature = has_slope & (quadratic_variance > NO_VARIANCE)
     quadratic_covariance = products[2] - m2 * mean - beta * covariance
     coefficient = quadratic_covariance / np.where(has_curvature, quadratic_variance, 1)
-    result: NDArray[np.float64] = rate + np.where(has_curvature, (beta * m1 - m2) * coefficient, 0)
+    result: FloatArray = rate + np.where(has_curvature, (beta * m1 - m2) * coefficient, 0)
     return result
 
 
@@ -615,7 +561,7 @@ BANDWIDTH_ERROR = 1e-7  # the search for the smooth calibration error ends at th
 NO_DENSITY = 1e-8  # a kernel estimate is undefined where the density of the scores is lower
 
 
-def smooth_error(points: Points) -> NDArray[np.float64]:
+def smooth_error(points: Points) -> FloatArray:
     """Return the smooth calibration error of each group in `points.groups`.
 
     r(t) is the weighted mean of (label - score)·K(t, score) over the rows of the group. K is the
@@ -628,12 +574,12 @@ def smooth_error(points: Points) -> NDArray[np.float64]:
     # E(σ) is at least the absolute mean residual, and at most the mean absolute residual.
     lower = np.abs(points.group_sums(residual) / total).clip(0, 1)
     upper = np.maximum(points.group_sums(np.abs(residual)) / total, lower).clip(0, 1)
-    error: NDArray[np.float64] = (lower + upper) / 2
+    error: FloatArray = (lower + upper) / 2
     nodes = MIN_NODES
     selected = np.flatnonzero(upper - lower > BANDWIDTH_ERROR)
     while len(selected):
 
-        def solve(part: NDArray[np.int64], nodes: int = nodes) -> NDArray[np.float64]:
+        def solve(part: IntArray, nodes: int = nodes) -> FloatArray:
             spectrum = _spectrum(points, residual, part, nodes) / total[part, None]
             return _solve_error(spectrum, lower[part], upper[part], error[part])
 
@@ -647,15 +593,9 @@ def smooth_error(points: Points) -> NDArray[np.float64]:
 
 
 def _solve_error(
-    spectrum: NDArray[np.float64],
-    lower: NDArray[np.float64],
-    upper: NDArray[np.float64],
-    start: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """Return the value of σ for which σ = E(σ), for groups with these residuals.
-
-    `spectrum` has one row per group (see `_spectrum`). The value is between `lower` and `upper`.
-    """
+    spectrum: FloatArray, lower: FloatArray, upper: FloatArray, start: FloatArray
+) -> FloatArray:
+    """Return the σ between `lower` and `upper` for which σ = E(σ), for the spectra of groups."""
     result = start.copy()
     rows = np.arange(len(start))
     low, high = lower.copy(), upper.copy()
@@ -682,17 +622,12 @@ def _solve_error(
     return result
 
 
-def automatic_bandwidth(points: Points) -> NDArray[np.float64]:
+def automatic_bandwidth(points: Points) -> FloatArray:
     """Return the smooth calibration error of each group, but at least `MIN_BANDWIDTH`."""
     return np.maximum(smooth_error(points), MIN_BANDWIDTH)
 
 
-def kernel(
-    points: Points,
-    owner: NDArray[np.int64],
-    score: NDArray[np.float64],
-    bandwidth: NDArray[np.float64],
-) -> NDArray[np.float64]:
+def kernel(points: Points, owner: IntArray, score: FloatArray, bandwidth: FloatArray) -> FloatArray:
     """Return the Nadaraya-Watson estimates of the event rate at scores of `groups[owner]`.
 
     `owner` is in rising order. The event rate at a score t is Σ K(t, score)·label / Σ K(t, score),
@@ -709,7 +644,7 @@ def kernel(
         n_nodes[is_coarse] *= GRID_FACTOR
     rate = np.full(len(score), np.nan)
 
-    def estimate(part: NDArray[np.int64]) -> None:
+    def estimate(part: IntArray) -> None:
         density, of_pos = (
             _smooth_spectrum(
                 _spectrum(points, values, part, n_nodes[part[0]]) / total[part, None],
@@ -730,15 +665,13 @@ def kernel(
     return rate.clip(0, 1)
 
 
-def _grid_parts(selected: NDArray[np.int64], n_nodes: int) -> list[NDArray[np.int64]]:
+def _grid_parts(selected: IntArray, n_nodes: int) -> list[IntArray]:
     """Divide groups into parts with at most about `GRID_NUMBERS` nodes each."""
     most = max(1, GRID_NUMBERS // n_nodes)
     return [selected[i : i + most] for i in range(0, len(selected), most)]
 
 
-def _spectrum(
-    points: Points, values: NDArray[np.float64], part: NDArray[np.int64], n_nodes: int
-) -> NDArray[np.float64]:
+def _spectrum(points: Points, values: FloatArray, part: IntArray, n_nodes: int) -> FloatArray:
     """Return Σ values·cos(πk·score) for groups (rows) and k (columns).
 
     `part` are the positions of the groups in `points.groups`, and k is 0 to `n_nodes`. Each value
@@ -756,15 +689,13 @@ def _spectrum(
         np.bincount(left, mass * (1 - share), length),
         np.bincount(left + 1, mass * share, length),
     )
-    grid: NDArray[np.float64] = np.add(*halves).reshape(len(part), n_nodes + 1)
+    grid: FloatArray = np.add(*halves).reshape(len(part), n_nodes + 1)
     grid[:, 1:-1] /= 2
-    spectrum: NDArray[np.float64] = dct(grid, type=1, axis=1)
+    spectrum: FloatArray = dct(grid, type=1, axis=1)
     return spectrum
 
 
-def _smooth_spectrum(
-    spectrum: NDArray[np.float64], sigma: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _smooth_spectrum(spectrum: FloatArray, sigma: FloatArray) -> FloatArray:
     """Return the smoothed values at the nodes, for each row of `spectrum` and its bandwidth.
 
     The reflected kernel is 1 + 2 Σ exp(-(πkσ)²/2)·cos(πk·t)·cos(πk·score), summed over k ≥ 1.
@@ -774,21 +705,19 @@ def _smooth_spectrum(
     terms = np.zeros_like(spectrum)
     damping = np.exp(-0.5 * np.multiply.outer(sigma, np.pi * np.arange(largest)) ** 2)
     np.multiply(spectrum[:, :largest], damping, out=terms[:, :largest])
-    smoothed: NDArray[np.float64] = dct(terms, type=1, axis=1)
+    smoothed: FloatArray = dct(terms, type=1, axis=1)
     return smoothed
 
 
-def _mean_absolute(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _mean_absolute(values: FloatArray) -> FloatArray:
     """Return the integral of absolute values from 0 to 1 by the trapezoidal rule."""
     sizes = np.abs(values)
     total = sizes.sum(axis=1) - (sizes[:, 0] + sizes[:, -1]) / 2
-    mean: NDArray[np.float64] = total / (values.shape[1] - 1)
+    mean: FloatArray = total / (values.shape[1] - 1)
     return mean
 
 
-def _interpolate_nodes(
-    values: NDArray[np.float64], row: NDArray[np.int64], at: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _interpolate_nodes(values: FloatArray, row: IntArray, at: FloatArray) -> FloatArray:
     """Return values at scores, by interpolation between the evenly spaced nodes of each row."""
     n_nodes = values.shape[1] - 1
     node_position = at * n_nodes

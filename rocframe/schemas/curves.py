@@ -12,14 +12,11 @@ from rocframe.schemas.table_type import (
     CHANNELS,
     CURVE_COLUMNS,
     DOMAINS,
-    DOT_CHART,
     HALF_TIES,
     HIDDEN_PARTS,
     INTERVAL_INFO,
-    LINE_CHART,
     POINT_NAMES,
     ROW_COUNTS,
-    ROW_TIES,
     SIDE,
     THRESHOLD,
     UNITS,
@@ -57,7 +54,6 @@ CURVE = TableType(
     functions=("curve", "class_metrics"),
     columns=curve_columns,
     recognize=has_columns(*CURVE_COLUMNS),
-    ties=ROW_TIES,
     drawing="rocframe.charts.curve_chart:curve_chart",
     chart_options=(
         *("by", "kind", "x", "y", *CHANNELS),
@@ -72,7 +68,6 @@ OPERATING_POINTS = TableType(
     columns=lambda count: strings("at") | floats("at_value") | curve_columns(count),
     # If `at` and `at_value` are not next to `threshold`, they are group columns of a curve table.
     recognize=has_columns(*POINT_NAMES, *CURVE_COLUMNS, adjacent=3),
-    ties=ROW_TIES,
     drawing="rocframe.charts.operating_point_chart:points_chart",
     chart_options=(
         *("by", "kind", "x", "y", *CHANNELS, "scale", *DOMAINS, "text", *UNITS, *HIDDEN_PARTS),
@@ -81,7 +76,6 @@ OPERATING_POINTS = TableType(
 
 METRIC_INTERVALS = TableType(
     name="intervals",
-    functions=("intervals",),
     columns=lambda: (
         strings("metric")
         | floats("estimate", "lower", "upper")
@@ -91,7 +85,6 @@ METRIC_INTERVALS = TableType(
         | INTERVAL_INFO
     ),
     recognize=has_columns("metric", "estimate", *POINT_NAMES, THRESHOLD),
-    ties=ROW_TIES,
     drawing="rocframe.charts.dot_charts:metric_chart",
     dots=DotStyle(title="Metrics", axis="Estimate", marks=("estimate",), part="metric"),
     on_axes=OPERATING_POINTS,
@@ -104,11 +97,8 @@ BAND_COLUMNS = floats(
 
 BAND = TableType(
     name="band",
-    functions=("band",),
     columns=lambda: BAND_COLUMNS,
     recognize=has_columns(*BAND_COLUMNS),
-    ties=ROW_TIES,
-    drawing=LINE_CHART,
     lines=(
         LineStyle(
             title="ROC band",
@@ -130,8 +120,6 @@ SMOOTH_CURVES = TableType(
     functions=("smooth", "theoretical_curve"),
     columns=lambda: SMOOTH_COLUMNS,
     recognize=has_columns(*SMOOTH_COLUMNS, adjacent=5),
-    ties=ROW_TIES,
-    drawing=LINE_CHART,
     lines=(LineStyle(title="Smooth ROC", x="fpr", y="tpr", area="auc"),),
     chart_options=(*CHANNELS, *DOMAINS),
 )
@@ -157,10 +145,8 @@ COST_LINE = LineStyle(
 
 COST_CURVES = TableType(
     name="cost_curve",
-    functions=("cost_curve",),
     columns=lambda: COST_CURVE,
     recognize=has_columns(*COST_CURVE, adjacent=3),
-    ties=ROW_TIES,
     drawing="rocframe.charts.line_chart:cost_curve_chart",
     lines=(COST_LINE,),
     chart_options=(*CHANNELS, *DOMAINS, "lines"),
@@ -176,10 +162,8 @@ SUPERIORITY_COLUMNS = (
 
 RELATIVE_SUPERIORITY = TableType(
     name="relative_superiority",
-    functions=("relative_superiority",),
     columns=lambda: SUPERIORITY_COLUMNS,
     recognize=has_columns(*SUPERIORITY_COLUMNS, adjacent=6),
-    ties=ROW_TIES,
     drawing="rocframe.charts.dot_charts:superiority_chart",
     dots=DotStyle(
         title="Which model has the lowest expected cost?",
@@ -201,11 +185,8 @@ LC_INDEX_COLUMNS = (
 
 LC_INDEX = TableType(
     name="lc_index",
-    functions=("lc_index",),
     columns=lambda: LC_INDEX_COLUMNS,
     recognize=has_columns(*LC_INDEX_COLUMNS, adjacent=3),
-    ties=ROW_TIES,
-    drawing=DOT_CHART,
     dots=DotStyle(title="LC index", axis="LC index", marks=("lc_index",)),
 )
 
@@ -227,11 +208,8 @@ DECISION_LINE = LineStyle(
 
 DECISION_CURVES = TableType(
     name="decision_curve",
-    functions=("decision_curve",),
     columns=lambda: DECISION_CURVE,
     recognize=has_columns(*DECISION_CURVE, adjacent=3),
-    ties=ROW_TIES,
-    drawing=LINE_CHART,
     lines=(DECISION_LINE,),
     chart_options=(*CHANNELS, *DOMAINS),
 )
@@ -249,10 +227,8 @@ def concavity_columns(count: pl.DataType) -> Schema:
 
 CONCAVITIES = TableType(
     name="concavities",
-    functions=("concavities",),
     columns=concavity_columns,
     recognize=has_columns(*CONCAVITY, adjacent=4, kind="roc"),
-    ties=ROW_TIES,
     chart_hint="Draw the curves with their convex hulls: curves.roc.chart() + "
     "curves.roc.hull().roc.chart().",
 )
@@ -261,11 +237,9 @@ GAINS = floats("gain_realised", "gain_chosen", "optimism", "auc_repaired", "auc"
 
 REPAIRED_AUC = TableType(
     name="repaired_auc",
-    functions=("repaired_auc",),
     columns=lambda: GAINS | integers("n_concavities") | strings("note"),
     recognize=has_columns(*GAINS, "n_concavities"),
     ties=HALF_TIES,
-    drawing=DOT_CHART,
     dots=DotStyle(
         title="AUC after and before the repair", axis="AUC", marks=("auc_repaired", "auc")
     ),
@@ -277,10 +251,8 @@ OPTIMA_COLUMNS = integers("n_optima") | strings("note")
 
 BEST_POINTS = TableType(
     name="operating_point",
-    functions=("operating_point",),
     columns=lambda count: RULE_COLUMNS | curve_columns(count) | OPTIMA_COLUMNS,
     recognize=has_columns(*RULE_COLUMNS, *CURVE_COLUMNS, *OPTIMA_COLUMNS),
-    ties=ROW_TIES,
     drawing=OPERATING_POINTS.drawing,
     chart_options=OPERATING_POINTS.chart_options,
 )
@@ -292,10 +264,8 @@ HULL_COLUMNS = floats(
 
 CONVEX_HULL = TableType(
     name="hull",
-    functions=("hull",),
     columns=lambda count: curve_columns(count) | HULL_COLUMNS,
     recognize=has_columns(*CURVE_COLUMNS, *HULL_COLUMNS),
-    ties=ROW_TIES,
     drawing=OPERATING_POINTS.drawing,
     chart_options=OPERATING_POINTS.chart_options,
 )
@@ -304,12 +274,10 @@ COST_LINE_COLUMNS = floats("slope", "intercept", "expected_cost")
 
 EQUAL_COST_LINES = TableType(
     name="iso_lines",
-    functions=("iso_lines",),
     columns=lambda count, kind: (
         COST_LINE_COLUMNS | curve_columns(count) | floats(*kind.rates) | OPTIMA_COLUMNS
     ),
     recognize=has_columns(*COST_LINE_COLUMNS, *CURVE_COLUMNS, *OPTIMA_COLUMNS, adjacent=4),
-    ties=ROW_TIES,
     drawing=OPERATING_POINTS.drawing,
     chart_options=(*CHANNELS, "scale", *DOMAINS, *HIDDEN_PARTS),
 )
@@ -325,10 +293,8 @@ def tie_columns(count: pl.DataType) -> Schema:
 
 TIES = TableType(
     name="ties",
-    functions=("ties",),
     columns=tie_columns,
     recognize=has_columns(THRESHOLD, *TIE_NAMES, adjacent=4),
-    ties=ROW_TIES,
     chart_hint="Draw the curves with the range of other orders: curves.roc.chart(ties=True).",
 )
 
@@ -350,10 +316,8 @@ def mixture_columns(across: tuple[str, pl.DataType] | None = None) -> Schema:
 
 MIXTURE = TableType(
     name="mix",
-    functions=("mix",),
     columns=mixture_columns,
     recognize=has_columns(*mixture_columns(), adjacent=8, kind="roc"),
-    ties=ROW_TIES,
     drawing=OPERATING_POINTS.drawing,
     chart_options=OPERATING_POINTS.chart_options,
 )
@@ -373,10 +337,8 @@ def transfer_columns(count: pl.DataType, constrained: Iterable[str] = ()) -> Sch
 
 TRANSFER = TableType(
     name="transfer",
-    functions=("transfer",),
     columns=transfer_columns,
     recognize=has_columns("rule", "value_realised", "value_chosen", "optimism", *CURVE_COLUMNS),
-    ties=ROW_TIES,
     drawing="rocframe.charts.dot_charts:transfer_chart",
     dots=DotStyle(
         title="Transferred thresholds",
@@ -407,10 +369,8 @@ def confusion_matrix_columns(count: pl.DataType) -> Schema:
 
 CONFUSION_MATRICES = TableType(
     name="confusion_matrix",
-    functions=("confusion_matrix",),
     columns=confusion_matrix_columns,
     recognize=has_columns(*confusion_matrix_columns(pl.Int64()), adjacent=4, kind="roc"),
-    ties=ROW_TIES,
     drawing=OPERATING_POINTS.drawing,
     chart_options=OPERATING_POINTS.chart_options,
 )
@@ -418,15 +378,12 @@ CONFUSION_MATRICES = TableType(
 
 H_MEASURE = TableType(
     name="h_measure",
-    functions=("h_measure",),
     columns=lambda: (
         floats("h_measure", "expected_loss", "trivial_loss", "prior_a", "prior_b")
         | ROW_COUNTS
         | strings("note")
     ),
     recognize=has_columns("h_measure", "expected_loss", "trivial_loss", "prior_a", "prior_b"),
-    ties=ROW_TIES,
-    drawing=DOT_CHART,
     dots=DotStyle(title="H measure", axis="H measure", marks=("h_measure",), chance=0.0),
 )
 
@@ -445,10 +402,8 @@ def calibration_columns(*, consistency: bool = False) -> Schema:
 
 CALIBRATION = TableType(
     name="calibration",
-    functions=("calibration",),
     columns=calibration_columns,
     recognize=has_columns(*calibration_columns(), adjacent=8),
-    ties=ROW_TIES,
     drawing="rocframe.charts.calibration_chart:calibration_chart",
     chart_options=(*CHANNELS, "scale", *DOMAINS, *HIDDEN_PARTS, "scores"),
 )
@@ -464,10 +419,8 @@ FIT_COLUMNS = (
 
 FIT = TableType(
     name="fit_calibration",
-    functions=("fit_calibration",),
     columns=lambda: FIT_COLUMNS,
     recognize=has_columns(*FIT_COLUMNS, adjacent=6),
-    ties=ROW_TIES,
     chart_hint=(
         "Apply the fit with apply_calibration, and draw the calibration curve of the new scores: "
         '.roc.calibration(label, "calibrated_score").roc.chart().'
@@ -489,11 +442,8 @@ CALIBRATION_SUMMARY_COLUMNS = (
 
 CALIBRATION_SUMMARY = TableType(
     name="calibration_summary",
-    functions=("calibration_summary",),
     columns=lambda: CALIBRATION_SUMMARY_COLUMNS,
     recognize=has_columns(*CALIBRATION_SUMMARY_COLUMNS, adjacent=6),
-    ties=ROW_TIES,
-    drawing=DOT_CHART,
     dots=DotStyle(
         title="Calibration",
         axis="Value",
@@ -504,10 +454,7 @@ CALIBRATION_SUMMARY = TableType(
 
 
 def murphy_columns(*, sides: bool = False) -> Schema:
-    """Return the columns of a table of `murphy_curve`.
-
-    With `sides`, the table has the column `side`, for the two sides of a jump.
-    """
+    """Return the columns of `murphy_curve`, with the column `side` of a jump if `sides` is true."""
     return (
         floats("probability_threshold", "elementary_score")
         | floats("miscalibration", "discrimination", "uncertainty")
@@ -527,11 +474,8 @@ MURPHY_LINE = LineStyle(
 
 MURPHY_CURVES = TableType(
     name="murphy_curve",
-    functions=("murphy_curve",),
     columns=murphy_columns,
     recognize=has_columns(*murphy_columns(), adjacent=5),
-    ties=ROW_TIES,
-    drawing=LINE_CHART,
     lines=(
         MURPHY_LINE,
         replace(

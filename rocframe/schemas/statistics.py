@@ -13,12 +13,10 @@ from rocframe.schemas.curves import COST_LINE, DECISION_LINE
 from rocframe.schemas.table_type import (
     CHANNELS,
     DOMAINS,
-    DOT_CHART,
     HALF_TIES,
     HIDDEN_PARTS,
     INTERVAL,
     INTERVAL_INFO,
-    LINE_CHART,
     MODEL,
     ROC_AREA_TITLE,
     ROW_COUNTS,
@@ -59,20 +57,16 @@ TIE_BOUNDS_COLUMNS = strings("metric") | floats(*TIE_BOUND_NAMES[1:])
 
 TIE_BOUNDS = TableType(
     name="tie_bounds",
-    functions=("tie_bounds",),
     columns=lambda: TIE_BOUNDS_COLUMNS,
     recognize=has_columns(*TIE_BOUND_NAMES, adjacent=4),
-    ties=ROW_TIES,
     chart_hint="Draw the curves with the range of other orders: curves.roc.chart(ties=True).",
 )
 
 AUC = TableType(
     name="auc",
-    functions=("auc",),
     columns=auc_columns,
     recognize=has_columns(*AUC_NAMES),
     ties=HALF_TIES,
-    drawing=DOT_CHART,
     dots=DotStyle(
         title=ROC_AREA_TITLE,
         axis="AUC",
@@ -88,7 +82,6 @@ PARTIAL_AUC = TableType(
     columns=lambda: auc_columns(PARTIAL_AUC_NAMES),
     recognize=has_columns(*PARTIAL_AUC_NAMES),
     ties=HALF_TIES,
-    drawing=DOT_CHART,
     dots=DotStyle(
         title=PARTIAL_AREA_TITLE,
         axis="Partial AUC",
@@ -100,7 +93,6 @@ PARTIAL_AUC = TableType(
 
 SUMMARY = TableType(
     name="summary",
-    functions=("summary",),
     columns=lambda: (
         floats("auc", "gini", "ks", "eer", "average_precision", "pr_auc", "h_measure")
         | floats("brier", "log_loss", "prevalence")
@@ -109,7 +101,6 @@ SUMMARY = TableType(
     ),
     recognize=has_columns("auc", "gini", "ks", "eer", "average_precision", "h_measure", "brier"),
     ties=HALF_TIES,
-    drawing=DOT_CHART,
     dots=DotStyle(
         title="Summary",
         axis="Value",
@@ -120,7 +111,6 @@ SUMMARY = TableType(
 
 AUC_TEST = TableType(
     name="auc_test",
-    functions=("auc_test",),
     columns=lambda best_of: (
         floats("auc", "p_adjusted", "p_value", "null", "se", "statistic", "df")
         | ROW_COUNTS
@@ -130,7 +120,6 @@ AUC_TEST = TableType(
     ),
     recognize=has_columns("auc", "p_adjusted", "p_value", "null", "statistic"),
     ties=HALF_TIES,
-    drawing=DOT_CHART,
     dots=DotStyle(
         title="Does the AUC differ from the null hypothesis?",
         axis="AUC",
@@ -160,14 +149,12 @@ PLAN = TableType(
 )
 
 
-def _area_table(*names: str, ties: str, dots: DotStyle) -> TableType:
+def _area_table(*names: str, ties: str = ROW_TIES, dots: DotStyle) -> TableType:
     return TableType(
         name="area",
-        functions=("area",),
         columns=lambda: floats(*names),
         recognize=ends_with(*names),  # tables of other types can have a column `auc`, too
         ties=ties,
-        drawing=DOT_CHART,
         dots=dots,
     )
 
@@ -191,15 +178,12 @@ AVERAGE_AUC = _area_table(
 )
 
 AVERAGE_AREA = _area_table(
-    "area_of_mean",
-    ties=ROW_TIES,
-    dots=DotStyle(title=MEAN_AREA_TITLE, axis="Area", marks=("area_of_mean",)),
+    "area_of_mean", dots=DotStyle(title=MEAN_AREA_TITLE, axis="Area", marks=("area_of_mean",))
 )
 
 PRECISION_RECALL_AREA = _area_table(
     "average_precision",
     "pr_auc",
-    ties=ROW_TIES,
     dots=DotStyle(
         title="Area under the precision-recall curve",
         axis="Area",
@@ -211,7 +195,6 @@ LIFT_AREA = _area_table(
     "auc",
     "lift_area",
     "lift_area_step",
-    ties=ROW_TIES,
     dots=DotStyle(
         title="Area under the lift chart",
         axis="Area (positives)",
@@ -236,11 +219,7 @@ def mean_columns(name: str) -> tuple[str, ...]:
 
 
 def curve_average_columns(kind: Kind, averaged: Sequence[str], *, sides: bool) -> Schema:
-    """Return the columns of averaged curves.
-
-    `averaged` are the names of the averaged axes. If `sides` is true, the table has the column
-    `side`.
-    """
+    """Return the columns of curves whose axes `averaged` are averaged, with `side` if `sides`."""
     return (
         (strings(SIDE) if sides else {})
         | floats(kind.x, kind.y)
@@ -257,10 +236,7 @@ def metric_average_columns(fixed: str, averaged: Sequence[str]) -> Schema:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CurveAverage:
-    """The group columns, the kind and the averaged axes of a table of averaged curves.
-
-    `sides` is true if the table has the column `side`.
-    """
+    """The group columns, kind and averaged axes of averaged curves, and if `side` is a column."""
 
     by: tuple[str, ...]
     kind: Kind
@@ -340,7 +316,6 @@ POOLED_CURVE = floats("pooled_auc", "mean_auc") | integers("n_curves") | strings
 
 FOLD_AUC = TableType(
     name="fold_auc",
-    functions=("fold_auc",),
     columns=lambda: (
         floats("mean_auc", "lower", "upper", "sd", "se", "auc_of_mean", "pooled_auc")
         | integers("n_curves")
@@ -349,7 +324,6 @@ FOLD_AUC = TableType(
     ),
     recognize=has_columns("mean_auc", "sd", "auc_of_mean", "pooled_auc"),
     ties=HALF_TIES,
-    drawing=DOT_CHART,
     dots=DotStyle(
         title="AUC over folds",
         axis="AUC",
@@ -360,7 +334,6 @@ FOLD_AUC = TableType(
 
 POOLING_GAP = TableType(
     name="pooling_gap",
-    functions=("pooling_gap",),
     columns=lambda: (
         floats("gap", "pooled_auc", "mean_auc", "gap_between", "gap_within")
         | floats("between_share", "between_auc", "within_auc")
@@ -374,7 +347,6 @@ POOLING_GAP = TableType(
         "gap", "pooled_auc", "mean_auc", "gap_between", "gap_within", "within_auc"
     ),
     ties=HALF_TIES,
-    drawing=DOT_CHART,
     dots=DotStyle(
         title="Pooling gap",
         axis="AUC",
@@ -396,10 +368,8 @@ POOLING_GAP = TableType(
 
 CURVE_AVERAGE = TableType(
     name="average",
-    functions=("average",),
     columns=curve_average_columns,
     recognize=recognize_curve_average,
-    ties=ROW_TIES,
     drawing="rocframe.charts.line_chart:mean_chart",
     chart_options=(*CHANNELS, "scale", *DOMAINS, *UNITS, *HIDDEN_PARTS),
 )
@@ -473,8 +443,6 @@ DECISION_INTERVALS, COST_INTERVALS = (
         functions=("decision_intervals",),
         columns=lambda model, kind=kind: decision_interval_columns(kind, model),
         recognize=has_columns(*decision_interval_columns(kind, pl.Null()), adjacent=5),
-        ties=ROW_TIES,
-        drawing=LINE_CHART,
         lines=DECISION_INTERVAL_LINES[kind],
         chart_options=(*CHANNELS, *DOMAINS, "y"),
     )
@@ -483,10 +451,7 @@ DECISION_INTERVALS, COST_INTERVALS = (
 
 
 def gate_columns(model: pl.DataType, metric: str) -> Schema:
-    """Return the columns of a release gate.
-
-    `model` is the dtype of the column of models, and `metric` is the name of the tested metric.
-    """
+    """Return the columns of a release gate of a metric; `model` is the dtype of models."""
     return (
         {"passed": pl.Boolean()}
         | floats("deterioration", "limit", "margin", "p_adjusted", "p_value", "se")
@@ -501,7 +466,6 @@ def gate_columns(model: pl.DataType, metric: str) -> Schema:
 
 GATE = TableType(
     name="gate",
-    functions=("gate",),
     columns=gate_columns,
     recognize=has_columns(
         *("passed", "deterioration", "limit", "margin", "verdict", "model_old", "model_new"),
@@ -513,10 +477,7 @@ GATE = TableType(
 
 
 def comparison_columns(model: pl.DataType, area: str) -> Schema:
-    """Return the columns of a comparison of two models.
-
-    `model` is the dtype of the column of models, and `area` is the name of the compared statistic.
-    """
+    """Return the columns of a comparison of a statistic; `model` is the dtype of models."""
     return (
         dict.fromkeys(("model_a", "model_b"), model)
         | floats("difference", "lower", "upper", "p_value", "p_adjusted", "se", "statistic", "df")
@@ -560,7 +521,6 @@ COMBINATIONS = TableType(
     functions=("combine", "combine_points"),
     columns=combination_columns,
     recognize=has_columns(*COMBINED_RATES, "model_a", "model_b", "operator", adjacent=4),
-    ties=ROW_TIES,
     drawing="rocframe.charts.operating_point_chart:combination_chart",
     chart_options=(*CHANNELS, *DOMAINS, *HIDDEN_PARTS),
 )
@@ -582,14 +542,12 @@ def chain_columns(model: pl.DataType, count: pl.DataType) -> Schema:
 
 CHAINS = TableType(
     name="chain",
-    functions=("chain",),
     columns=chain_columns,
     recognize=has_columns(
         *("fpr", "tpr", "fpr_independent", "tpr_independent", "fpr_alone"),
         *("operator", "stage", MODEL),
         adjacent=4,
     ),
-    ties=ROW_TIES,
     drawing="rocframe.charts.operating_point_chart:chain_chart",
     chart_options=(*CHANNELS, *DOMAINS, *HIDDEN_PARTS),
 )
@@ -611,7 +569,6 @@ def drift_columns(over: pl.DataType) -> Schema:
 
 DRIFT_TEST = TableType(
     name="drift_test",
-    functions=("drift_test",),
     columns=lambda: (
         floats("homogeneity_p_adjusted", "trend_p_adjusted", "homogeneity_p", "trend_p")
         | floats("se", "between_sd", "cochran_q", "df", "df_denominator", "mean_auc")
@@ -622,7 +579,6 @@ DRIFT_TEST = TableType(
     ),
     recognize=has_columns("homogeneity_p_adjusted", "trend_p_adjusted", "cochran_q", "slope"),
     ties=HALF_TIES,
-    drawing=DOT_CHART,
     dots=DotStyle(
         title="Does the AUC change over time?",
         axis="Change of AUC per day, or per unit of a numeric time",
@@ -634,7 +590,6 @@ DRIFT_TEST = TableType(
 
 DRIFT = TableType(
     name="drift",
-    functions=("drift",),
     columns=drift_columns,
     recognize=has_columns("auc", "lower", "reference", "reference_auc", "difference"),
     ties=HALF_TIES,
@@ -662,7 +617,6 @@ COMPARISON = TableType(
 
 AUC_COVARIANCE = TableType(
     name="auc_covariance",
-    functions=("auc_covariance",),
     columns=covariance_columns,
     recognize=has_columns("covariance", "correlation", "model_a", "model_b"),
     ties=HALF_TIES,
@@ -683,12 +637,9 @@ def hull_share_columns(model: pl.DataType) -> Schema:
 
 HULL_SHARES = TableType(
     name="hull_shares",
-    functions=("hull_shares",),
     columns=hull_share_columns,
     # The column `model` is recognized as a group column.
     recognize=has_columns("share_on_hull", "n_vertices", "n_boot"),
-    ties=ROW_TIES,
-    drawing=DOT_CHART,
     dots=DotStyle(
         title="Share of resamples on the common hull",
         axis="Share of resamples",
@@ -698,7 +649,6 @@ HULL_SHARES = TableType(
 
 CONTRAST = TableType(
     name="contrast",
-    functions=("contrast",),
     columns=lambda: (
         floats("p_value", "p_adjusted", "statistic", "df", "df_denominator")
         | integers("n_models", "n_paired", "n_pos", "n_neg")
@@ -712,7 +662,6 @@ CONTRAST = TableType(
 
 MULTICLASS_LOSSES = TableType(
     name="multiclass_losses",
-    functions=("multiclass_losses",),
     columns=lambda: (
         floats("brier", "log_loss", "accuracy")
         | integers("n_classes", "n", "n_missing")
@@ -720,7 +669,6 @@ MULTICLASS_LOSSES = TableType(
     ),
     recognize=has_columns("brier", "log_loss", "accuracy", "n_classes"),
     ties=None,
-    drawing=DOT_CHART,
     dots=DotStyle(
         title="Losses and accuracy over all classes",
         axis="Value",
@@ -731,7 +679,6 @@ MULTICLASS_LOSSES = TableType(
 
 MULTICLASS_AUC = TableType(
     name="multiclass_auc",
-    functions=("multiclass_auc",),
     columns=lambda: (
         floats("auc")
         | INTERVAL
@@ -743,20 +690,13 @@ MULTICLASS_AUC = TableType(
     ),
     recognize=has_columns("auc", "n_classes", "n_classes_used", "average"),
     ties=HALF_TIES,
-    drawing=DOT_CHART,
     dots=DotStyle(
-        title="Multiclass AUC",
-        axis="AUC",
-        marks=("auc",),
-        chance=0.5,
-        part="average",
-        ranked=False,
+        title="Multiclass AUC", axis="AUC", marks=("auc",), chance=0.5, part="average", ranked=False
     ),
 )
 
 VOLUME = TableType(
     name="volume",
-    functions=("volume",),
     columns=lambda: (
         floats("volume")
         | INTERVAL
@@ -766,7 +706,6 @@ VOLUME = TableType(
     ),
     recognize=has_columns("volume", "rule", "n_first", "n_second", "n_third"),
     ties=SHARED_TIES,
-    drawing=DOT_CHART,
     dots=DotStyle(
         title="Volume under the ROC surface",
         axis="Volume",

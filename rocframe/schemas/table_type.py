@@ -37,10 +37,7 @@ Recognize: TypeAlias = "Callable[[Sequence[str]], Recognition | None]"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
-    """A line in each row of a dot plot, from the value of one column to that of another column.
-
-    `width` is the width in pixels, and `name` the meaning of the line in a legend.
-    """
+    """A line in a dot plot from one column to another, with a width in pixels and a name."""
 
     start: str
     end: str
@@ -146,30 +143,37 @@ class LineStyle:
 class TableType:
     """A type of table: its columns, how it is recognized, and how it is drawn.
 
-    `functions` are the public functions that return tables of this type. `columns` is a function
-    that returns the columns right of the group columns, with dtypes. `recognize` is a function of
-    the column names of a table. If the table has this type, `recognize` returns the group columns
-    and the kind of the curves (None for tables without curves). If the table has another type,
-    `recognize` returns None. `ties` describes how tied scores are counted.
+    `functions` are the public functions that return tables of this type, by default the one of its
+    name. `columns` is a function that returns the columns right of the group columns, with dtypes.
+    `recognize` is a function of the column names of a table. If the table has this type,
+    `recognize` returns the group columns and the kind of the curves (None for tables without
+    curves). If the table has another type, `recognize` returns None. `ties` describes how tied
+    scores are counted.
 
-    `drawing` is the function that draws the table, as "module:name", or None if the type has no
-    chart. `dots` is the style of the dot plot, and `lines` are those of charts of lines; the option
-    `y` of `chart` chooses one of them. `chart_options` are the options of `chart` that the drawing
-    uses. If the option `kind`, `x` or `y` is given, the type is drawn like the type `on_axes`. For
-    a type without a chart, `chart_hint` says what to draw instead.
+    `drawing` is the function that draws the table, as "module:name": by default that of dot plots
+    or lines, or None for a type without a chart. `dots` is the style of the dot plot, and `lines`
+    are those of charts of lines; the option `y` of `chart` chooses one of them. `chart_options` are
+    the options of `chart` that the drawing uses. If the option `kind`, `x` or `y` is given, the
+    type is drawn like the type `on_axes`. For a type without a chart, `chart_hint` says what to
+    draw instead.
     """
 
     name: str
-    functions: tuple[str, ...]
+    functions: tuple[str, ...] = ()
     columns: Callable[..., Schema]
     recognize: Recognize
-    ties: str | None
+    ties: str | None = ROW_TIES
     drawing: str | None = None
     dots: DotStyle | None = None
     lines: tuple[LineStyle, ...] = ()
     chart_options: tuple[str, ...] = ("color", "facet")
     on_axes: TableType | None = None
     chart_hint: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "functions", self.functions or (self.name,))
+        default = LINE_CHART if self.lines else DOT_CHART if self.dots else None
+        object.__setattr__(self, "drawing", self.drawing or default)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

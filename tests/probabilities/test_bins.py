@@ -14,7 +14,7 @@ from rocframe.errors import ScoreError
 from rocframe.inputs.cases import Cases, check_probabilities
 from rocframe.kernel import scan as scan_module
 from rocframe.kernel.scan import Scan
-from rocframe.probabilities.bins import Bins, probability_bins
+from rocframe.probabilities.bins import Bins, isotonic_bins, probability_bins
 
 ROWS = st.lists(
     st.tuples(st.integers(0, 2), st.sampled_from([0, 0.1, 0.25, 0.3, 0.5, 0.7, 1]), st.booleans()),
@@ -86,7 +86,7 @@ def test_a_uniform_bin_contains_its_lower_edge(rows, k):
 
 @given(rows=ROWS)
 def test_isotonic_bins_are_the_levels_of_isotonic_regression(rows):
-    bins = probability_bins(Scan.from_cases(cases_of(rows)), "isotonic", 1)
+    bins = isotonic_bins(Scan.from_cases(cases_of(rows)))
     for number, group in enumerate(by_group(rows)):
         scores, labels = zip(*group, strict=True)
         fit = IsotonicRegression().fit(scores, np.array(labels, float)).predict(scores)
@@ -96,36 +96,29 @@ def test_isotonic_bins_are_the_levels_of_isotonic_regression(rows):
         assert np.allclose(bins.event_rate[bins.group == number], levels, atol=1e-12, rtol=0)
 
 
-@given(rows=ROWS, repeats=st.lists(st.integers(1, 4), min_size=40, max_size=40))
-@pytest.mark.parametrize("method", ["quantile", "uniform", "isotonic"])
-def test_a_weight_of_n_is_n_rows(method, rows, repeats):
-    repeats = repeats[: len(rows)]
-    weighted = Scan.from_cases(cases_of(rows, np.array(repeats, float)))
-    repeated = Scan.from_cases(
-        cases_of([row for row, n in zip(rows, repeats, strict=True) for _ in range(n)])
-    )
-    a, b = (probability_bins(scan, method, 4) for scan in (weighted, repeated))
-    for number in range(len(by_group(rows))):
-        assert found(a, number) == found(b, number)
-    assert np.allclose(a.score_mean, b.score_mean, atol=1e-12, rtol=0)
+METHODS = {
+    "quantile": lambda scan, bins: probability_bins(scan, "quantile", bins),
+    "uniform": lambda scan, bins: probability_bins(scan, "uniform", bins),
+    "isotonic": lambda scan, _: isotonic_bins(scan),
+}
 
 
-@pytest.mark.parametrize("method", ["quantile", "uniform", "isotonic"])
+@pytest.mark.parametrize("method", METHODS)
 def test_bins_do_not_depend_on_the_size_of_blocks(method, monkeypatch):
     rng = np.random.default_rng(5)
     rows = [(int(g), p, y) for g, p, y in zip(
         rng.integers(0, 3, 900), rng.integers(0, 200, 900) / 200, rng.random(900) < 0.4, strict=True
     )]  # fmt: skip
-    whole = probability_bins(Scan.from_cases(cases_of(rows)), method, 7)
+    whole = METHODS[method](Scan.from_cases(cases_of(rows)), 7)
     monkeypatch.setattr(scan_module, "BLOCK_ROWS", 16)
-    split = probability_bins(Scan.from_cases(cases_of(rows)), method, 7)
+    split = METHODS[method](Scan.from_cases(cases_of(rows)), 7)
     for group in range(3):
         assert found(whole, group) == found(split, group)
 
 
 def test_the_mean_score_of_a_bin_is_between_its_lowest_and_highest_score():
     cases = cases_of([(0, 0.1, True)] * 3 + [(0, 0.3, False)] * 3, np.full(6, 0.1))
-    bins = probability_bins(Scan.from_cases(cases), "isotonic", 1)
+    bins = isotonic_bins(Scan.from_cases(cases))
     bins2 = probability_bins(Scan.from_cases(cases), "uniform", 10)
     assert bins.event_rate.tolist() == [0.5]
     assert bins2.score_mean.tolist() == [0.1, 0.3]

@@ -15,7 +15,7 @@ from rocframe.inputs.cases import Cases
 from rocframe.kernel import scan as scan_module
 from rocframe.kernel.scan import Scan
 from rocframe.probabilities import calibration_summary as measures
-from rocframe.probabilities.bins import probability_bins
+from rocframe.probabilities.bins import isotonic_bins, probability_bins
 from rocframe.probabilities.losses import find_points
 from rocframe.probabilities.regression import loess
 
@@ -27,7 +27,11 @@ ROWS = st.lists(
     min_size=1,
     max_size=40,
 )
-METHODS = ["quantile", "uniform", "isotonic"]
+METHODS = {
+    "quantile": lambda scan, bins: probability_bins(scan, "quantile", bins),
+    "uniform": lambda scan, bins: probability_bins(scan, "uniform", bins),
+    "isotonic": lambda scan, _: isotonic_bins(scan),
+}
 
 
 def scan_of(group, score, positive, weight=None, count=None) -> Scan:
@@ -44,7 +48,7 @@ def scan_of(group, score, positive, weight=None, count=None) -> Scan:
 
 
 def every_measure(scan: Scan, method: str = "quantile") -> dict[str, np.ndarray]:
-    bins, points = probability_bins(scan, method, 4), find_points(scan)
+    bins, points = METHODS[method](scan, 4), find_points(scan)
     z, z_p = measures.spiegelhalter(scan)
     return {
         "ece": measures.ece(scan, bins),
@@ -68,7 +72,7 @@ def simulated(seed: int, n: int = 300) -> tuple[np.ndarray, np.ndarray, np.ndarr
 def test_the_errors_of_bins_are_exact(method, rows):
     group, score, positive = zip(*rows, strict=True)
     scan = scan_of(group, score, positive)
-    bins = probability_bins(scan, method, 4)
+    bins = METHODS[method](scan, 4)
     expected_errors, largest_errors = [], []
     for number, name in enumerate(sorted(set(group))):
         members = [(p, y) for other, p, y in rows if other == name]
@@ -225,28 +229,6 @@ def test_reduced_scores_change_the_errors_of_the_curve_by_less_than_0_0005():
     errors = np.abs(score - curve.at(np.zeros(len(score), int), score))
     expected = [errors.mean(), np.median(errors), np.quantile(errors, 0.9), errors.max()]
     assert np.allclose(np.ravel(measures.curve_errors(points)), expected, atol=5e-4, rtol=0)
-
-
-def test_a_count_of_n_is_n_rows_in_every_measure():
-    group, score, positive = simulated(11)
-    times = np.random.default_rng(12).integers(1, 4, len(group))
-    counted = every_measure(scan_of(group, score, positive, count=times))
-    repeated = every_measure(
-        scan_of(*(np.repeat(column, times) for column in (group, score, positive)))
-    )
-    for name, values in counted.items():
-        assert values == pytest.approx(repeated[name], abs=1e-9), name
-
-
-def test_a_weight_of_n_is_n_rows_in_the_measures_that_are_not_tests():
-    group, score, positive = simulated(13)
-    times = np.random.default_rng(14).integers(1, 4, len(group))
-    weighted = every_measure(scan_of(group, score, positive, times.astype(float)))
-    repeated = every_measure(
-        scan_of(*(np.repeat(column, times) for column in (group, score, positive)))
-    )
-    for name in ("ece", "mce", "smooth_ece", "ici", "e50", "e90", "e_max"):
-        assert weighted[name] == pytest.approx(repeated[name], abs=1e-9), name
 
 
 @pytest.mark.parametrize("factor", [0.25, 3.0])

@@ -194,27 +194,6 @@ def test_the_kernel_estimate_is_undefined_where_there_are_no_scores():
     assert rate == pytest.approx([0.5, np.nan, np.nan, np.nan, 1], nan_ok=True)
 
 
-def test_a_weight_of_n_is_n_rows_and_groups_are_independent():
-    rng = np.random.default_rng(6)
-    score, label = rng.integers(0, 50, 200) / 50, rng.random(200) < 0.4
-    group, times = rng.integers(0, 3, 200), rng.integers(1, 4, 200)
-    weighted = points_of(group, score, label, times.astype(float))
-    repeated = points_of(*(np.repeat(column, times) for column in (group, score, label)))
-    for function in (
-        lambda points: local_regression.loess(points).event_rate,
-        lambda points: kernel_on_grid(points, 101)[0],
-    ):
-        rates = function(weighted)
-        assert np.allclose(rates, function(repeated), atol=1e-9, rtol=0)
-        alone = [
-            function(
-                points_of(*(c[group == g] for c in (group, score, label, times.astype(float))))
-            )
-            for g in range(3)
-        ]
-        assert np.allclose(rates, np.concatenate(alone), atol=1e-9, rtol=0)
-
-
 def test_a_grid_starts_and_ends_at_the_lowest_and_highest_score():
     points = points_of([0, 0, 0, 1], [0.2, 0.4, 0.6, 0.5], [0, 1, 1, 1])
     owner, score = points.even_grid(3)
