@@ -442,28 +442,36 @@ class MulticlassGroups:
     n_missing: NDArray[np.int64]
     names: list[str]
 
+    @property
+    def n(self) -> NDArray[np.int64]:
+        """The number of rows of each group."""
+        n = np.zeros(self.keys.height, np.int64)
+        np.add.at(n, self.group, self.rows.count)
+        return n
+
 
 def compute_class_table(
     predictions: FrameT,
     roles: Roles,
-    read_columns: Callable[[pl.LazyFrame, pl.Schema, set[str]], ScoreColumns],
+    classes: Classes,
     compute: Callable[[MulticlassGroups], dict[str, Any]],
     *,
     columns: Mapping[str, pl.DataType],
     rows_per_group: int = 1,
     anchor: str,
-    unknown_label: Callable[..., LabelError],
+    unknown_label: Callable[..., LabelError] = LabelError.without_score,
+    read_columns: Callable[..., ScoreColumns] | None = None,
 ) -> FrameT:
     """Return a table with the group columns and the columns that `compute` returns.
 
-    `read_columns` returns the score columns; its third argument contains the columns that a
-    selector of scores must not select. `roles` contains all other options. `columns` are the names
-    and dtypes of the computed columns; the column `anchor` is never null. `unknown_label` composes
-    the error for labels that are not one of the classes.
+    `columns` are the names and dtypes of the computed columns; the column `anchor` is never null.
+    `unknown_label` composes the error for labels that are not one of the classes. `read_columns`
+    reads the score columns; by default `read_class_scores`.
     """
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-        scores = read_columns(plan, schema, used_columns(plan, schema, roles))
+        used = used_columns(plan, schema, roles)  # a selector of scores must not select them
+        scores = (read_columns or read_class_scores)(plan, schema, roles.score, classes, used)
         plan, bound, code = _encode(
             plan, schema, roles, scores, table=tuple(columns), unknown_label=unknown_label
         )
@@ -659,6 +667,28 @@ class Layout:
         return columns.map_batches(run, return_dtype=pl.Boolean())
 
 
+def reshape_classes(
+    predictions: FrameT,
+    label: ClassLabels,
+    scores: ClassScores,
+    from_wide: Callable[[Layout], pl.LazyFrame],
+    from_long: Callable[[Layout], pl.LazyFrame],
+    **options: Any,
+) -> FrameT:
+    """Return the result of one of the two functions of the layout; `options` as `read_layout`.
+
+    `from_long` is called for tables with one row per instance and class.
+    """
+
+    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
+        layout = read_layout(plan, schema, label, scores, **options)
+        return (from_wide if layout.row_class is None else from_long)(layout)
+
+    return as_input_frame(
+        predictions, lazy_plan("predictions", predictions).pipe_with_schema(resolve)
+    )
+
+
 def read_layout(
     plan: pl.LazyFrame,
     schema: pl.Schema,
@@ -669,11 +699,15 @@ def read_layout(
     id: str | Sequence[str] | None,  # noqa: A002 - the public name
     keep: KeepColumns,
     table: Sequence[str],
+    single_label: bool = False,
 ) -> Layout:
     """Return the layout for the options of `one_vs_rest` or `one_vs_one`, after a check.
 
-    `table` are the names of the computed columns.
+    `table` are the names of the computed columns. With `single_label`, a label column for each
+    class is an error.
     """
+    if single_label:
+        check_single_label(label)
     ids = None if id is None else _column_names(plan, schema, "id", id)
     if ids == []:
         raise OptionValueError.compose("id", id, "expected at least one column", ID_HINT)
@@ -709,13 +743,10 @@ def read_layout(
         _, expr, dtype = resolve_column(plan, schema, "classes", class_column)
         row_class, class_series = [expr], pl.Series("class", [], dtype)
     else:
-        name, _, dtype = labels[0]
-        class_series = typed_classes(
-            score_columns.argument,
-            score_columns.classes or [],
-            None if is_multilabel else dtype,
-            name,
-        )
+        name, _, label_dtype = labels[0]
+        dtype_of_labels = None if is_multilabel else label_dtype
+        values = score_columns.classes or []
+        class_series = typed_classes(score_columns.argument, values, dtype_of_labels, name)
     checked = (
         [_binary_label(*label_column) for label_column in labels]
         if is_multilabel
