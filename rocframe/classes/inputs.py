@@ -62,12 +62,10 @@ SCORES_HINT = (
 class ScoreColumns:
     """The score columns of a table with many classes.
 
-    `classes` has the class of each score, and `argument` is the name of the option with the
-    classes. `names` are the names of the scores in error messages. `columns` are the columns of the
-    scores, by name or as expressions. If the scores are in one column of lists, `lists` has its
-    name, expression and dtype, and `exprs` is empty. If each row is one instance and one class,
-    there is one score, `classes` is None and `class_column` is the name of the column with the
-    class.
+    `classes` has the class of each score, `argument` is the name of the option with the classes,
+    and `names` are those of the scores in error messages. If the scores are in one column of lists,
+    `lists` has its name, expression and dtype, and `exprs` is empty. If each row is one instance
+    and one class, there is one score, and `class_column` has the class.
     """
 
     classes: list[Any] | None
@@ -83,8 +81,7 @@ class ScoreColumns:
     ) -> tuple[pl.LazyFrame, list[pl.Expr]]:
         """Return the query plan, and an expression for the score of each class.
 
-        If the scores are in lists, the lists are checked and copied into the column `name`. `ids`
-        are the columns that identify a row in error messages.
+        Lists are checked and copied into the column `name`; `ids` identify a row in errors.
         """
         if self.lists is None:
             return plan, self.exprs
@@ -260,10 +257,7 @@ def _read_score_lists(
 def _with_length_check(
     lists: pl.Expr, dtype: pl.DataType, name: str, ids: Sequence[pl.Expr], size: int
 ) -> pl.Expr:
-    """Return the expression `lists` with a check.
-
-    The expression raises an error if a list is null or does not have `size` scores.
-    """
+    """Return the lists; an error if a list is null or does not have `size` scores."""
 
     def run(rows: pl.Series) -> pl.Series:
         values = rows.struct.unnest().to_series(-1)
@@ -398,9 +392,8 @@ def with_check(expr: pl.Expr, check: Callable[[pl.Series], None], dtype: pl.Data
 class MulticlassRows:
     """Rows with a known class, and their scores of all classes.
 
-    `code` is the number of the class of each row. `scored` has an array for each class: True for
-    rows that have a score of the class. The array is None if all rows have this score. `weight` and
-    `cluster` are None if they are not given.
+    `code` is the number of the class of each row. `scored` has, for each class, a mask of the rows
+    that have a score of the class, or None if all rows have it.
     """
 
     code: NDArray[np.int32]
@@ -431,9 +424,8 @@ class MulticlassRows:
 class MulticlassGroups:
     """The rows of all groups, without the rows that are left out.
 
-    `keys` has one row per group, and `group` is the group of each row. `n_missing` is the number of
-    rows of each group without a label or a score. `names` are the names of the scores in error
-    messages.
+    `keys` has one row per group, and `group` is the group of each row. `n_missing` counts the rows
+    of each group without a label or a score. `names` are those of the scores in error messages.
     """
 
     keys: pl.DataFrame
@@ -590,13 +582,10 @@ class Layout:
     """A query plan with the kept columns, and with labels and scores under private names.
 
     `kept_columns` are the input columns of the result. The last of them, `id_names`, identify
-    instances. Each class of `classes` has an item in `scores`, the expression of its score, and in
-    `names`, the name of this score in the table.
-
-    `labels` has one expression, the true class. If `is_multilabel` is True, `labels` has an
-    expression for each class, which is true if the row belongs to the class. If each row is one
-    instance and one class, there is one score, `classes` is empty, and `row_class` is the class of
-    the row.
+    instances. `scores` and `names` have the score of each class and its name in the table. `labels`
+    has one expression, the true class, or, if `is_multilabel`, whether the row belongs to each
+    class. If each row is one instance and one class, there is one score, `classes` is empty, and
+    `row_class` is the class of the row.
     """
 
     plan: pl.LazyFrame
@@ -631,10 +620,7 @@ class Layout:
         )
 
     def unique_rows(self) -> pl.Expr:
-        """Return an expression that is true for each row.
-
-        The expression raises an error if an instance has two rows of one class, or two labels.
-        """
+        """Return true for each row; an error if an instance repeats a class or has two labels."""
         assert self.row_class is not None
 
         def run(rows: pl.Series) -> pl.Series:
@@ -675,10 +661,7 @@ def reshape_classes(
     from_long: Callable[[Layout], pl.LazyFrame],
     **options: Any,
 ) -> FrameT:
-    """Return the result of one of the two functions of the layout; `options` as `read_layout`.
-
-    `from_long` is called for tables with one row per instance and class.
-    """
+    """Return the table that one of both functions computes; `options` as in `read_layout`."""
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         layout = read_layout(plan, schema, label, scores, **options)

@@ -423,13 +423,11 @@ class Placements(NamedTuple):
 class ClassPlacements(NamedTuple):
     """Placements of the rows of a group by their scores of one class.
 
-    `code` is the number of the class. `position` is the position of the class among the classes
-    that have rows in the group, or None for a class without rows. `order` are the rows of the class
-    in the order of falling scores, and `of_class` are the placements of all rows among these rows.
-
-    For the average `"micro"`, the score of each row for its true class is a positive.
-    `true_score_order` are the rows in the order of falling positives, and `of_all` are the
-    placements of the scores of the class among all positives.
+    `position` is the position of the class `code` among the classes with rows in the group, or
+    None. `order` are its rows in the order of falling scores, and `of_class` are the placements of
+    all rows among them. For the average `"micro"`, the scores of all rows for their true class are
+    positives. `true_score_order` are the rows in the order of these scores, and `of_all` the
+    placements of the scores of the class among them.
     """
 
     code: int
@@ -629,10 +627,7 @@ def _divide_sums(
 def influences(
     rows: MulticlassRows, averages: Sequence[Average]
 ) -> dict[Average, NDArray[np.float64]]:
-    """Return the derivatives of each average AUC with respect to the weights of rows.
-
-    `rows` are sorted by class.
-    """
+    """Return the derivatives of each average by the weights of rows, sorted by class."""
     row_weight = rows.row_weight.astype(np.float64)
     class_weight = np.bincount(rows.code, row_weight, len(rows.scores))
     true_class_weight, total = class_weight[rows.code], row_weight.sum()
@@ -690,10 +685,7 @@ def influences(
 
 
 def row_acceleration(rows: MulticlassRows, influence: NDArray[np.float64]) -> float:
-    """Return the acceleration constant of the BCa method for an average AUC.
-
-    `influence` has the derivative of the average with respect to the weight of each row.
-    """
+    """Return the acceleration constant of BCa, from derivatives by the weights of rows."""
     weighted = influence if rows.weight is None else influence * rows.weight
     return acceleration(weighted, rows.count, rows.cluster)
 

@@ -12,7 +12,7 @@ from rocframe.frames import column, private_names
 from rocframe.options import check_choice, parse_integer, public
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from rocframe.classes.inputs import Classes, ClassLabels, ClassScores, KeepColumns, Layout
     from rocframe.frames import FrameT
@@ -379,10 +379,7 @@ def _labeled(
     scores: tuple[pl.Expr, pl.Expr],
     relative: Relative | None,
 ) -> list[pl.LazyFrame]:
-    """Return two plans: rows as positives of their true class, and as negatives of `other`.
-
-    `scores` are the scores of the true class of the row and of the other class.
-    """
+    """Return rows as positives of their true class, and as negatives of `other`."""
     truth, (true_score, other_score) = layout.labels[0], scores
     rows = plan.filter(truth != other)
     return [
@@ -391,7 +388,7 @@ def _labeled(
             class_a.alias("class_a"),
             class_b.alias("class_b"),
             pl.lit(label).alias("label"),
-            _relative_score(score_a, score_b, relative).alias("score"),
+            RELATIVE_SCORES[relative](score_a, score_b).alias("score"),
         )
         for class_a, class_b, label, score_a, score_b in (
             (truth, other, True, true_score, other_score),
@@ -417,13 +414,11 @@ def _unlabeled(
     )
 
 
-def _relative_score(score_a: pl.Expr, score_b: pl.Expr, relative: Relative | None) -> pl.Expr:
-    if relative is None:
-        return score_a
-    if relative == "difference":
-        return score_difference(score_a, score_b)
-    ratio = score_a / score_b
-    return pl.when(~ratio.is_nan()).then(ratio)
+RELATIVE_SCORES: dict[Relative | None, Callable[[pl.Expr, pl.Expr], pl.Expr]] = {
+    None: lambda a, _: a,
+    "difference": score_difference,
+    "ratio": lambda a, b: pl.when(~(a / b).is_nan()).then(a / b),
+}
 
 
 TOP_LABEL_COLUMNS = ("predicted", "label", "score")

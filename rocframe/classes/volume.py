@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 
 VolumeMethod = Literal["logit", "wald"]
+LIMITS = {"logit": logit, "wald": wald}  # the limits of each method
 
 
 @public
@@ -214,8 +215,7 @@ def _volume_columns(grouped: MulticlassGroups, confidence: Confidence) -> dict[s
     if confidence.ci is not None:
         reasons["zero_variance"] = variance == 0
         se = np.sqrt(np.where(variance > 0, variance, np.nan))
-        limits = logit if confidence.ci == "logit" else wald
-        lower, upper = limits(volume, se, normal_quantile(confidence.level), 1.0)
+        lower, upper = LIMITS[confidence.ci](volume, se, normal_quantile(confidence.level), 1.0)
         columns = {
             "se": se,
             "lower": lower,
