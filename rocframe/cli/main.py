@@ -77,10 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _discard_output() -> None:
-    """Replace stdout after a program such as `head` has closed it.
-
-    Otherwise, Python would report an error at exit.
-    """
+    """Replace stdout after `head` has closed it; Python would report an error at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -382,10 +379,7 @@ def _run(
     out: Path | None,
     table_text: "Callable[..., str] | None" = None,
 ) -> int:
-    """Run a command, print its result, and return the exit code.
-
-    `table_text` is the function that formats the result table; the default is `areas_table`.
-    """
+    """Run a command, print its result with `table_text`, and return the exit code."""
     from rocframe.cli.options import areas_table
     from rocframe.reports.page import pooling_sentence
     from rocframe.reports.progress import Progress

@@ -514,10 +514,7 @@ def areas_table(areas: pl.DataFrame, *, width: int | None, max_rows: int = 60) -
 
 
 def decisions_table(points: pl.DataFrame, *, width: int | None, max_rows: int = 60) -> str:
-    """Return the table of operating points as text: a line per group and rule.
-
-    Long group names are shortened as in `areas_table`. Thresholds have 6 significant digits.
-    """
+    """Return operating points as text: a line per group and rule; see `areas_table`."""
     top = points.head(max_rows)
     names = name_columns(top, group_columns(points, "rule"))
     columns = [
@@ -537,10 +534,7 @@ def decisions_table(points: pl.DataFrame, *, width: int | None, max_rows: int = 
 
 
 def release_table(table: pl.DataFrame, *, width: int | None, max_rows: int = 60) -> str:
-    """Return the table of a release gate as text: a line per group.
-
-    Long group names are shortened as in `areas_table`.
-    """
+    """Return the table of a release gate as text: a line per group; see `areas_table`."""
     top = table.head(max_rows)
     names = name_columns(top, group_columns(table, "passed"))
     metric = table.columns[table.columns.index("se") + 1].removesuffix("_old")
