@@ -205,19 +205,11 @@ def _option_value(value: object) -> str:
 
 def similar_option(option: str, command: str) -> str | None:
     """Return the option that is most similar to an unknown option; None if none is similar."""
-    from rocframe.cli.options import (
-        DecisionOptions,
-        EvaluationOptions,
-        ReleaseOptions,
-        StoreArguments,
-    )
+    from rocframe.cli.options import COMMAND_OPTIONS, EvaluationOptions
 
     name = option.split("=", maxsplit=1)[0].strip("-").replace("-", "_")
-    options: list[type] = [
-        {"decide": DecisionOptions, "gate": ReleaseOptions}.get(command, EvaluationOptions)
-    ]
-    options += [StoreArguments] if command == "evaluate" else []
-    argument = suggest_argument(name, [field.name for group in options for field in fields(group)])
+    groups = COMMAND_OPTIONS.get(command, (EvaluationOptions,))
+    argument = suggest_argument(name, [field.name for group in groups for field in fields(group)])
     return None if argument is None else f"--{argument.replace('_', '-')}"
 
 

@@ -409,6 +409,15 @@ class ReleaseOptions(LogOptions):
         }
 
 
+# The options of each command.
+COMMAND_OPTIONS: dict[str, tuple[type, ...]] = {
+    "evaluate": (EvaluationOptions, StoreArguments),
+    "report": (EvaluationOptions,),
+    "decide": (DecisionOptions,),
+    "gate": (ReleaseOptions,),
+}
+
+
 def scores_by_model(names: Sequence[str]) -> str | dict[str, str]:
     """Return a single score column as a string, and several columns as a dict with their names."""
     return names[0] if len(names) == 1 else {name: name for name in names}
