@@ -24,6 +24,10 @@ score
     Column or expression with the score. Higher values indicate the positive class. Any real number
     is allowed, and scores are never transformed. Several models are a list of columns, a selector,
     or a mapping from names of models to columns. The column `model` (String) is then right of `by`.
+scores, classes
+    For three classes or more, the score of each class; scores need not sum to 1. A mapping from
+    classes to columns or expressions; a list of columns, or a selector, with the names of their
+    classes; or one column of lists or arrays, whose order `classes` states.
 by
     Group columns. Rows with a null in a group column are a separate group.
 positive

@@ -113,38 +113,27 @@ def compress(
     Parameters
     ----------
     predictions : DataFrame, LazyFrame or table of another package
-        One row per prediction. If the table is from pandas, pyarrow, DuckDB, PySpark or another
-        package that narwhals supports, equal rows are counted by the package of the table. Only
-        the counts are converted to polars. For these tables, all columns must be given by name, and
-        a column of DuckDB or PySpark must not be named `*`. Other tables that export Arrow streams
-        are converted to a polars DataFrame.
+        One row per prediction. For tables of pandas, pyarrow, DuckDB, PySpark and other packages
+        that narwhals supports, the package of the table counts equal rows, and all columns must be
+        given by name. Other tables that export Arrow streams are converted to a polars DataFrame.
     label : str or Expr
         The true class: Boolean or 0/1, or any values with `positive`.
     score : str, Expr, selector, sequence or mapping
-        Column or expression with the score; higher values indicate the positive class. Any real
-        number is allowed. For several models, pass a list of columns, a polars selector, or a
-        mapping from model names to columns. Rows are then merged only if all their scores are
-        equal, so models can still be compared on the same rows.
+        The score, higher for positives. With several scores, rows are merged only if all their
+        scores are equal, so models can still be compared on the same rows.
     resolution : float, default None
         Scores are rounded down to multiples of the largest power of two that is at most
-        `resolution`. For example, `resolution=0.01` rounds down to multiples of 1/128. `resolution`
-        must be above 2**-1000 and below 2**900. With `relative=True`, it must be above 2**-52 and
-        below 1. None: scores are not rounded.
+        `resolution`, such as 1/128 for 0.01. `resolution` must be above 2**-1000 and below 2**900
+        or, with `relative=True`, above 2**-52 and below 1. None: scores are not rounded.
     relative : bool, default False
-        If True, higher absolute scores are rounded to larger steps. The step of a score is the
-        product of two numbers: the largest power of two that is at most `resolution`, and the
-        largest power of two that is at most the absolute score. For example, `resolution=0.01,
-        relative=True` changes a score by at most 1 % of its value. Use this option for small
-        probabilities and other scores of very different sizes. This option is not available for
-        several scores.
+        If True, the step is multiplied by the largest power of two that is at most the absolute
+        score: `resolution=0.01` then changes a score by at most 1 % of its value. For small
+        probabilities and other scores of very different sizes; not for several scores.
     max_envelope : float, default None
-        A number above 0 and below 1. The AUC is `auc_optimistic` if each tied pair counts 1, and
-        `auc_pessimistic` if each tied pair counts 0; both are columns of `auc`. Find the coarsest
-        resolution for which the difference of these two areas is at most this number. Each group
-        has its own resolution. If the difference exceeds this number even for the original scores,
-        the scores of the group are not rounded. Needs several passes over the data. If you compress
-        a table for the function `drift`, pass `resolution` instead of `max_envelope`, because all
-        windows that it compares must have the same resolution.
+        A number above 0 and below 1. Use the coarsest resolution of each group for which
+        `auc_optimistic` - `auc_pessimistic`, two columns of `auc`, is at most this number. If the
+        difference is larger for the original scores, they are not rounded. Needs several passes
+        over the data. For `drift`, whose windows must have the same resolution, pass `resolution`.
     by : str or sequence of str, default None
         Group columns; null is a group.
     positive : object, default None
@@ -162,29 +151,20 @@ def compress(
         The rows are sorted by group, then by falling score, positives first. Rows without a label
         or without a score are kept.
 
-        `label` (Boolean) is true for the positive class, and null if the label is missing. The
-        other columns are:
-
-        - `score` is the lower edge of the range of scores that were merged, and null if the score
-          is missing. With `resolution` or `max_envelope`, the dtype is Float64. Without both,
-          Float32 and Float64 keep their dtype, Float16 becomes Float32, and integers of a dtype
-          whose values all fit into Int64, such as Int8, become Int64. Integers of other dtypes and
-          decimals keep their dtype. If several scores are given, each model has a column with its
-          own name instead of `score`.
+        - `label` (Boolean) is true for the positive class, and null if the label is missing.
+        - `score` is the lower edge of the range of scores that were merged: Float64 for rounded
+          scores, otherwise of the dtype of the scores (Float32 for Float16, Int64 for integers that
+          fit). Several scores have one column per model instead.
         - `score_width` (Float64) is the width of this range: a row represents scores s with
-          `score <= s < score + score_width`. The width is 0 if `score` is exact, and null if the
-          score is missing.
-        - `weight` (with the dtype of the weights) exists only if `weight` is given.
+          `score <= s < score + score_width`. It is 0 for exact and null for missing scores.
+        - `weight` exists only if `weight` is given, and has its dtype.
         - `count` (Int64) is the number of rows.
 
     Raises
     ------
     RocframeError
-        If a column is missing or has an unsupported dtype, if a name is reserved or repeated, if an
-        option is invalid, or if the positive class is unknown or does not occur. This error is also
-        raised if counts are missing, negative or too large, or if a `score_width` of an already
-        compressed table is negative or not finite. With `max_envelope`, it is also raised if a
-        group is not rounded and one of its scores changes when it is converted to Float64.
+        If a column, an option or a value is invalid, or if the positive class does not occur. With
+        `max_envelope`, if a group is not rounded and one of its scores is not exact as Float64.
 
     See Also
     --------
@@ -193,25 +173,19 @@ def compress(
 
     Notes
     -----
-    Rounding merges the scores of a range into one score, the lower edge of the range. The lower
-    edges are the thresholds of the curve of the rounded scores. At these thresholds, the same rows
-    are predicted positive as without rounding. Each point of the curve is therefore also a point of
-    the exact curve. Only points of the exact curve between two thresholds are missing. The exact
-    AUC is therefore between `auc_pessimistic` and `auc_optimistic` of the rounded scores.
-    `tie_bounds` has bounds of other metrics. Standard errors, losses and calibration of rounded
-    scores are approximations.
+    At the thresholds of the curve of rounded scores, the same rows are predicted positive as
+    without rounding. Each point of this curve is therefore a point of the exact curve, and the
+    exact AUC is between `auc_pessimistic` and `auc_optimistic`. `tie_bounds` has bounds of other
+    metrics. Standard errors, losses and calibration of rounded scores are approximations.
 
     Tables of several days or sites are combined by concatenation: `compress(pl.concat(tables),
-    "label", "score", count="count")` is equal to the compressed table of all rows. If the tables
-    have different resolutions, all scores of a group are rounded to the coarsest resolution in the
-    group. Other functions raise an error for a group with different resolutions.
+    "label", "score", count="count")` is equal to the compressed table of all rows. The scores of a
+    group are then rounded to its coarsest resolution. Other functions raise an error for a group
+    with different resolutions.
 
-    A LazyFrame is compressed by the streaming engine, so memory is needed for the result but not
-    for the input. If the result has more than about 100,000 rows, the default hash table of polars
-    is too small, and the input needs memory too. Therefore, for a LazyFrame, this function sets the
-    environment variable `POLARS_MAX_HOT_TABLE_SIZE` to 4194304, if the variable is not set. DuckDB
-    and Spark compress their tables in SQL, so the tables need not fit into memory. Nothing has to
-    be installed on the nodes of a Spark cluster.
+    A LazyFrame needs memory for the result, not for the input. For this, the environment variable
+    `POLARS_MAX_HOT_TABLE_SIZE` is set to 4194304, if it is not set. DuckDB and Spark compress their
+    tables in SQL; nothing has to be installed on the nodes of a Spark cluster.
 
     Examples
     --------
@@ -284,10 +258,8 @@ HASH_TABLE_VARIABLE, HASH_TABLE_SIZE = "POLARS_MAX_HOT_TABLE_SIZE", 2**22
 def _enlarge_hash_table() -> None:
     """Let polars aggregate up to millions of groups in a stream with bounded memory.
 
-    polars aggregates each batch of rows in a hash table with a maximal size. Rows of groups that
-    are not in the hash table are stored until the last batch, so that the memory grows with the
-    number of rows. The default size is too small for 200,000 groups. A size that the user has set
-    in the environment is not changed.
+    polars stores the rows of groups that do not fit into its hash table, whose default size is too
+    small for 200,000 groups. A size that the user has set in the environment is not changed.
     """
     if HASH_TABLE_VARIABLE not in os.environ:
         os.environ[HASH_TABLE_VARIABLE] = str(HASH_TABLE_SIZE)
@@ -483,10 +455,7 @@ class CompressInput:
         return self.finish(cells)
 
     def count(self, rounding: Rounding) -> pl.LazyFrame:
-        """Return one row per cell, with its number of rows in the column `count`.
-
-        The columns have the names of the columns of `rows`.
-        """
+        """Return one row per cell, with the columns of `rows` and the column `count`."""
         scores = [self._score(name, rounding).alias(name) for name in self.scores]
         replaced = {LABEL, COUNT, WIDTH, *self.scores}
         others = [nw.col(name) for name in self.dtypes if name not in replaced]
@@ -659,10 +628,7 @@ class CompressInput:
         )
 
     def check(self, cells: pl.DataFrame) -> pl.DataFrame:
-        """Return the cells with Boolean labels.
-
-        Raise an error for wrong labels, counts or widths.
-        """
+        """Return the cells with Boolean labels; an error for wrong labels, counts or widths."""
         for problem in (NEGATIVE, MISSING):
             rows = int(cells[problem].sum()) if problem in cells.columns else 0
             if rows:

@@ -173,10 +173,7 @@ def parse_integer(
     example: int = 1000,
     hint: str = "",
 ) -> int:
-    """Return an integer from `low` to `high`; a Boolean raises an error.
-
-    If `hint` is empty, the error suggests the value `example`.
-    """
+    """Return an integer from `low` to `high`; the hint is `example`. Booleans raise an error."""
     number = to_float(value)
     if number is None or isinstance(value, bool) or not low <= number <= high or number % 1:
         limits = f"of at least {low}" if high == MAX_INTEGER else f"from {low} to {high}"
@@ -256,10 +253,7 @@ MAX_GRID_POINTS = 10**7
 def parse_grid(
     grid: object, *, keyword: str | None = None, bounds: tuple[float, float] | None = (0, 1)
 ) -> int | str | list[float]:
-    """Return the number of grid points, the increasing grid values, or the string `keyword`.
-
-    Grid values must be in the closed range `bounds`.
-    """
+    """Return the number of grid points, the rising grid values, or the string `keyword`."""
     problem = "expected a number of points or a list of values"
     if keyword is not None:
         problem = f'expected a number of points, a list of values or "{keyword}"'
@@ -333,10 +327,7 @@ def check_group_columns(
 def check_group_column(
     argument: str, name: object, by: Sequence[str], columns: Collection[str]
 ) -> None:
-    """Raise an error if the column `name` of an argument is not a group column of the table.
-
-    `columns` are all columns of the table.
-    """
+    """Raise an error if `name` is not one of the group columns `by` of the table."""
     is_text = isinstance(name, str)
     if is_text and name in by:
         return
@@ -561,10 +552,7 @@ def public(function: Callable[..., Any]) -> Callable[..., Any]:
 def public_for_engines(
     function: Callable[Concatenate[PolarsT, P], PolarsT],
 ) -> FrameFunction[P]:
-    """Return a wrapper of a function that itself reads the tables of other packages.
-
-    The wrapper raises ArgumentError for calls with wrong arguments.
-    """
+    """Return a wrapper of a function that itself reads the tables of other packages."""
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -592,10 +580,7 @@ def _call(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str
 
 
 def _store_values(value: Any) -> Any:
-    """Return the values of an iterator as a list, and a 0-d array of numpy as a scalar.
-
-    Other values, also open files, are unchanged.
-    """
+    """Return an iterator as a list, a 0-d array as a scalar, and other values unchanged."""
     if type(value).__name__ == "ndarray" and value.ndim == 0:
         return value.item()
     return [*value] if isinstance(value, Iterator) and not isinstance(value, IOBase) else value
@@ -620,10 +605,7 @@ def _read_arrow_tables(
 def _argument_error(
     function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], problem: str
 ) -> RocframeError:
-    """Return the error for a call with wrong arguments.
-
-    `problem` is the message of the TypeError that Python raised.
-    """
+    """Return the error for a call with wrong arguments; `problem` is Python's message."""
     parameters = signature(function).parameters
     first = next(iter(parameters.values()), None)
     if first is not None and args and first.name in FRAME_ARGUMENTS:
@@ -664,10 +646,7 @@ PolarsT = TypeVar("PolarsT", bound=pl.DataFrame | pl.LazyFrame)
 
 
 class FrameFunction(Protocol[P]):
-    """A function that returns a frame of the type of its first argument.
-
-    For Arrow tables, the function returns a DataFrame.
-    """
+    """A function that returns a frame of the type of its argument; a DataFrame for Arrow tables."""
 
     @overload
     def __call__(self, table: PolarsT, /, *args: P.args, **kwargs: P.kwargs) -> PolarsT: ...

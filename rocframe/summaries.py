@@ -68,33 +68,22 @@ def summary(
         average_precision, pr_auc, h_measure, brier, log_loss, prevalence, n_pos, n_neg, n_missing,
         note`.
 
-        The columns from `auc` to `prevalence` are Float64.
+        The columns from `auc` to `prevalence` are Float64, and null if the group has no rows.
 
-        - `auc` is the area under the ROC curve. A pair of a positive and a negative with the same
-          score counts 1/2.
-        - `gini` is 2·AUC - 1.
+        - `auc` is the area under the ROC curve; a tied pair counts 1/2. `gini` is 2·AUC - 1.
         - `ks` is the largest TPR - FPR, at least 0.
         - `eer` is the FPR at which FPR = 1 - TPR, interpolated between the rows of the curve.
+        - `h_measure` is Hand's H measure with the prior Beta(2, 2). This value and those above are
+          null if there are no positives or no negatives.
         - `average_precision` and `pr_auc` are two areas under the precision-recall curve, defined
-          in `area`.
-        - `h_measure` is Hand's H measure with the prior Beta(2, 2).
-        - `brier` is the mean squared error of the scores, and `log_loss` is the mean of
-          -log(probability of the true class), with the natural logarithm.
+          in `area`, and null if there are no positives.
+        - `brier` is the mean squared error of the scores, and `log_loss` the mean of
+          -log(probability of the true class), with the natural logarithm. Both are null if a score
+          of the group is outside [0, 1], or is missing with `missing="worst"`.
         - `prevalence` is the share of positives.
-        - `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of positives, of negatives, and
-          of rows with a missing value. A row counts `count` times; `weight` has no effect on these
-          numbers.
-
-        The columns from `auc` to `prevalence` are null if the group has no rows.
-
-        - `auc`, `gini`, `ks`, `eer` and `h_measure` are null if there are no positives or no
-          negatives.
-        - `average_precision` and `pr_auc` are null if there are no positives.
-        - `brier` and `log_loss` are null if a score of the group is outside [0, 1], or is missing
-          with `missing="worst"`.
+        - `n_pos`, `n_neg` and `n_missing` (Int64) count rows, without weights.
         - `note` (String) is null, or the first of these values that applies: `no_rows,
           no_positives, no_negatives, not_probabilities, one_positive, one_negative`.
-          `not_probabilities` means that `brier` and `log_loss` are null because of the scores.
 
     Raises
     ------

@@ -62,12 +62,10 @@ SCORES_HINT = (
 class ScoreColumns:
     """The score columns of a table with many classes.
 
-    `classes` has the class of each score, and `argument` is the name of the option with the
-    classes. `names` are the names of the scores in error messages. `columns` are the columns of the
-    scores, by name or as expressions. If the scores are in one column of lists, `lists` has its
-    name, expression and dtype, and `exprs` is empty. If each row is one instance and one class,
-    there is one score, `classes` is None and `class_column` is the name of the column with the
-    class.
+    `classes` has the class of each score, `argument` is the name of the option with the classes,
+    and `names` are those of the scores in error messages. If the scores are in one column of lists,
+    `lists` has its name, expression and dtype, and `exprs` is empty. If each row is one instance
+    and one class, there is one score, and `class_column` has the class.
     """
 
     classes: list[Any] | None
@@ -83,8 +81,7 @@ class ScoreColumns:
     ) -> tuple[pl.LazyFrame, list[pl.Expr]]:
         """Return the query plan, and an expression for the score of each class.
 
-        If the scores are in lists, the lists are checked and copied into the column `name`. `ids`
-        are the columns that identify a row in error messages.
+        Lists are checked and copied into the column `name`; `ids` identify a row in errors.
         """
         if self.lists is None:
             return plan, self.exprs
@@ -260,10 +257,7 @@ def _read_score_lists(
 def _with_length_check(
     lists: pl.Expr, dtype: pl.DataType, name: str, ids: Sequence[pl.Expr], size: int
 ) -> pl.Expr:
-    """Return the expression `lists` with a check.
-
-    The expression raises an error if a list is null or does not have `size` scores.
-    """
+    """Return the lists; an error if a list is null or does not have `size` scores."""
 
     def run(rows: pl.Series) -> pl.Series:
         values = rows.struct.unnest().to_series(-1)
@@ -398,9 +392,8 @@ def with_check(expr: pl.Expr, check: Callable[[pl.Series], None], dtype: pl.Data
 class MulticlassRows:
     """Rows with a known class, and their scores of all classes.
 
-    `code` is the number of the class of each row. `scored` has an array for each class: True for
-    rows that have a score of the class. The array is None if all rows have this score. `weight` and
-    `cluster` are None if they are not given.
+    `code` is the number of the class of each row. `scored` has, for each class, a mask of the rows
+    that have a score of the class, or None if all rows have it.
     """
 
     code: NDArray[np.int32]
@@ -431,9 +424,8 @@ class MulticlassRows:
 class MulticlassGroups:
     """The rows of all groups, without the rows that are left out.
 
-    `keys` has one row per group, and `group` is the group of each row. `n_missing` is the number of
-    rows of each group without a label or a score. `names` are the names of the scores in error
-    messages.
+    `keys` has one row per group, and `group` is the group of each row. `n_missing` counts the rows
+    of each group without a label or a score. `names` are those of the scores in error messages.
     """
 
     keys: pl.DataFrame
@@ -442,28 +434,36 @@ class MulticlassGroups:
     n_missing: NDArray[np.int64]
     names: list[str]
 
+    @property
+    def n(self) -> NDArray[np.int64]:
+        """The number of rows of each group."""
+        n = np.zeros(self.keys.height, np.int64)
+        np.add.at(n, self.group, self.rows.count)
+        return n
+
 
 def compute_class_table(
     predictions: FrameT,
     roles: Roles,
-    read_columns: Callable[[pl.LazyFrame, pl.Schema, set[str]], ScoreColumns],
+    classes: Classes,
     compute: Callable[[MulticlassGroups], dict[str, Any]],
     *,
     columns: Mapping[str, pl.DataType],
     rows_per_group: int = 1,
     anchor: str,
-    unknown_label: Callable[..., LabelError],
+    unknown_label: Callable[..., LabelError] = LabelError.without_score,
+    read_columns: Callable[..., ScoreColumns] | None = None,
 ) -> FrameT:
     """Return a table with the group columns and the columns that `compute` returns.
 
-    `read_columns` returns the score columns; its third argument contains the columns that a
-    selector of scores must not select. `roles` contains all other options. `columns` are the names
-    and dtypes of the computed columns; the column `anchor` is never null. `unknown_label` composes
-    the error for labels that are not one of the classes.
+    `columns` are the names and dtypes of the computed columns; the column `anchor` is never null.
+    `unknown_label` composes the error for labels that are not one of the classes. `read_columns`
+    reads the score columns; by default `read_class_scores`.
     """
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-        scores = read_columns(plan, schema, used_columns(plan, schema, roles))
+        used = used_columns(plan, schema, roles)  # a selector of scores must not select them
+        scores = (read_columns or read_class_scores)(plan, schema, roles.score, classes, used)
         plan, bound, code = _encode(
             plan, schema, roles, scores, table=tuple(columns), unknown_label=unknown_label
         )
@@ -582,13 +582,10 @@ class Layout:
     """A query plan with the kept columns, and with labels and scores under private names.
 
     `kept_columns` are the input columns of the result. The last of them, `id_names`, identify
-    instances. Each class of `classes` has an item in `scores`, the expression of its score, and in
-    `names`, the name of this score in the table.
-
-    `labels` has one expression, the true class. If `is_multilabel` is True, `labels` has an
-    expression for each class, which is true if the row belongs to the class. If each row is one
-    instance and one class, there is one score, `classes` is empty, and `row_class` is the class of
-    the row.
+    instances. `scores` and `names` have the score of each class and its name in the table. `labels`
+    has one expression, the true class, or, if `is_multilabel`, whether the row belongs to each
+    class. If each row is one instance and one class, there is one score, `classes` is empty, and
+    `row_class` is the class of the row.
     """
 
     plan: pl.LazyFrame
@@ -623,10 +620,7 @@ class Layout:
         )
 
     def unique_rows(self) -> pl.Expr:
-        """Return an expression that is true for each row.
-
-        The expression raises an error if an instance has two rows of one class, or two labels.
-        """
+        """Return true for each row; an error if an instance repeats a class or has two labels."""
         assert self.row_class is not None
 
         def run(rows: pl.Series) -> pl.Series:
@@ -659,6 +653,25 @@ class Layout:
         return columns.map_batches(run, return_dtype=pl.Boolean())
 
 
+def reshape_classes(
+    predictions: FrameT,
+    label: ClassLabels,
+    scores: ClassScores,
+    from_wide: Callable[[Layout], pl.LazyFrame],
+    from_long: Callable[[Layout], pl.LazyFrame],
+    **options: Any,
+) -> FrameT:
+    """Return the table that one of both functions computes; `options` as in `read_layout`."""
+
+    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
+        layout = read_layout(plan, schema, label, scores, **options)
+        return (from_wide if layout.row_class is None else from_long)(layout)
+
+    return as_input_frame(
+        predictions, lazy_plan("predictions", predictions).pipe_with_schema(resolve)
+    )
+
+
 def read_layout(
     plan: pl.LazyFrame,
     schema: pl.Schema,
@@ -669,11 +682,15 @@ def read_layout(
     id: str | Sequence[str] | None,  # noqa: A002 - the public name
     keep: KeepColumns,
     table: Sequence[str],
+    single_label: bool = False,
 ) -> Layout:
     """Return the layout for the options of `one_vs_rest` or `one_vs_one`, after a check.
 
-    `table` are the names of the computed columns.
+    `table` are the names of the computed columns. With `single_label`, a label column for each
+    class is an error.
     """
+    if single_label:
+        check_single_label(label)
     ids = None if id is None else _column_names(plan, schema, "id", id)
     if ids == []:
         raise OptionValueError.compose("id", id, "expected at least one column", ID_HINT)
@@ -709,13 +726,10 @@ def read_layout(
         _, expr, dtype = resolve_column(plan, schema, "classes", class_column)
         row_class, class_series = [expr], pl.Series("class", [], dtype)
     else:
-        name, _, dtype = labels[0]
-        class_series = typed_classes(
-            score_columns.argument,
-            score_columns.classes or [],
-            None if is_multilabel else dtype,
-            name,
-        )
+        name, _, label_dtype = labels[0]
+        dtype_of_labels = None if is_multilabel else label_dtype
+        values = score_columns.classes or []
+        class_series = typed_classes(score_columns.argument, values, dtype_of_labels, name)
     checked = (
         [_binary_label(*label_column) for label_column in labels]
         if is_multilabel

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from rocframe.classes.inputs import compute_class_table, read_class_scores
-from rocframe.errors import LabelError, OptionValueError
+from rocframe.classes.inputs import compute_class_table
+from rocframe.errors import OptionValueError
 from rocframe.inference import Confidence, first_notes, note_with_keys
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import group_starts, run_starts
@@ -55,9 +55,8 @@ def multiclass_auc(
     and one row of another class. The pair counts 1 if the row of class i has the higher score, and
     1/2 if the scores tie. The averages differ in the weights of the pairs.
 
-    `"micro"` compares pairs of scores for any classes. One score of a pair is the score of a row
-    for its true class. The other score is a score of a row for a class that is not its true class.
-    Both scores can come from one row or from two rows.
+    `"micro"` compares the score of a row for its true class with a score, of the same or another
+    row, for a class that is not its true class.
 
     Parameters
     ----------
@@ -66,26 +65,19 @@ def multiclass_auc(
     label : str or Expr
         The true class: Boolean, numbers, String, Categorical or Enum.
     scores : mapping, sequence of str, selector or str
-        Score of each class; higher values indicate that class. Pass a mapping from classes to
-        columns or expressions. If the columns are named like the classes, pass a list of columns or
-        a selector. If the scores are lists or arrays in one column, pass this column, and set
-        `classes`.
+        Score of each class, higher for this class: a mapping from classes to columns, columns named
+        like their classes, or one column of lists.
     by : str or sequence of str, default None
         Group columns; null is a group.
     classes : sequence, default None
-        For one column of lists: the classes, in the order of the elements of a list.
+        Classes in the order of the lists.
     average : str or sequence of str, optional
-        One or several averages.
-
-        - `"hand_till"`: Hand and Till's M, the mean AUC over ordered pairs of classes.
-        - `"macro"`: the mean of the AUCs of each class against all others.
-        - `"weighted"`: the mean of the same AUCs, weighted by class frequency (Provost and
-          Domingos).
-        - `"micro"`: the AUC of one ranking of all scores of all classes.
+        `"hand_till"`: Hand and Till's M, the mean AUC over ordered pairs of classes. `"macro"`: the
+        mean AUC of each class against all others. `"weighted"`: the same mean, weighted by class
+        frequency (Provost and Domingos). `"micro"`: the AUC of all scores of all classes.
     ci : str or None, default None
-        Method of the interval. `"bootstrap"`: quantiles of the resamples. `"bootstrap_basic"`:
-        these quantiles, reflected at the estimate: 2·`auc` - quantile. `"bootstrap_bca"`: these
-        quantiles, corrected for bias and skewness. None: no interval.
+        `"bootstrap"`: quantiles of the resamples. `"bootstrap_basic"`: 2·`auc` - quantile.
+        `"bootstrap_bca"`: quantiles corrected for bias and skewness. None: no interval.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     n_boot : int, default 2000
@@ -110,27 +102,19 @@ def multiclass_auc(
 
         - `auc` (Float64, in [0, 1]) is null if the group has rows of fewer than two classes.
         - `lower`, `upper` and `se` (Float64) are null without an interval. The limits of
-          `"bootstrap_bca"` are also null if the averaged AUC of the data is lower than in every
-          resample, or higher than in every resample.
-        - `n_classes` (Int64) counts the classes in `scores`.
-        - `n_classes_used` (Int64) counts the classes that have rows in the group. Averages are over
-          these classes. `"micro"` is an exception: it also uses the classes without rows, and all
-          rows are negatives of such a class.
-        - `n` (Int64) counts the rows that are used.
-        - `n_missing` (Int64) counts the rows whose label, weight, count or any score is missing.
-          With `missing="drop"`, a row in which at least one score is missing is left out for all
-          classes.
+          `"bootstrap_bca"` are also null if every resample is above, or every one below, `auc`.
+        - `n_classes` (Int64) counts the classes in `scores`, and `n_classes_used` (Int64) those
+          with rows in the group. Averages are over the latter; `"micro"` uses all classes.
+        - `n` (Int64) counts the rows that are used, and `n_missing` (Int64) those with a missing
+          value, which `missing="drop"` leaves out for all classes.
         - `note` (String) is null, or the first of these values that applies: `no_rows, one_class,
-          zero_variance, no_limits, redrawn, left_out`. For example, `redrawn:12` means that 12
-          resamples had a single class and were drawn again, and `left_out:1 (c)` that the class c
-          has no rows and the average is over the other classes.
+          zero_variance, no_limits, redrawn, left_out`. With `left_out:1 (c)`, the class c has no
+          rows, and the average is over the other classes.
 
     Raises
     ------
     RocframeError
-        If a column, an option or a value is invalid. This error is also raised if the class of a
-        label has no score, if values are missing with `missing="raise"`, or if a weight is negative
-        or not finite.
+        If a column, an option or a value is invalid, or if the class of a label has no score.
 
     See Also
     --------
@@ -141,9 +125,7 @@ def multiclass_auc(
     -----
     A resample has as many rows, or clusters, as the group; the numbers of rows of the classes vary.
     The averages of a resample are over the classes that occur in it. `"bootstrap_bca"` estimates
-    the skewness from the derivatives of an average with respect to the weights of rows. Without an
-    interval, the function needs memory for the table and for one class at a time. With an interval,
-    it needs memory for all classes of a group.
+    the skewness from the derivatives of an average with respect to the weights of rows.
 
     References
     ----------
@@ -196,12 +178,11 @@ def multiclass_auc(
     return compute_class_table(
         predictions,
         roles,
-        lambda plan, schema, used: read_class_scores(plan, schema, scores, classes, used),
+        classes,
         lambda grouped: _multiclass_auc_columns(grouped, averages, confidence),
         columns=MULTICLASS_AUC.columns(),
         rows_per_group=len(averages),
         anchor="average",
-        unknown_label=LabelError.without_score,
     )
 
 
@@ -229,8 +210,6 @@ def _multiclass_auc_columns(
     order = np.argsort(grouped.group * n_classes + grouped.rows.code, kind="stable")
     rows, group = grouped.rows.take(order), grouped.group[order]
     starts = group_starts(group, n_groups)
-    n = np.zeros(n_groups, np.int64)
-    np.add.at(n, group, rows.count)
     has_rows = np.zeros((n_groups, n_classes), bool)
     has_rows[group, rows.code] = True
     n_used = has_rows.sum(axis=1)
@@ -254,7 +233,7 @@ def _multiclass_auc_columns(
         }
     )
     per_group = {
-        "n": n,
+        "n": grouped.n,
         "n_missing": grouped.n_missing,
         "n_classes": np.full(n_groups, n_classes),
         "n_classes_used": n_used,
@@ -439,13 +418,11 @@ class Placements(NamedTuple):
 class ClassPlacements(NamedTuple):
     """Placements of the rows of a group by their scores of one class.
 
-    `code` is the number of the class. `position` is the position of the class among the classes
-    that have rows in the group, or None for a class without rows. `order` are the rows of the class
-    in the order of falling scores, and `of_class` are the placements of all rows among these rows.
-
-    For the average `"micro"`, the score of each row for its true class is a positive.
-    `true_score_order` are the rows in the order of falling positives, and `of_all` are the
-    placements of the scores of the class among all positives.
+    `position` is the position of the class `code` among the classes with rows in the group, or
+    None. `order` are its rows in the order of falling scores, and `of_class` are the placements of
+    all rows among them. For the average `"micro"`, the scores of all rows for their true class are
+    positives. `true_score_order` are the rows in the order of these scores, and `of_all` the
+    placements of the scores of the class among them.
     """
 
     code: int
@@ -535,13 +512,7 @@ def replicate_averages(
                 wins[:, rows.code == placements.code] = 0
                 all_wins = all_wins + wins.sum(axis=1)
     used = (class_weight > 0).sum(axis=1)
-    sums: dict[Average, NDArray[Any]] = {
-        "hand_till": pairs,
-        "macro": macro,
-        "weighted": weighted,
-        "micro": all_wins,
-    }
-    return _divide_sums(averages, sums, used, total, n_classes)
+    return _divide_sums(averages, (pairs, macro, weighted, all_wins), used, total, n_classes)
 
 
 def _cumulated(row_weight: NDArray[Any], order: NDArray[np.int64]) -> NDArray[Any]:
@@ -592,13 +563,7 @@ def grouped_averages(
                 wins[positive] = 0
                 np.add.at(all_wins, group, wins)
     used = np.bincount(cell_group, minlength=n_groups)
-    sums: dict[Average, NDArray[Any]] = {
-        "hand_till": pairs,
-        "macro": macro,
-        "weighted": weighted,
-        "micro": all_wins,
-    }
-    return _divide_sums(averages, sums, used, total, n_classes)
+    return _divide_sums(averages, (pairs, macro, weighted, all_wins), used, total, n_classes)
 
 
 def _grouped_doubled_wins(
@@ -637,33 +602,27 @@ def _grouped_doubled_wins(
 
 def _divide_sums(
     averages: Sequence[Average],
-    sums: dict[Average, NDArray[Any]],
+    sums: Sequence[NDArray[Any]],
     used: NDArray[np.int64],
     total: NDArray[Any],
     n_classes: int,
 ) -> dict[Average, NDArray[np.float64]]:
-    """Return the average AUCs, which are the sums over classes divided by their total weight.
+    """Return the average AUCs: the `sums` over classes, divided by their total weight.
 
-    `used` is the number of classes with rows. Results are NaN if it is below 2.
+    `sums` has an item for each of the four averages. `used` is the number of classes with rows.
+    Results are NaN if it is below 2.
     """
-    divisors: dict[Average, Any] = {
-        "hand_till": used * (used - 1),
-        "macro": used,
-        "weighted": 1,
-        "micro": 2 * total * (total * (n_classes - 1)),
-    }
+    divisors: Sequence[Any] = used * (used - 1), used, 1, 2 * total * (total * (n_classes - 1))
+    pairs = dict(zip(get_args(Average), zip(sums, divisors, strict=True), strict=True))
     with np.errstate(divide="ignore", invalid="ignore"):
-        results = {name: np.clip(sums[name] / divisors[name], 0, 1) for name in averages}
-    return {name: np.where(used > 1, area, np.nan) for name, area in results.items()}
+        areas = {name: np.clip(np.divide(*pairs[name]), 0, 1) for name in averages}
+    return {name: np.where(used > 1, area, np.nan) for name, area in areas.items()}
 
 
 def influences(
     rows: MulticlassRows, averages: Sequence[Average]
 ) -> dict[Average, NDArray[np.float64]]:
-    """Return the derivatives of each average AUC with respect to the weights of rows.
-
-    `rows` are sorted by class.
-    """
+    """Return the derivatives of each average by the weights of rows, sorted by class."""
     row_weight = rows.row_weight.astype(np.float64)
     class_weight = np.bincount(rows.code, row_weight, len(rows.scores))
     true_class_weight, total = class_weight[rows.code], row_weight.sum()
@@ -721,10 +680,7 @@ def influences(
 
 
 def row_acceleration(rows: MulticlassRows, influence: NDArray[np.float64]) -> float:
-    """Return the acceleration constant of the BCa method for an average AUC.
-
-    `influence` has the derivative of the average with respect to the weight of each row.
-    """
+    """Return the acceleration constant of BCa, from derivatives by the weights of rows."""
     weighted = influence if rows.weight is None else influence * rows.weight
     return acceleration(weighted, rows.count, rows.cluster)
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from rocframe.classes.inputs import compute_class_table, read_class_scores
+from rocframe.classes.inputs import compute_class_table
 from rocframe.curves.table import check_new_columns, curve_layout, read_curves
 from rocframe.decisions.costs import ClassCosts, check_class_key
-from rocframe.errors import LabelError, OptionValueError, ScoreError
+from rocframe.errors import OptionValueError, ScoreError
 from rocframe.frames import as_input_frame, column, lazy_plan, private_names, through_node
 from rocframe.inference import first_notes
 from rocframe.inputs.cases import outside_unit_problem
@@ -59,10 +59,10 @@ def multiclass_losses(
 ) -> FrameT:
     """Compute the Brier score, the logarithmic loss and the accuracy over all classes.
 
-    For each row, (probability - outcome)² is summed over the classes. The Brier score is the mean
-    of these sums over the rows. The outcome is 1 for the true class of the row and 0 for all other
-    classes. The logarithmic loss is the mean of -log(probability of the true class), with the
-    natural logarithm. For both losses, lower values are better.
+    The Brier score is the mean over the rows of the sum of (probability - outcome)² over the
+    classes; the outcome is 1 for the true class and 0 for all others. The logarithmic loss is the
+    mean of -log(probability of the true class), with the natural logarithm. Lower losses are
+    better.
 
     Parameters
     ----------
@@ -71,14 +71,12 @@ def multiclass_losses(
     label : str or Expr
         The true class: Boolean, numbers, String, Categorical or Enum.
     scores : mapping, sequence of str, selector or str
-        Probability of each class, in [0, 1]. The probabilities of a row must sum to 1, with a
-        tolerance of 1e-4. Pass a mapping from classes to columns or expressions. If the columns are
-        named like the classes, pass a list of columns or a selector. If the probabilities are lists
-        or arrays in one column, pass this column, and set `classes`.
+        Probability of each class, with a sum of 1 ± 1e-4: a mapping from classes to columns,
+        columns named like their classes, or one column of lists.
     by : str or sequence of str, default None
         Group columns; null is a group.
     classes : sequence, default None
-        For one column of lists: the classes, in the order of the elements of a list.
+        Classes in the order of the lists.
     weight : str or Expr, default None
         Importance of a row, finite and >= 0.
     count : str, Expr or None, optional
@@ -92,25 +90,18 @@ def multiclass_losses(
         `*by, brier, log_loss, accuracy, n_classes, n, n_missing, note`; one row per group, sorted
         by group.
 
-        - `brier` (Float64) is in [0, 2].
-        - `log_loss` (Float64) is in [0, 36.05], because probabilities are clipped to [ε, 1 - ε]
-          with ε = 2⁻⁵².
-        - `accuracy` (Float64) is the share of rows whose true class has the highest probability. If
-          several classes have the highest probability, the first of these classes in the order of
-          `scores` or `classes` is used.
-        - `n_classes` (Int64) counts the classes in `scores`.
-        - `n` (Int64) counts the rows that are used, and `n_missing` (Int64) the rows that are left
-          out.
-        - `note` (String) is `no_rows` for a group without rows, and otherwise null.
-
-        The two losses and the accuracy are null for a group without rows.
+        - `brier` (Float64) is in [0, 2], and `log_loss` (Float64) in [0, 36.05], because
+          probabilities are clipped to [ε, 1 - ε] with ε = 2⁻⁵².
+        - `accuracy` (Float64) is the share of rows whose true class has the highest probability; of
+          equal probabilities, that of the first class in `scores` or `classes` is the highest.
+        - `n_classes`, `n` and `n_missing` (Int64) count classes, used rows and rows left out.
+        - `note` (String) is `no_rows` for a group without rows, whose first three values are null.
 
     Raises
     ------
     RocframeError
-        If a column, an option or a value is invalid. This error is also raised if the class of a
-        label has no score, if values are missing with `missing="raise"`, if a weight is negative or
-        not finite, if a score is outside [0, 1], or if the scores of a row do not sum to 1.
+        If a column, an option or a value is invalid, if the class of a label has no score, if a
+        score is outside [0, 1], or if the scores of a row do not sum to 1.
 
     See Also
     --------
@@ -120,10 +111,8 @@ def multiclass_losses(
 
     Notes
     -----
-    For two classes, the column `brier` is twice the Brier score that the function `summary`
-    computes for one of the two scores. In general, `brier` is the sum of the Brier scores of the
-    tables that `one_vs_rest` returns for each class. `log_loss` of two classes is equal to the
-    logarithmic loss of one score.
+    `brier` is the sum of the Brier scores of the classes in the table of `one_vs_rest`: for two
+    classes, twice the Brier score of one score. `log_loss` of two classes is that of one score.
 
     References
     ----------
@@ -167,11 +156,10 @@ def multiclass_losses(
     return compute_class_table(
         predictions,
         roles,
-        lambda plan, schema, used: read_class_scores(plan, schema, scores, classes, used),
+        classes,
         _loss_columns,
         columns=MULTICLASS_LOSSES.columns(),
         anchor="n",
-        unknown_label=LabelError.without_score,
     )
 
 
@@ -195,9 +183,7 @@ def _loss_columns(grouped: MulticlassGroups) -> dict[str, Any]:
     n_groups = grouped.keys.height
     order = np.argsort(grouped.group, kind="stable")
     group, weight = grouped.group[order], rows.row_weight[order]
-    starts = run_starts(group)
-    n = np.zeros(n_groups, np.int64)
-    np.add.at(n, grouped.group, rows.count)
+    starts, n = run_starts(group), grouped.n
 
     def group_mean(values: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the mean of each group; NaN for a group without rows."""
@@ -277,17 +263,15 @@ def class_metrics(
     curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`, with all rows of each curve.
     metrics : str, Expr or sequence of these
-        Metrics to add: names of metrics of `curve`, and named expressions over `threshold`,
-        the four counts, and rates. In expressions, rates are those at `prior`, but the counts are
-        not adjusted to `prior`.
+        Metrics to add: names of metrics of `curve`, and named expressions over `threshold`, the
+        four counts, which are not adjusted to `prior`, and rates, which are.
     prior : mapping
         Share of each class: a mapping from classes to numbers that sum to 1.
     costs : mapping or square matrix, default None
-        For `"expected_cost"`: costs of pairs of classes. In `{("a", "b"): 5}`, 5 is the cost of
-        predicting b if the class is a. Errors that are not in the mapping cost 1. A matrix has a
-        row for each true class and a column for each predicted class, in the order of `prior`.
-        Alternatively, pass a mapping with the keys `tp`, `fp`, `fn` and `tn`: these four costs are
-        used for the curve of every class.
+        For `"expected_cost"`: costs of pairs of classes, such as `{("a", "b"): 5}` for predicting b
+        if the class is a; other errors cost 1. Or a matrix with a row for each true and a column
+        for each predicted class, in the order of `prior`, or the costs `tp`, `fp`, `fn` and `tn` of
+        every curve.
     beta : float, default 1.0
         Weight of recall relative to precision in `"f_beta"`.
     by : str or sequence of str, default None
@@ -297,17 +281,14 @@ def class_metrics(
     -------
     DataFrame or LazyFrame
         The curve table, sorted by group and falling threshold, with a column (Float64) for each
-        metric on the right. The prevalence of a curve is the share of its class in `prior`. Metrics
-        that depend on the prevalence, such as precision, are computed at this prevalence. Undefined
-        values are null.
+        metric on the right, at the share of the class in `prior`. Undefined values are null.
 
     Raises
     ------
     RocframeError
-        If the table is not a curve table, if it has no group column `class`, or if it already has a
-        column with the name of a metric. This error is also raised if a curve lacks some of its
-        rows. It is also raised if a metric is unknown, if shares do not sum to 1 or lack a class,
-        or if costs are negative, of the wrong shape or of an unknown class.
+        If the table is not a complete curve table with the group column `class`, if it already has
+        a metric, if a metric is unknown, if shares do not sum to 1 or lack a class, or if costs are
+        negative, of the wrong shape or of an unknown class.
 
     See Also
     --------
@@ -317,14 +298,9 @@ def class_metrics(
 
     Notes
     -----
-    C(i, j) is the cost of predicting class j for a row of class i. For the curve of class k with
-    the share π_k:
-
-    - A false negative has the cost c_fn, the mean of the costs C(k, i) over the other classes i.
-    - A false positive has the cost c_fp, the mean of the costs C(i, k) over the other classes i.
-    - The expected cost per row is π_k·FNR·c_fn + (1 - π_k)·FPR·c_fp.
-
-    In both means, the weight of another class i is its share π_i.
+    The expected cost per row of class k with the share π_k is π_k·FNR·c_fn + (1 - π_k)·FPR·c_fp.
+    If C(i, j) is the cost of predicting class j for a row of class i, c_fn and c_fp are the means
+    of C(k, i) and of C(i, k) over the other classes i, with the weights π_i.
 
     References
     ----------

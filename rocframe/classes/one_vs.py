@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import polars as pl
 
-from rocframe.classes.inputs import check_single_label, nan_as_null, read_layout, score_difference
+from rocframe.classes.inputs import nan_as_null, reshape_classes, score_difference
 from rocframe.errors import OptionValueError
-from rocframe.frames import as_input_frame, column, lazy_plan, private_names
+from rocframe.frames import column, private_names
 from rocframe.options import check_choice, parse_integer, public
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from rocframe.classes.inputs import Classes, ClassLabels, ClassScores, KeepColumns, Layout
     from rocframe.frames import FrameT
@@ -47,48 +47,37 @@ def one_vs_rest(
         The true class: Boolean, numbers, String, Categorical or Enum. If a row can belong to
         several classes, pass a mapping from each class to a column that is Boolean or 0/1.
     scores : mapping, sequence of str, selector or str
-        Score of each class; higher values indicate that class. Pass a mapping from classes to
-        columns or expressions. If the columns are named like the classes, pass a list of columns or
-        a selector. If the scores are lists or arrays in one column, pass this column, and set
-        `classes`. If the table is long, with one row per instance and class, pass the column of
-        scores, and set `classes` and `id`. Scores need not sum to 1.
+        Score of each class, higher for this class: a mapping from classes to columns, columns named
+        like their classes, or one column of lists. For a long table, with one row per instance and
+        class: the column of scores, which also needs `classes` and `id`.
     classes : sequence or str, default None
-        For one column of lists: the classes, in the order of the elements of a list. For a long
-        table: the name of the column with the class.
+        Classes in the order of the lists. For a long table: the column with the class.
     id : str or sequence of str, default None
-        Columns that identify instances. The result also has these columns. None: the rows are
-        numbered in a new column `id`.
+        Columns that identify instances, also in the result. None: row numbers in a column `id`.
     keep : str, sequence of str or selector, default None
-        Columns to keep in the result, such as groups, weights and counts. None: all columns that
-        are neither labels nor scores.
+        Columns to keep, such as groups and weights. None: all that are neither label nor score.
     margin : bool or int, default False
-        True: from the score of each class, subtract the highest score of the other classes. Only
-        the class with the highest original score has a difference >= 0. A whole number k: subtract
-        the k-th highest score of the other classes. Only the k classes with the highest original
-        scores have a difference >= 0.
+        A whole number k: from the score of each class, subtract the k-th highest score of the other
+        classes, so that only the k classes with the highest scores have a score >= 0. True: k = 1.
 
     Returns
     -------
     DataFrame or LazyFrame
         The kept columns, the columns of `id`, then `class, label, score`; one row per input row and
-        class. All rows of the first class in `scores` come first, then all rows of the second
-        class, and so on. For a long table, the rows are in the order of the table. Row numbers in
-        `id` are UInt32. `class` has the type of the input labels. `class` can be null only for a
-        long table whose column of classes has nulls. `label` (Boolean) is true if the input row
-        belongs to `class`. It is null if the true class of the row is missing, or if `class` is
-        null. If the argument `label` is a mapping, each class has its own label column. The output
-        column `label` then contains the value of the input row in the label column of `class`.
-        `score` has the common type of the scores; a margin is a float. Missing scores are null or
-        NaN, as in the table; a margin is null if any score of the row is missing.
+        class, ordered by class (for a long table, as in the table).
+
+        - `class` has the type of the labels; row numbers in `id` are UInt32.
+        - `label` (Boolean) is true if the row belongs to `class`, and null if its true class or
+          `class` is missing. If `label` is a mapping, it is the label of the row for `class`.
+        - `score` has the common type of the scores; a margin is a float, which is null if any score
+          of the row is missing.
 
     Raises
     ------
     RocframeError
-        If a column, an option or a value is invalid. This error is also raised if classes and
-        labels have types that cannot be compared, if the class of a label has no score, if a list
-        is null or does not have one score per class, or if a score changes when it is converted to
-        a float. In a long table, all rows of an instance must have the same label, and no class may
-        occur twice in an instance.
+        If a column, an option or a value is invalid, if the class of a label has no score, if a
+        list does not have one score per class, or if a score is not exact as a float. In a long
+        table, if an instance has several labels, or a class twice.
 
     See Also
     --------
@@ -97,8 +86,7 @@ def one_vs_rest(
     Notes
     -----
     A class to which no input row belongs becomes a group without positives. A LazyFrame needs
-    memory for the input table, but not for the longer result, because classes are streamed one by
-    one. To use less memory in the next function, filter the result by `class`.
+    memory for the input table, but not for the longer result, which is streamed class by class.
 
     References
     ----------
@@ -123,22 +111,16 @@ def one_vs_rest(
     └─────┴───────┴───────┴───────┘
     """
     _parse_margin(margin, None)
-
-    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-        layout = read_layout(
-            plan,
-            schema,
-            label,
-            scores,
-            classes=classes,
-            id=id,
-            keep=keep,
-            table=ONE_VS_REST_COLUMNS,
-        )
-        return (_rows_from_wide if layout.row_class is None else _rows_from_long)(layout, margin)
-
-    return as_input_frame(
-        predictions, lazy_plan("predictions", predictions).pipe_with_schema(resolve)
+    return reshape_classes(
+        predictions,
+        label,
+        scores,
+        lambda layout: _rows_from_wide(layout, margin),
+        lambda layout: _rows_from_long(layout, margin),
+        classes=classes,
+        id=id,
+        keep=keep,
+        table=ONE_VS_REST_COLUMNS,
     )
 
 
@@ -247,50 +229,43 @@ def one_vs_one(
     label : str or Expr
         The true class: Boolean, numbers, String, Categorical or Enum.
     scores : mapping, sequence of str, selector or str
-        Score of each class; higher values indicate that class. Pass a mapping from classes to
-        columns or expressions. If the columns are named like the classes, pass a list of columns or
-        a selector. If the scores are lists or arrays in one column, pass this column, and set
-        `classes`. If the table is long, with one row per instance and class, pass the column of
-        scores, and set `classes` and `id`. Scores need not sum to 1.
+        Score of each class, higher for this class: a mapping from classes to columns, columns named
+        like their classes, or one column of lists. For a long table, with one row per instance and
+        class: the column of scores, which also needs `classes` and `id`.
     classes : sequence or str, default None
-        For one column of lists: the classes, in the order of the elements of a list. For a long
-        table: the name of the column with the class.
+        Classes in the order of the lists. For a long table: the column with the class.
     id : str or sequence of str, default None
-        Columns that identify instances. The result also has these columns. None: the rows are
-        numbered in a new column `id`.
+        Columns that identify instances, also in the result. None: row numbers in a column `id`.
     keep : str, sequence of str or selector, default None
-        Columns to keep in the result, such as groups, weights and counts. None: all columns that
-        are neither labels nor scores.
+        Columns to keep, such as groups and weights. None: all that are neither label nor score.
     relative : {"difference", "ratio"}, default None
-        `"difference"`: the score of `class_a` minus the score of `class_b`. `"ratio"`: the score of
-        `class_a` divided by the score of `class_b`, which requires scores >= 0. With a difference
-        or a ratio, the AUC of a pair does not depend on the order of its classes. None: the score
-        of `class_a`.
+        `"difference"`: the score of `class_a` minus that of `class_b`. `"ratio"`: their quotient,
+        for scores >= 0. With both, the AUC of a pair does not depend on the order of its classes.
+        None: the score of `class_a`.
     max_pairs : int or None, default 10000
-        Largest allowed number of ordered pairs; None for no limit. For c classes, there are
-        c·(c - 1) ordered pairs, and a row with a label becomes 2·(c - 1) rows.
+        Largest number of ordered pairs; None for no limit. With c classes, there are c·(c - 1)
+        ordered pairs, and a row becomes 2·(c - 1) rows.
 
     Returns
     -------
     DataFrame or LazyFrame
-        The kept columns, the columns of `id`, then `class_a, class_b, label, score`. Each instance
-        with a label has one row for each pair that contains its true class. Row numbers in `id` are
-        UInt32. The columns `class_a` and `class_b` have the type of the input labels, and are never
-        null. `label` (Boolean) is true if the row is of `class_a` and false if the row is of
-        `class_b`. A row without a label is in every pair, with a null label. `score` has the common
-        type of the scores; a difference or a ratio is a float. Missing scores are null or NaN, as
-        in the table. A difference or a ratio is null if the row has no label, or if one of its two
-        scores is missing. A ratio is also null if both scores are 0 or both are infinite.
+        The kept columns, the columns of `id`, then `class_a, class_b, label, score`; one row for
+        each instance and pair that contains its true class.
+
+        - `class_a` and `class_b` have the type of the labels; row numbers in `id` are UInt32.
+        - `label` (Boolean) is true for `class_a` and false for `class_b`. A row without a label is
+          in every pair, with a null label.
+        - `score` has the common type of the scores. A difference or a ratio is a float, and null if
+          the label or one of both scores is missing. A ratio of two zeros, or of two infinite
+          scores, is null.
 
     Raises
     ------
     RocframeError
-        If a column is missing or has an unsupported dtype, if a name is reserved or repeated, if an
-        option is invalid, or if there are more pairs than `max_pairs`. This error is also raised if
-        classes and labels have types that cannot be compared, if the class of a label has no score,
-        if a list is null or does not have one score per class, or if a score changes when it is
-        converted to a float. In a long table, all rows of an instance must have the same label, and
-        no class may occur twice in an instance.
+        If a column, an option or a value is invalid, if there are more pairs than `max_pairs`, if
+        the class of a label has no score, if a list does not have one score per class, or if a
+        score is not exact as a float. In a long table, if an instance has several labels, or a
+        class twice.
 
     See Also
     --------
@@ -325,21 +300,17 @@ def one_vs_one(
     """
     check_choice("relative", relative, (*get_args(Relative), None))
     limit = None if max_pairs is None else parse_integer("max_pairs", max_pairs)
-
-    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-        check_single_label(label)
-        layout = read_layout(
-            plan, schema, label, scores, classes=classes, id=id, keep=keep, table=ONE_VS_ONE_COLUMNS
-        )
-        if layout.row_class is None:
-            _check_pairs(len(layout.scores), limit, "row")
-            parts = _pairs_from_wide(layout, relative)
-        else:
-            parts = _pairs_from_long(layout, relative, limit)
-        return pl.concat(parts, how="vertical_relaxed")
-
-    return as_input_frame(
-        predictions, lazy_plan("predictions", predictions).pipe_with_schema(resolve)
+    return reshape_classes(
+        predictions,
+        label,
+        scores,
+        lambda layout: _pairs_from_wide(layout, relative, limit),
+        lambda layout: _pairs_from_long(layout, relative, limit),
+        classes=classes,
+        id=id,
+        keep=keep,
+        table=ONE_VS_ONE_COLUMNS,
+        single_label=True,
     )
 
 
@@ -355,8 +326,9 @@ def _check_pairs(n_classes: int, limit: int | None, unit: str) -> None:
         )
 
 
-def _pairs_from_wide(layout: Layout, relative: Relative | None) -> list[pl.LazyFrame]:
+def _pairs_from_wide(layout: Layout, relative: Relative | None, limit: int | None) -> pl.LazyFrame:
     """Return the rows of each pair of classes, for a table with a score column per class."""
+    _check_pairs(len(layout.scores), limit, "row")
     scores = layout.scores if relative is None else layout.float_scores()
     name = private_names(["own"], layout.plan.collect_schema().names())["own"]
     true_score = pl.coalesce(
@@ -372,12 +344,10 @@ def _pairs_from_wide(layout: Layout, relative: Relative | None) -> list[pl.LazyF
         parts.append(
             _unlabeled(layout, unlabeled, (class_i, others), score, relative).explode("class_b")
         )
-    return parts
+    return pl.concat(parts, how="vertical_relaxed")
 
 
-def _pairs_from_long(
-    layout: Layout, relative: Relative | None, limit: int | None
-) -> list[pl.LazyFrame]:
+def _pairs_from_long(layout: Layout, relative: Relative | None, limit: int | None) -> pl.LazyFrame:
     """Return the rows of each pair of classes, for a table with a row per instance and class."""
     assert layout.row_class is not None
     row_class, ids = layout.row_class, layout.ids
@@ -398,7 +368,8 @@ def _pairs_from_long(
     pairs = unlabeled.join(
         unlabeled.select(*ids, row_class.alias(names["other"])), on=list(ids), nulls_equal=True
     ).filter(row_class != other)
-    return [*parts, _unlabeled(layout, pairs, (row_class, other), score, relative)]
+    parts.append(_unlabeled(layout, pairs, (row_class, other), score, relative))
+    return pl.concat(parts, how="vertical_relaxed")
 
 
 def _labeled(
@@ -408,10 +379,7 @@ def _labeled(
     scores: tuple[pl.Expr, pl.Expr],
     relative: Relative | None,
 ) -> list[pl.LazyFrame]:
-    """Return two plans: rows as positives of their true class, and as negatives of `other`.
-
-    `scores` are the scores of the true class of the row and of the other class.
-    """
+    """Return rows as positives of their true class, and as negatives of `other`."""
     truth, (true_score, other_score) = layout.labels[0], scores
     rows = plan.filter(truth != other)
     return [
@@ -420,7 +388,7 @@ def _labeled(
             class_a.alias("class_a"),
             class_b.alias("class_b"),
             pl.lit(label).alias("label"),
-            _relative_score(score_a, score_b, relative).alias("score"),
+            RELATIVE_SCORES[relative](score_a, score_b).alias("score"),
         )
         for class_a, class_b, label, score_a, score_b in (
             (truth, other, True, true_score, other_score),
@@ -446,13 +414,11 @@ def _unlabeled(
     )
 
 
-def _relative_score(score_a: pl.Expr, score_b: pl.Expr, relative: Relative | None) -> pl.Expr:
-    if relative is None:
-        return score_a
-    if relative == "difference":
-        return score_difference(score_a, score_b)
-    ratio = score_a / score_b
-    return pl.when(~ratio.is_nan()).then(ratio)
+RELATIVE_SCORES: dict[Relative | None, Callable[[pl.Expr, pl.Expr], pl.Expr]] = {
+    None: lambda a, _: a,
+    "difference": score_difference,
+    "ratio": lambda a, b: pl.when(~(a / b).is_nan()).then(a / b),
+}
 
 
 TOP_LABEL_COLUMNS = ("predicted", "label", "score")
@@ -472,10 +438,9 @@ def top_label(
     """Reshape a table with many classes: the new label is whether the prediction is correct.
 
     The predicted class of a row is the class with the highest score. Each row gets the score of its
-    predicted class and a label, which is true if the predicted class is the true class. Pass the
-    result to `calibration`. Without `by`, `calibration` then returns the confidence calibration
-    (Guo et al. 2017). With `by="predicted"`, `calibration` returns the top-label calibration (Gupta
-    and Ramdas 2022).
+    predicted class and a label, which is true if the predicted class is the true class. For the
+    result, `calibration` returns the confidence calibration (Guo et al. 2017), and with
+    `by="predicted"` the top-label calibration (Gupta and Ramdas 2022).
 
     Parameters
     ----------
@@ -484,40 +449,33 @@ def top_label(
     label : str or Expr
         The true class: Boolean, numbers, String, Categorical or Enum.
     scores : mapping, sequence of str, selector or str
-        Score of each class; higher values indicate that class. Pass a mapping from classes to
-        columns or expressions. If the columns are named like the classes, pass a list of columns or
-        a selector. If the scores are lists or arrays in one column, pass this column, and set
-        `classes`. If the table is long, with one row per instance and class, pass the column of
-        scores, and set `classes` and `id`. Scores need not sum to 1.
+        Score of each class, higher for this class: a mapping from classes to columns, columns named
+        like their classes, or one column of lists. For a long table, with one row per instance and
+        class: the column of scores, which also needs `classes` and `id`.
     classes : sequence or str, default None
-        For one column of lists: the classes, in the order of the elements of a list. For a long
-        table: the name of the column with the class.
+        Classes in the order of the lists. For a long table: the column with the class.
     id : str or sequence of str, default None
-        Columns that identify instances. The result also has these columns. None: the rows are
-        numbered in a new column `id`.
+        Columns that identify instances, also in the result. None: row numbers in a column `id`.
     keep : str, sequence of str or selector, default None
-        Columns to keep in the result, such as groups, weights and counts. None: all columns that
-        are neither labels nor scores.
+        Columns to keep, such as groups and weights. None: all that are neither label nor score.
 
     Returns
     -------
     DataFrame or LazyFrame
-        The kept columns, the columns of `id`, then `predicted, label, score`; one row per input row
-        and in the same order. For a long table, one row per instance: the row of the predicted
-        class. Row numbers in `id` are UInt32. `predicted` has the type of the input labels. If
-        several classes have the highest score, `predicted` is the first of these classes in the
-        order of `scores` or `classes`. For a long table, it is the first of these classes in sorted
-        order. `label` (Boolean) is null if the true class is missing. `score` has the common type
-        of the scores. All three columns are null if any score of the row is missing.
+        The kept columns, the columns of `id`, then `predicted, label, score`; one row per instance,
+        in the order of the table. All three columns are null if any score of the row is missing.
+
+        - `predicted` has the type of the labels. Of several classes with the highest score, it is
+          the first in the order of `scores` or `classes`; for a long table, in sorted order.
+        - `label` (Boolean) is also null if the true class is missing.
+        - `score` has the common type of the scores.
 
     Raises
     ------
     RocframeError
-        If a column, an option or a value is invalid. This error is also raised if classes and
-        labels have types that cannot be compared, if the class of a label has no score, if a list
-        is null or does not have one score per class, or if a score changes when it is converted to
-        a float. In a long table, all rows of an instance must have the same label, and no class may
-        occur twice in an instance.
+        If a column, an option or a value is invalid, if the class of a label has no score, if a
+        list does not have one score per class, or if a score is not exact as a float. In a long
+        table, if an instance has several labels, or a class twice.
 
     See Also
     --------
@@ -571,29 +529,18 @@ def top_label(
     │ 0.55       ┆ 0.5        ┆ 2   │
     │ 0.75       ┆ 1.0        ┆ 2   │
     └────────────┴────────────┴─────┘
-    >>> by_class = rf.calibration(top, "label", "score", by="predicted", bins=1)
-    >>> by_class.select("predicted", "score_mean", "event_rate", "n")
-    shape: (3, 4)
-    ┌───────────┬────────────┬────────────┬─────┐
-    │ predicted ┆ score_mean ┆ event_rate ┆ n   │
-    │ ---       ┆ ---        ┆ ---        ┆ --- │
-    │ str       ┆ f64        ┆ f64        ┆ i64 │
-    ╞═══════════╪════════════╪════════════╪═════╡
-    │ cat       ┆ 0.7        ┆ 1.0        ┆ 1   │
-    │ dog       ┆ 0.55       ┆ 0.5        ┆ 2   │
-    │ emu       ┆ 0.8        ┆ 1.0        ┆ 1   │
-    └───────────┴────────────┴────────────┴─────┘
     """
-
-    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-        check_single_label(label)
-        layout = read_layout(
-            plan, schema, label, scores, classes=classes, id=id, keep=keep, table=TOP_LABEL_COLUMNS
-        )
-        return (_top_of_wide if layout.row_class is None else _top_of_long)(layout)
-
-    return as_input_frame(
-        predictions, lazy_plan("predictions", predictions).pipe_with_schema(resolve)
+    return reshape_classes(
+        predictions,
+        label,
+        scores,
+        _top_of_wide,
+        _top_of_long,
+        classes=classes,
+        id=id,
+        keep=keep,
+        table=TOP_LABEL_COLUMNS,
+        single_label=True,
     )
 
 

@@ -21,7 +21,6 @@ from rocframe.text import format_list, join_names
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    import polars as pl
     from numpy.typing import NDArray
 
     from rocframe.classes.inputs import (
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
 
 
 VolumeMethod = Literal["logit", "wald"]
+LIMITS = {"logit": logit, "wald": wald}  # the limits of each method
 
 
 @public
@@ -55,21 +55,17 @@ def volume(
 ) -> FrameT:
     """Measure the volume under the ROC surface of three classes in each group.
 
-    A triple is three rows, one drawn at random from each class. The volume is the probability that
-    the rows of a triple are assigned to their classes without error. Random assignment has the
-    volume 1/6. The largest possible volume is 1. How rows are assigned depends on `scores`:
+    The volume is the probability that three rows, one drawn at random from each class, are assigned
+    to their classes without error: 1/6 for random assignment, at most 1.
 
-    If one score is given for all classes, `classes` lists the classes from lowest to highest score.
-    The column `rule` is then `"order"`. A triple is correct if its scores are in the order of its
-    classes. A triple counts 1/2 if two of its scores are tied and the remaining score is in the
-    correct order with both. A triple counts 1/6 if all three scores are tied.
+    With one score for all classes, `rule` is `"order"`: a triple is correct if its scores are in
+    the order of `classes`. It counts 1/2 if two of its scores are tied and the third is in the
+    correct order with both, and 1/6 if all three are tied.
 
-    With a score for each class, `rule` is `"sum"`. There are six ways to assign the three rows to
-    the three classes. The assignment with the largest sum of scores is chosen. In this sum, each
-    row contributes its score for the class to which it is assigned. A triple counts 1/k if the
-    correct assignment is one of k assignments with the largest sum. If the scores are logarithms of
-    probabilities, the assignment with the largest sum is the most likely one, for any class
-    frequencies.
+    With a score for each class, `rule` is `"sum"`: of the six assignments of the rows to the
+    classes, the one with the largest sum of the scores of the assigned classes is chosen. A triple
+    counts 1/k if the correct assignment is one of k with the largest sum. For logarithms of
+    probabilities, this is the most likely assignment, for any class frequencies.
 
     Parameters
     ----------
@@ -78,19 +74,15 @@ def volume(
     label : str or Expr
         The true class: Boolean, numbers, String, Categorical or Enum.
     scores : mapping, sequence of str, selector or str
-        One column or expression with a score that increases from the first to the third class. If
-        each class has a score, pass a mapping from classes to columns or expressions. If the
-        columns are named like the classes, pass a list of columns or a selector. If the scores are
-        lists or arrays in one column, pass this column, and set `classes`.
+        One score that increases from the first to the third class; or a score of each class: a
+        mapping from classes to columns, columns named like their classes, or one column of lists.
     by : str or sequence of str, default None
         Group columns; null is a group.
     classes : sequence, default None
-        If `scores` is one column of numbers: the three classes, in the order from low to high
-        scores. If `scores` is one column of lists: the classes, in the order of the elements.
+        The three classes, from low to high scores, or in the order of the lists.
     ci : str or None, default "logit"
-        Method of the interval. The interval is computed from the variance of a three-sample
-        U-statistic. `"logit"`: normal limits on the logit scale; `"wald"`: normal limits, clipped
-        to [0, 1]; None: no interval.
+        `"logit"`: normal limits on the logit scale. `"wald"`: normal limits, clipped to [0, 1].
+        None: no interval.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     count : str, Expr or None, optional
@@ -105,25 +97,20 @@ def volume(
         ci_method, note`; one row per group, sorted by group.
 
         - `volume` (Float64, in [0, 1]) is null if a class has no rows.
-        - `lower`, `upper` and `se` (Float64) are null if a class has a single row. The three
-          columns are also null if the estimated variance is 0 (see Notes), such as for a volume of
-          1.
+        - `lower`, `upper` and `se` (Float64) are null if a class has a single row, or if the
+          estimated variance is 0, such as for a volume of 1.
         - `rule` (String) is `order` or `sum`.
         - `n_first, n_second, n_third` (Int64) count the rows of the classes in the order of
-          `classes` or `scores`.
-        - `n_missing` (Int64) counts the rows whose label, count or any score is null or NaN. With
-          `missing="worst"`, these are rows with a missing score, which are also counted in their
-          class.
+          `classes` or `scores`, and `n_missing` (Int64) the rows with a missing value. With
+          `missing="worst"`, rows without a score count in both.
         - `note` (String) is null, or the first of these values that applies: `no_rows,
           absent_class, single_row, zero_variance`.
 
     Raises
     ------
     RocframeError
-        If a column, an option or a value is invalid. This error is also raised if there are not
-        three classes, if a label is not one of the three classes, or if values are missing with
-        `missing="raise"`. If each class has a score, it is also raised for infinite scores, and for
-        a group with too many distinct rows.
+        If a column, an option or a value is invalid, or if there are not three classes. If each
+        class has a score, also for infinite scores and for groups with too many distinct rows.
 
     See Also
     --------
@@ -135,10 +122,8 @@ def volume(
     once, which is fast for millions of rows. With a score for each class, all pairs of distinct
     rows are compared, which is feasible for some thousand rows per class.
 
-    The share of a row is the number of correct triples with this row, divided by the number of all
-    triples with this row. The variance of the volume is s₁²/n₁ + s₂²/n₂ + s₃²/n₃. Here sᵢ² is the
-    sample variance of the shares of the nᵢ rows of class i. This formula is DeLong's variance for
-    three samples.
+    The variance is s₁²/n₁ + s₂²/n₂ + s₃²/n₃ (DeLong's variance for three samples). sᵢ² is the
+    sample variance, over the nᵢ rows of class i, of the share of correct triples with a row.
 
     References
     ----------
@@ -170,28 +155,26 @@ def volume(
     """
     confidence = Confidence.parse(ci, level, methods=get_args(VolumeMethod))
     roles = Roles(label=label, score=scores, by=by, count=count, missing=missing)
-
-    def read_columns(plan: pl.LazyFrame, schema: pl.Schema, used: set[str]) -> ScoreColumns:
-        columns = read_scores(plan, schema, scores, classes, used, ordered=True)
-        values = columns.classes or []
-        if len(values) != 3:
-            raise OptionValueError.compose(
-                columns.argument,
-                values,
-                f"expected 3 classes, got {len(values)}",
-                "Use multiclass_auc for any number of classes, or auc for two.",
-            )
-        return columns
-
     return compute_class_table(
         predictions,
         roles,
-        read_columns,
+        classes,
         lambda grouped: _volume_columns(grouped, confidence),
         columns=VOLUME.columns(),
         anchor="rule",
         unknown_label=_unknown_label_error,
+        read_columns=_read_three_scores,
     )
+
+
+def _read_three_scores(*arguments: Any) -> ScoreColumns:
+    columns = read_scores(*arguments, ordered=True)
+    values = columns.classes or []
+    if len(values) != 3:
+        problem = f"expected 3 classes, got {len(values)}"
+        hint = "Use multiclass_auc for any number of classes, or auc for two."
+        raise OptionValueError.compose(columns.argument, values, problem, hint)
+    return columns
 
 
 def _unknown_label_error(
@@ -232,8 +215,7 @@ def _volume_columns(grouped: MulticlassGroups, confidence: Confidence) -> dict[s
     if confidence.ci is not None:
         reasons["zero_variance"] = variance == 0
         se = np.sqrt(np.where(variance > 0, variance, np.nan))
-        limits = logit if confidence.ci == "logit" else wald
-        lower, upper = limits(volume, se, normal_quantile(confidence.level), 1.0)
+        lower, upper = LIMITS[confidence.ci](volume, se, normal_quantile(confidence.level), 1.0)
         columns = {
             "se": se,
             "lower": lower,

@@ -77,10 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _discard_output() -> None:
-    """Replace stdout after a program such as `head` has closed it.
-
-    Otherwise, Python would report an error at exit.
-    """
+    """Replace stdout after `head` has closed it; Python would report an error at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -208,19 +205,11 @@ def _option_value(value: object) -> str:
 
 def similar_option(option: str, command: str) -> str | None:
     """Return the option that is most similar to an unknown option; None if none is similar."""
-    from rocframe.cli.options import (
-        DecisionOptions,
-        EvaluationOptions,
-        ReleaseOptions,
-        StoreArguments,
-    )
+    from rocframe.cli.options import COMMAND_OPTIONS, EvaluationOptions
 
     name = option.split("=", maxsplit=1)[0].strip("-").replace("-", "_")
-    options: list[type] = [
-        {"decide": DecisionOptions, "gate": ReleaseOptions}.get(command, EvaluationOptions)
-    ]
-    options += [StoreArguments] if command == "evaluate" else []
-    argument = suggest_argument(name, [field.name for group in options for field in fields(group)])
+    groups = COMMAND_OPTIONS.get(command, (EvaluationOptions,))
+    argument = suggest_argument(name, [field.name for group in groups for field in fields(group)])
     return None if argument is None else f"--{argument.replace('_', '-')}"
 
 
@@ -382,10 +371,7 @@ def _run(
     out: Path | None,
     table_text: "Callable[..., str] | None" = None,
 ) -> int:
-    """Run a command, print its result, and return the exit code.
-
-    `table_text` is the function that formats the result table; the default is `areas_table`.
-    """
+    """Run a command, print its result with `table_text`, and return the exit code."""
     from rocframe.cli.options import areas_table
     from rocframe.reports.page import pooling_sentence
     from rocframe.reports.progress import Progress

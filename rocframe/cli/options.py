@@ -409,6 +409,15 @@ class ReleaseOptions(LogOptions):
         }
 
 
+# The options of each command.
+COMMAND_OPTIONS: dict[str, tuple[type, ...]] = {
+    "evaluate": (EvaluationOptions, StoreArguments),
+    "report": (EvaluationOptions,),
+    "decide": (DecisionOptions,),
+    "gate": (ReleaseOptions,),
+}
+
+
 def scores_by_model(names: Sequence[str]) -> str | dict[str, str]:
     """Return a single score column as a string, and several columns as a dict with their names."""
     return names[0] if len(names) == 1 else {name: name for name in names}
@@ -514,10 +523,7 @@ def areas_table(areas: pl.DataFrame, *, width: int | None, max_rows: int = 60) -
 
 
 def decisions_table(points: pl.DataFrame, *, width: int | None, max_rows: int = 60) -> str:
-    """Return the table of operating points as text: a line per group and rule.
-
-    Long group names are shortened as in `areas_table`. Thresholds have 6 significant digits.
-    """
+    """Return operating points as text: a line per group and rule; see `areas_table`."""
     top = points.head(max_rows)
     names = name_columns(top, group_columns(points, "rule"))
     columns = [
@@ -537,10 +543,7 @@ def decisions_table(points: pl.DataFrame, *, width: int | None, max_rows: int = 
 
 
 def release_table(table: pl.DataFrame, *, width: int | None, max_rows: int = 60) -> str:
-    """Return the table of a release gate as text: a line per group.
-
-    Long group names are shortened as in `areas_table`.
-    """
+    """Return the table of a release gate as text: a line per group; see `areas_table`."""
     top = table.head(max_rows)
     names = name_columns(top, group_columns(table, "passed"))
     metric = table.columns[table.columns.index("se") + 1].removesuffix("_old")

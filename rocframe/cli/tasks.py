@@ -100,16 +100,17 @@ def evaluate_logs(
     results = [folder / CURVES_FILE, folder / AREAS_FILE]
     if store is None or store.store is None:
         logs = _open_sources(sources, options, progress, exclude=results)
-        compute = partial(_evaluate, logs, options, progress)
+        read = partial(_read_report_logs, logs, options, progress)
     else:
-        compute = partial(_evaluate_store, sources, options, store, folder, progress)
+        read = partial(read_store, sources, options, store, folder, progress)
     if find_spec("vl_convert") is not None:
         results.append(folder / PAGE_FILE)
     with output_folder(folder, "--out", results):
-        evaluation = compute()
+        evaluation = _evaluate(read(), progress)
         curves, about = evaluation.curves, evaluation.provenance
         if max_error is not None:
-            curves = simplify(curves, max_error=max_error, kind=evaluation.options.kinds[0])
+            kind = evaluation.inputs.options.kinds[0]
+            curves = simplify(curves, max_error=max_error, kind=kind)
             about = {**about, "max_error": max_error}
         page = None
         if len(results) == 3:
@@ -119,15 +120,7 @@ def evaluate_logs(
         write(evaluation.areas, results[1], about=evaluation.provenance)
         if page is not None:
             write_text(results[2], page)
-    return CommandResult(
-        table=evaluation.areas,
-        written=results,
-        lacks_page=page is None,
-        skipped=evaluation.provenance["files_skipped"],
-        unused_keys=evaluation.unused_keys,
-        summary=evaluation.summary,
-        warnings=evaluation.warnings,
-    )
+    return evaluation.result(results, lacks_page=page is None)
 
 
 def report_logs(
@@ -137,16 +130,11 @@ def report_logs(
     load_vl_convert("rocframe report")
     logs = _open_sources(sources, options, progress)
     check_page_path(path)
-    evaluation = _evaluate(logs, options, progress)
+    evaluation = _evaluate(_read_report_logs(logs, options, progress), progress)
     page = _page(evaluation, options, progress)
     progress.step("Writing the page")
     write_text(path, page)
-    return CommandResult(
-        table=evaluation.areas,
-        written=[path],
-        skipped=evaluation.provenance["files_skipped"],
-        unused_keys=evaluation.unused_keys,
-    )
+    return evaluation.result([path])
 
 
 def decide_logs(
@@ -359,10 +347,7 @@ def _open_sources(
 
 
 def _read_logs(logs: Logs, options: LogOptions, progress: Progress) -> tuple[pl.DataFrame, Logs]:
-    """Read the columns that the options name, and return them with the logs that were read.
-
-    The column of the widths of the scores of compressed logs is also read.
-    """
+    """Read the columns of the options and the widths of scores; also return the read logs."""
     columns = options.required_columns()
     if options.count is not None and logs.has_column(SCORE_WIDTH):
         columns.setdefault(SCORE_WIDTH, "--count")
@@ -372,13 +357,16 @@ def _read_logs(logs: Logs, options: LogOptions, progress: Progress) -> tuple[pl.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evaluation:
-    """The predictions of the logs, their areas and curves, and the metadata of the tables."""
+class ReportInputs:
+    """The predictions of logs or of the window of a store, and how they are evaluated.
+
+    `provenance` is the metadata of the tables, and `subject` is the name of the data in the title.
+    For a store, `summary` describes its content and its changes, and `warnings` name logs that need
+    attention.
+    """
 
     predictions: pl.DataFrame
     options: ReportOptions
-    areas: pl.DataFrame
-    curves: pl.DataFrame
     provenance: dict[str, Any]
     unused_keys: list[str]
     subject: str
@@ -386,50 +374,49 @@ class Evaluation:
     warnings: Sequence[str] = ()
 
 
-def _evaluate_store(
-    sources: Sequence[str],
-    options: EvaluationOptions,
-    arguments: StoreArguments,
-    out: Path,
-    progress: Progress,
-) -> Evaluation:
-    """Add the logs to the store, and compute the areas and curves of its predictions."""
-    stored = read_store(sources, options, arguments, out, progress)
-    progress.expect(stored.options.n_steps + 1)  # the last step writes the files
-    areas, curves = areas_and_curves(stored.predictions, stored.options, progress.step)
-    return Evaluation(
-        predictions=stored.predictions,
-        options=stored.options,
-        areas=areas,
-        curves=curves,
-        provenance={**stored.provenance, "rows_missing": _missing_rows(areas, stored.options)},
-        unused_keys=stored.options.unused_keys(stored.columns),
-        subject=Path(stored.provenance["store"]).name,
-        summary="\n".join(filter(None, [stored.summary, rounding_note(areas, stored.provenance)])),
-        warnings=stored.warnings,
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluation:
+    """The areas and curves of predictions, and the metadata of the tables."""
+
+    inputs: ReportInputs
+    areas: pl.DataFrame
+    curves: pl.DataFrame
+    provenance: dict[str, Any]
+
+    def result(self, written: list[Path], *, lacks_page: bool = False) -> CommandResult:
+        """Return the result of a command that has written these files."""
+        lines = [self.inputs.summary, rounding_note(self.areas, self.provenance)]
+        return CommandResult(
+            table=self.areas,
+            written=written,
+            lacks_page=lacks_page,
+            skipped=self.provenance["files_skipped"],
+            unused_keys=self.inputs.unused_keys,
+            summary="\n".join(filter(None, lines)) or None,
+            warnings=self.inputs.warnings,
+        )
 
 
-def _evaluate(logs: Logs, options: EvaluationOptions, progress: Progress) -> Evaluation:
-    """Read the logs and compute the areas and curves."""
+def _read_report_logs(logs: Logs, options: EvaluationOptions, progress: Progress) -> ReportInputs:
+    """Read the predictions of the logs."""
     predictions, logs = _read_logs(logs, options, progress)
     report_options = options.report_options(predictions.schema[options.label])
-    progress.expect(report_options.n_steps + 1)  # the last step writes the files
-    areas, curves = areas_and_curves(predictions, report_options, progress.step)
-    return Evaluation(
+    files = {"files": logs.files, "files_skipped": dict(logs.skipped)}
+    return ReportInputs(
         predictions=predictions,
         options=report_options,
-        areas=areas,
-        curves=curves,
-        provenance={
-            **report_options.provenance(predictions),
-            "rows_missing": _missing_rows(areas, report_options),
-            "files": logs.files,
-            "files_skipped": dict(logs.skipped),
-        },
+        provenance={**report_options.provenance(predictions), **files},
         unused_keys=report_options.unused_keys(logs.columns),
         subject=_subject(logs.files),
     )
+
+
+def _evaluate(inputs: ReportInputs, progress: Progress) -> Evaluation:
+    """Compute the areas and curves."""
+    progress.expect(inputs.options.n_steps + 1)  # the last step writes the files
+    areas, curves = areas_and_curves(inputs.predictions, inputs.options, progress.step)
+    provenance = {**inputs.provenance, "rows_missing": _missing_rows(areas, inputs.options)}
+    return Evaluation(inputs=inputs, areas=areas, curves=curves, provenance=provenance)
 
 
 def _subject(files: Sequence[str]) -> str:
@@ -451,20 +438,15 @@ def _page(
     files: tuple[str, str] | None = None,
 ) -> str:
     """Return the page as HTML."""
-    title = f"Evaluation of {evaluation.subject}" if options.title is None else options.title
+    inputs = evaluation.inputs
     tables = report_tables(
-        evaluation.predictions,
-        evaluation.options,
-        evaluation.areas,
-        evaluation.curves,
-        progress.step,
+        inputs.predictions, inputs.options, evaluation.areas, evaluation.curves, progress.step
     )
-    provenance = {**evaluation.provenance, "unused_keys": evaluation.unused_keys}
     return report_page(
         tables,
-        evaluation.options,
-        title=title,
-        provenance=provenance,
+        inputs.options,
+        title=f"Evaluation of {inputs.subject}" if options.title is None else options.title,
+        provenance={**evaluation.provenance, "unused_keys": inputs.unused_keys},
         files=files,
         on_step=progress.step,
     )
@@ -473,31 +455,13 @@ def _page(
 MAX_UNCERTAINTY = 0.001  # a larger uncertainty of the AUC of rounded scores is printed
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredPredictions:
-    """The compressed predictions of a window of a store, and the options of their evaluation.
-
-    `provenance` is the metadata of the tables. `columns` are the group columns of the store, and
-    the columns of the logs of this run that the store does not contain. `summary` describes the
-    store and its changes, and `warnings` name logs that need attention.
-    """
-
-    predictions: pl.DataFrame
-    options: ReportOptions
-    provenance: dict[str, Any]
-    columns: tuple[str, ...]
-    skipped: dict[str, str]
-    summary: str
-    warnings: list[str]
-
-
 def read_store(
     sources: Sequence[str],
     options: EvaluationOptions,
     arguments: StoreArguments,
     out: Path,
     progress: Progress,
-) -> StoredPredictions:
+) -> ReportInputs:
     """Add new and changed logs to the store, and return the predictions of the window."""
     folder = local_path(arguments.store)
     given = _store_options(options, arguments)
@@ -561,7 +525,7 @@ def _read_window(
     arguments: StoreArguments,
     update: StoreUpdate | None,
     progress: Progress,
-) -> StoredPredictions:
+) -> ReportInputs:
     """Return the predictions of the window of a store; `update` are the changes of this run."""
     folder, stored = store.folder, store.options
     if not store.parts:
@@ -580,7 +544,7 @@ def _read_window(
         count=COUNT,
     )
     changes, chosen = update or StoreUpdate(), set(window)
-    return StoredPredictions(
+    return ReportInputs(
         predictions=predictions,
         options=report_options,
         provenance={
@@ -598,8 +562,8 @@ def _read_window(
             "relative": stored.relative,
             "max_envelope": stored.max_envelope,
         },
-        columns=(*stored.keys, *changes.columns),
-        skipped=changes.skipped,
+        unused_keys=report_options.unused_keys([*stored.keys, *changes.columns]),
+        subject=folder.name,
         summary=_store_summary(store, window, days, update),
         warnings=_warnings(changes, stored),
     )
@@ -661,7 +625,7 @@ def _open_log(file: str, options: EvaluationOptions) -> Logs:
 
 def rounding_note(areas: pl.DataFrame, provenance: Mapping[str, Any]) -> str | None:
     """Return the uncertainty of the AUC of rounded scores; None if it is at most 0.001."""
-    if provenance["resolution"] is None and provenance["max_envelope"] is None:
+    if provenance.get("resolution") is None and provenance.get("max_envelope") is None:
         return None
     widest: Any = (areas["auc_optimistic"] - areas["auc_pessimistic"]).max()
     if widest is None or widest <= MAX_UNCERTAINTY:
@@ -702,10 +666,7 @@ def _window(
     dtype: pl.DataType,
     days: Mapping[Part, Any],
 ) -> Sequence[Part]:
-    """Return the parts of the days that `--since`, `--until` and `--last` select.
-
-    `days` are the values of the partition column, which has the dtype `dtype`.
-    """
+    """Return the parts whose values of the partition column, `days`, the options select."""
     options = _window_options(arguments)
     if not options:
         return store.parts

@@ -42,9 +42,8 @@ class Cases:
 
     `state` has values of `RowState`, or is None if all rows are used. `model` is the name of the
     model if several scores are given, and `score_name` the name of the column of scores. `keys` are
-    the group columns, and `by` their names in the frame. `count`, `weight` and `cluster` are None
-    if the call does not name such a column. `cluster` has the number of the cluster of each row, in
-    the sorted order of clusters.
+    the group columns, and `by` their names in the frame. `cluster` has the number of the cluster of
+    each row, in sorted order.
     """
 
     model: str | None
@@ -154,10 +153,7 @@ def read_cases(
 def _incomplete_rows(
     required: Mapping[str, pl.Series | None], frame: pl.DataFrame, bound: BoundRoles
 ) -> pl.Series:
-    """Return, for each row, whether a required value is missing.
-
-    If a value is missing, raise an error unless `missing` is "drop".
-    """
+    """Return whether each row lacks a required value; raise an error unless `missing` is "drop"."""
     incomplete = pl.Series([False]).new_from_index(0, frame.height)
     for role, values in required.items():
         if values is not None and values.null_count():
@@ -203,10 +199,7 @@ def _unique_labels(label: pl.Series) -> list[object]:
 
 
 def _rarest_label(label: pl.Series) -> object:
-    """Return the rarest label, as an example of `positive`.
-
-    If several labels are equally rare, the result is the largest of them.
-    """
+    """Return the rarest label as an example of `positive`; the largest of equally rare ones."""
     counts = label.drop_nulls().rename("label").value_counts(name="rows")
     if counts.is_empty():
         return "yes"
@@ -214,10 +207,7 @@ def _rarest_label(label: pl.Series) -> object:
 
 
 def scores_as_floats(score: pl.Series, name: str) -> pl.Series:
-    """Return the scores as floats, with missing scores as null.
-
-    Raise an error if the conversion would change a score.
-    """
+    """Return the scores as floats, with null for NaN; raise an error if a score would change."""
     dtype = score.dtype
     if dtype in {pl.Float32, pl.Float64}:
         as_float = score
@@ -276,10 +266,7 @@ def _weights(columns: dict[str, pl.Series], role: str, bound: BoundRoles) -> pl.
 def _weights_of_class(
     columns: dict[str, pl.Series], role: str, in_class: pl.Series, bound: BoundRoles
 ) -> pl.Series | None:
-    """Return the benefits or costs of the rows of one class, and 1 for all other rows.
-
-    The benefits or costs of all other rows are not used, so they can be null or negative.
-    """
+    """Return the benefits or costs of one class, and 1 for other rows, which have no effect."""
     if role not in columns:
         return None
     floats = columns[role].cast(pl.Float64, strict=False)
@@ -320,40 +307,19 @@ def plan_table(
     *,
     columns: Mapping[str, pl.DataType],
     more: Sequence[str] = (),
-    anchor: str,
-    finish: Callable[[pl.DataFrame], pl.DataFrame] | None = None,
     over: int = 0,
-    keep_over: int = 0,
-    compare_over: bool = False,
+    **options: Any,
 ) -> pl.LazyFrame:
     """Return the query plan that computes a table from predictions.
 
-    `compute` returns the table of one model from its cases: the group columns, then `columns`.
-    Columns of scores are then cast to the float dtype of the scores. The tables of all models are
-    concatenated and sorted by group. `more` are the names of columns that the caller adds to the
-    table later; group columns must not have these names. `anchor` is the
-    name of a column that is never null. `compute` combines groups that differ only in the last
-    `over` group columns. The first `keep_over` of these columns are in the result, the others are
-    not. With `compare_over`, groups that differ only in the last `over` columns must have scores of
-    the same resolution.
-
-    `finish` is applied to the table of all models, and may combine values of several groups.
-    Therefore, with `finish`, polars must not apply filters on group columns before the computation.
+    `more` are the names of columns that the caller adds to the table later; group columns must not
+    have these names. All other options are those of `plan_bound_table`.
     """
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         bound = bind_roles(plan, schema, roles, (*columns, *more), over=over)
-        return plan_bound_table(
-            plan.select(bound.inputs),
-            bound,
-            compute,
-            columns=columns,
-            anchor=anchor,
-            finish=finish,
-            over=over,
-            keep_over=keep_over,
-            compare_over=compare_over,
-        )
+        rows = plan.select(bound.inputs)
+        return plan_bound_table(rows, bound, compute, columns=columns, over=over, **options)
 
     return lazy_plan("predictions", predictions).pipe_with_schema(resolve)
 
@@ -370,7 +336,18 @@ def plan_bound_table(
     keep_over: int = 0,
     compare_over: bool = False,
 ) -> pl.LazyFrame:
-    """Return the query plan of `plan_table` for rows that have the columns of `bound.inputs`."""
+    """Return the query plan that computes a table from rows with the columns of `bound.inputs`.
+
+    `compute` returns the table of one model from its cases: the group columns, then `columns`.
+    Columns of scores are then cast to the float dtype of the scores. The tables of all models are
+    concatenated and sorted by group. `anchor` is the name of a column that is never null. `compute`
+    combines groups that differ only in the last `over` group columns. The first `keep_over` of
+    these columns are in the result, the others are not. With `compare_over`, groups that differ
+    only in the last `over` columns must have scores of the same resolution.
+
+    `finish` is applied to the table of all models, and may combine values of several groups.
+    Therefore, with `finish`, polars must not apply filters on group columns before the computation.
+    """
     by, last = bound.by[: len(bound.by) - over], bound.by[len(bound.by) - over :]
     over_in_result, over_left_out = last[:keep_over], last[keep_over:]
     keys = {name: dtype for name, dtype in bound.result_keys.items() if name not in over_left_out}
@@ -444,10 +421,7 @@ def check_probabilities(
 def check_range(
     score: NDArray[Any], name: str, hint: str, group: Callable[[int], str] | None = None
 ) -> None:
-    """Raise an error if a score of the column `name` is outside [0, 1].
-
-    `group` is a function that returns the group of a row as text.
-    """
+    """Raise an error if a score is outside [0, 1]; `group` returns the group of a row as text."""
     problem = outside_unit_problem(score, group)
     if problem is not None:
         raise ScoreError.no_probability(f"score={name!r}", problem, hint)

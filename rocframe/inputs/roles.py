@@ -121,13 +121,11 @@ class Roles:
 class BoundRoles:
     """The columns of predictions, after a check of their names and dtypes.
 
-    `inputs` are the expressions of all columns to read. A role is a use of a column, such as
-    "label" or "weight". `private` maps each role to the name of the column in the frame of
-    `inputs`. `names` maps each role to the name of the column in error messages. `models` are the
-    names of the models if several scores are given, otherwise None. `scores` is the float dtype of
-    the scores. `keys` are the dtypes of the group columns. If the rows of a reference table are
-    included, the last group column is True for these rows, and `reference_by` are the group columns
-    of the reference; otherwise it is None.
+    `inputs` are the expressions of all columns to read. Of each role, such as "label", `private`
+    has the column in the frame of `inputs`, and `names` the column in error messages. `models` are
+    the names of several scores, or None. `scores` is the float dtype of the scores, and `keys` are
+    the dtypes of the group columns. With the rows of a reference table, for which the last group
+    column is True, `reference_by` are its group columns.
     """
 
     roles: Roles
@@ -212,10 +210,7 @@ def bind_roles(
 
 
 def used_columns(plan: pl.LazyFrame, schema: pl.Schema, roles: Roles) -> set[str]:
-    """Return the columns that a selector of scores must not select.
-
-    These are the columns of other arguments, and the widths of rounded scores.
-    """
+    """Return the columns of other arguments, which a selector of scores must not select."""
     used = {*parse_names(roles.by), *([SCORE_WIDTH] if _has_width(schema) else [])}
     for role, source in {"label": roles.label, **roles.optional_columns}.items():
         used |= set(source_columns(plan, schema, roles.argument(role), source))
@@ -272,10 +267,7 @@ def _check_no_values(argument: str, value: object) -> None:
 def parse_scores(
     plan: pl.LazyFrame, schema: pl.Schema, score: Scores, used: Container[str] = ()
 ) -> tuple[list[Column], tuple[str, ...] | None]:
-    """Return the score columns and the names of the models, which are None for a single score.
-
-    A selector of scores must not select a column in `used`.
-    """
+    """Return the score columns, none of them in `used`, and the models; None for a single score."""
     _check_no_values("score", score)
     if isinstance(score, Mapping):
         _check_score_mapping(score)
@@ -583,11 +575,8 @@ def round_down(score: Any, resolution: Any, *, relative: Any, when: Callable[...
 
     The edge is the largest multiple of the step that is not above the score. The step is
     `resolution`, or, if `relative` is true, `resolution` times the largest power of two that is not
-    above the absolute score. A score is its own edge if the step is 0, or if the score has no
-    digits below the step.
-
-    `score` is an expression of polars or narwhals, and `when` the function of this name of the same
-    library. `resolution` and `relative` are values, or polars expressions.
+    above the absolute score. A score without digits below the step is its own edge. `score` and
+    `when` are of polars or narwhals; `resolution` and `relative` are values or polars expressions.
     """
     step = _cell_step(score, resolution, relative, when)
     edge = (score / step).floor() * step
@@ -637,9 +626,8 @@ def group_resolution(
     resolution is the largest width of a cell of the group. Cells of the returned resolution contain
     the cells of the table.
 
-    The inferred kind can differ from the options of `compress`: for example, all cells of a
-    relative resolution have the same width if their scores have the same leading power. Then both
-    kinds have the cells of the table, and no result depends on the kind.
+    The inferred kind can differ from that of `compress`, for example if all scores have the same
+    leading power. Then both kinds have the same cells.
     """
     power = leading_power(edges[0].abs())
     power = pl.when(_is_negative_power(edges[0])).then(power / 2).otherwise(power)

@@ -46,61 +46,47 @@ def windows(
 ) -> FrameT:
     """Assign predictions to time windows of equal length, such as weeks.
 
-    The result has the new columns `window` and `window_end`. Other functions then compute one
-    result per window with `by="window"`, and `drift` compares the windows with `over="window"`.
-    Windows overlap if `period` is longer than `every`, for example if each day has a window of 28
-    days. A row is then repeated once for each window that contains the row.
+    With the new columns `window` and `window_end`, other functions compute one result per window
+    (`by="window"`), and `drift` compares the windows (`over="window"`). Windows overlap if `period`
+    is longer than `every`; a row is then repeated for each window that contains it.
 
     Parameters
     ----------
     predictions : DataFrame, LazyFrame or Arrow table
         One row per prediction.
     time : str or Expr
-        Column or expression with the time of a row: a Date, a Datetime with or without a time zone,
-        or an integer, such as the number of a batch.
+        The time of a row: a Date, a Datetime, or an integer, such as the number of a batch.
     every : str, timedelta or int
-        Distance between the starts of two windows, such as `"1w"`. For integers, an int. The units
+        Distance between the starts of two windows, such as `"1w"`; for integers, an int. The units
         are those of polars: `"ns"`, `"us"`, `"ms"`, `"s"`, `"m"`, `"h"`, `"d"`, `"w"`, `"mo"`,
-        `"q"` and `"y"`. A Date supports only days and longer units. Days are calendar days, so that
-        a day on which the clocks change has 23 or 25 hours. Weeks start on Monday. Lengths are at
-        most 100 years.
+        `"q"` and `"y"`; for a Date, days and longer units. Days are calendar days, and weeks start
+        on Monday. Lengths are at most 100 years.
     period : str, timedelta or int, default None
-        Length of a window, such as `"4w"`. None: the value of `every`, so that windows do not
-        overlap.
+        Length of a window, such as `"4w"`. None: the value of `every`.
     offset : str, timedelta or int, default None
-        Shift of the starts of all windows, such as `"2d"` for weeks from Wednesday to Tuesday. If
-        `every` is given in months, quarters or years, the shift is less than 28 days, or whole
-        months.
+        Shift of the starts of all windows, such as `"2d"` for weeks from Wednesday to Tuesday. For
+        windows of months, quarters or years: less than 28 days, or whole months.
     closed : {"left", "right", "both", "none"}, default "left"
         Ends that belong to a window. `"left"`: window <= time < window_end. `"right"`: window <
         time <= window_end. `"both"`: window <= time <= window_end. `"none"`: window < time <
         window_end.
     incomplete : {"keep", "drop"}, default "keep"
-        Handling of overlapping windows at the end of the data. `"keep"`: all windows are kept,
-        including those in which the data end. `"drop"`: windows that end after the last step are
-        left out. A step has the length `every`, and the last step is the last one with rows. For
-        example, if each day has a window of 28 days, the windows that start on the last 27 days are
-        left out. Windows that do not overlap are never left out. If windows overlap and the data
-        are shorter than one window, `"drop"` leaves out all rows except those with a null time.
+        Overlapping windows at the end of the data. `"keep"`: all are kept. `"drop"`: windows that
+        end after the last step of length `every` with rows are left out; of daily windows of 28
+        days, those that start on the last 27 days.
 
     Returns
     -------
     DataFrame or LazyFrame
         All columns of the table, followed by `window` and `window_end`, the start and the end of
-        the window. Both have the dtype of `time`; for integers, Int64. Each row of the table occurs
-        once for each window that contains the row, in the order of the table. Other columns are
-        unchanged.
-
-        If the time of a row is null, `window` and `window_end` are null. With `by="window"`, these
-        rows are a separate group. If the time of a row is in no window, the row is left out. This
-        is only possible if `period` is shorter than `every`, or with `closed="none"` or
-        `incomplete="drop"`. A window without rows does not occur in the result.
+        the window, with the dtype of `time`; for integers, Int64. Each row occurs once for each
+        window that contains it, in the order of the table. Both columns are null if the time is
+        null. Rows in no window are left out, and windows without rows do not occur.
 
     Raises
     ------
     RocframeError
-        If the column does not exist or has an unsuitable type, if the table has a column named
-        `window` or `window_end`, or if an option is invalid.
+        If the column or an option is invalid, or if the table has a column of the result.
 
     See Also
     --------
@@ -110,43 +96,23 @@ def windows(
 
     Notes
     -----
-    The windows are those of `group_by_dynamic` of polars. They are the same for all groups. The
-    first window starts at the earliest time, truncated to a multiple of `every`, plus `offset`. If
-    this sum is after the earliest time, the first window is moved back in steps of `every`. With
-    `closed="right"` and `closed="none"`, the first window starts before the earliest time. If
-    windows overlap, the first rows could also be in windows with an earlier start, but the result
-    does not have such windows. Multiples of days and of units shorter than a day are counted from
-    1970-01-01. Multiples of weeks, such as `"4w"`, are counted from Monday, 1970-01-05. Because the
-    starts are such multiples, the first window can start before the data and contain fewer rows
-    than other windows. `offset` shifts the starts of all windows.
+    The windows are those of `group_by_dynamic` of polars, the same for all groups. They start at
+    multiples of `every`, plus `offset`, from 1970-01-01, or for weeks from Monday, 1970-01-05. The
+    first window contains the earliest time, and no window starts earlier.
 
-    In time zones with clock changes, these rules apply:
+    In time zones with clock changes, windows start and end at local times: with `every="6h"`, at
+    00:00, 06:00, 12:00 and 18:00, so that a window in which the clocks change has 5 or 7 hours. If
+    a clock change skips such a time, it is replaced by the time of the change; of a time that
+    occurs twice, the first is used. If a whole day is skipped and `every` is at most a day, no
+    window starts on this day. There is one exception: if `every` is shorter than a day and all
+    clock changes since 1970 are multiples of `every`, such as `"1h"` and `"15m"` in most time
+    zones, hours and shorter units are elapsed time, so that an hour that occurs twice has two
+    windows. A skipped end of a `period` in days is then an error, except for changes by one hour.
 
-    - Windows start and end at local times. With `every="6h"`, for example, windows start at 00:00,
-      06:00, 12:00 and 18:00 of each day, and a window in which the clocks change has 5 or 7 hours.
-    - If a clock change skips the start or the end of a window, the window starts or ends at the
-      time of the clock change. If a start or an end occurs twice, it is the first of the two times.
-    - A clock change can skip a whole day. If `every` is at most a day, no window starts on this
-      day. If `every` is longer, a window that would start on this day starts at the time of the
-      clock change.
-    - There is one exception: `every` is shorter than a day, and all clock changes of the time zone
-      since 1970 are multiples of `every`, as for `"1h"` and `"15m"` in most time zones. Then
-      lengths in hours and shorter units are elapsed time, so that an hour that occurs twice has two
-      windows. If the local time of an end that is given by a `period` in days is skipped, an error
-      is raised, except for changes by one hour.
-
-    The windows of a row depend on its time and on these rules, not on other rows.
-
-    A row occurs at most once in each window, so a column that identifies rows remains unique within
-    a window. If windows overlap, results of different windows depend on each other, because the
-    windows share rows. Do not combine overlapping windows in one result or one test, such as with
-    `average(over="window")`: each row would count several times. For the same reason, name `window`
-    in `by` of each function to which you pass the result of `windows`. `drift` and `drift_test`,
-    which compare windows, have `over` instead.
-
-    The result has about `period / every` times as many rows as the table. For large tables and
-    overlapping windows, call `compress` before and after `windows`. The second call adds up the
-    counts of equal scores in each window.
+    A row occurs at most once in each window. Overlapping windows share rows: do not combine them in
+    one result or one test, such as with `average(over="window")`, and name `window` in `by` of each
+    function. `drift` and `drift_test`, which compare windows, have `over` instead. For large tables
+    and overlapping windows, call `compress` before and after `windows`.
 
     Examples
     --------

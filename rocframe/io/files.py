@@ -94,10 +94,7 @@ def real_path(path: str | os.PathLike[str]) -> Path:
 
 
 def access_error(path: str | os.PathLike[str]) -> OSError | None:
-    """Return why a folder cannot be listed, or a link cannot be followed.
-
-    The result is None if there is no such error, and for files and names that do not exist.
-    """
+    """Return why a folder cannot be listed, or a link cannot be followed; None without an error."""
     try:
         os.scandir(path).close()
     except OSError as error:
@@ -125,9 +122,8 @@ def visible_files(
     """Yield the files in a folder and its subfolders, except hidden files and folders.
 
     Symbolic links are followed. A file or folder with several names is listed once, if possible by
-    a name without links. `on_error` is called with the error for a folder that cannot be listed, or
-    for a link that cannot be followed; by default, an error is raised. If `listed` returns the
-    files of a folder, the folder is not searched.
+    a name without links. `on_error` is called with the error for a folder or link that cannot be
+    read. If `listed` returns the files of a folder, the folder is not searched.
     """
     roots, links, visited = [Path(folder)], list[Path](), set[Path]()
 
@@ -217,10 +213,8 @@ def content_problem(path: Path, file_format: FileFormat, *, verify: bool = True)
     """Return why a file is missing, incomplete or damaged; None if polars can read it safely.
 
     With `verify`, the content of the file is compared with its checksum, or the values of an Arrow
-    file without a checksum are validated. An OSError is raised if the file cannot be read.
-
-    polars can abort the process if a file is damaged. Therefore pyarrow reads the footers of files
-    without a checksum, and the values of Arrow files.
+    file without a checksum are validated. polars can abort the process if a file is damaged, so
+    pyarrow reads files without a checksum. An OSError is raised if the file cannot be read.
     """
     if problem := file_problem(path, file_format):
         return problem
@@ -327,10 +321,7 @@ def error_reason(error: BaseException) -> str:
 
 
 def collect_query(path: str | os.PathLike[str], query: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
-    """Return the rows of a query; raise an error if a file that it reads has changed.
-
-    The rows are for the file `path`, which the error names.
-    """
+    """Return the rows of a query for the file `path`; an error if a file has changed."""
     try:
         return collect_frame(query)
     except (pl.exceptions.PanicException, FileNotFoundError) as error:
@@ -342,10 +333,7 @@ def collect_query(path: str | os.PathLike[str], query: pl.DataFrame | pl.LazyFra
 
 
 def check_target(path: str | os.PathLike[str]) -> Path:
-    """Check that a file can be written, and return its path without symbolic links.
-
-    If the path is a symbolic link, the result is the file that the link refers to.
-    """
+    """Check that a file can be written, and return its path without symbolic links."""
     target, path_text = real_path(local_path(path)), os.fspath(path)
     folder = target.parent
     if "://" in path_text:
@@ -424,10 +412,7 @@ def output_folder(folder: Path, option: str, files: Sequence[Path] = ()) -> Iter
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write a text file; if writing fails, the old file is unchanged.
-
-    Invalid bytes in names of files are written as escape sequences.
-    """
+    """Write a text file, invalid bytes as escapes; if this fails, the old file is unchanged."""
     with replacement(path) as new:
         new.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
 
@@ -478,9 +463,8 @@ def remove_stale_files(files: Iterable[Path]) -> None:
 def exclusive_lock(path: Path, on_wait: Callable[[], None]) -> Iterator[None]:
     """Lock a file during a `with` block; only one process at a time has the lock.
 
-    The file is created before the block and removed after the block. If another process has the
-    lock, `on_wait` is called, and this process waits. The operating system releases the lock of a
-    process that ends or is killed, so a file of a killed process does not block later processes.
+    If another process has the lock, `on_wait` is called, and this process waits. The operating
+    system releases the lock of a killed process.
     """
     while True:
         descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o666)

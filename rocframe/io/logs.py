@@ -56,9 +56,8 @@ def find_logs(sources: Sequence[str], *, exclude: Collection[Path] = ()) -> list
     """Return the sorted log files of all `sources`, which are names of files, globs and folders.
 
     Folders that cannot be listed are also in the result; `open_logs` raises an error for them.
-    `exclude` contains files and folders that are not logs, such as tables that an earlier command
-    wrote to the same folder. A file with several names is listed once, by the name with the fewest
-    symbolic links.
+    `exclude` contains files and folders that are not logs, such as results of an earlier command. A
+    file with several names is listed once, by the name with the fewest symbolic links.
     """
     excluded = {*map(real_path, exclude)}
     files: dict[Path, str] = {}
@@ -132,10 +131,7 @@ def open_logs(
     skip_unreadable: bool = False,
     on_file: Callable[[int], None] = lambda _: None,
 ) -> Logs:
-    """Return the logs in `files`, after each file is checked and its schema is read.
-
-    `on_file` is called with the number of each file before the file is opened.
-    """
+    """Return the checked logs in `files`; `on_file` is called with the number of each file."""
     groups: dict[tuple[object, ...], LogGroup] = {}
     unreadable: dict[str, LogError] = {}
     for number, file in enumerate(files):
@@ -330,9 +326,8 @@ class Logs:
     def _text_keys(self, columns: Iterable[str], schemas: Sequence[pl.Schema]) -> list[str]:
         """Return the keys in the names of folders that are read as strings.
 
-        polars infers a dtype from the folders of each group, such as Int64 for day=1 in one group
-        and String for day=x in another group. If these dtypes differ, or differ from a String
-        column of other files, the values in the names of folders are strings.
+        polars infers the dtype of each group, such as Int64 for day=1 and String for day=x. If
+        these dtypes, or those of a String column of other files, differ, the values are strings.
         """
         text = []
         for name in columns:
@@ -352,10 +347,8 @@ class Logs:
     ) -> tuple[pl.DataFrame, Logs]:
         """Return the rows of all readable files, and the logs without files that cannot be read.
 
-        `query` is applied to the rows while they are read.
-
-        Some damage is detected only when a complete file is read. If an error occurs, each file is
-        read separately to find the damaged files.
+        `query` is applied to the rows while they are read. If an error occurs, each file is read
+        separately to find the damaged files.
         """
         try:
             return collect_frame(query(self.scan(columns))), self
@@ -484,10 +477,7 @@ def _dtype_text(dtype: pl.DataType) -> str:
 
 
 def _wider_dtype(a: pl.DataType, b: pl.DataType, *, small_integers: bool) -> pl.DataType | None:
-    """Return a dtype that represents the values of both dtypes; None if there is no such dtype.
-
-    `small_integers` is true if all integers are below 2**53, so that Float64 represents them.
-    """
+    """Return a dtype for the values of both, or None; `small_integers` are below 2**53."""
     pair = {a, b} - {pl.Null()}
     if len(pair) < 2:
         return min(pair, default=a, key=str)
@@ -625,18 +615,9 @@ class Part:
 class StoredLog:
     """A log whose compressed predictions are in a store.
 
-    Attributes
-    ----------
-    source
-        Absolute path of the log.
-    size
-        Size of the log in bytes.
-    modified
-        Time of the last change of the log in nanoseconds, or None if the time was too recent.
-    digest
-        Hash of the content of the log.
-    parts
-        One part for each value of the partition column, or one part without rows.
+    `source` is its absolute path, `size` its number of bytes, `modified` the time of its last
+    change in nanoseconds, or None if it was too recent, and `digest` the hash of its content. There
+    is one part for each value of the partition column, or one part without rows.
     """
 
     source: str
@@ -651,8 +632,7 @@ class Store:
     """A state of a store: the content of its manifest.
 
     An update writes parts under new names, and then replaces the manifest. The file of a part never
-    changes. Therefore a reader of a manifest reads one state of the store without a lock, or finds
-    that a part no longer exists.
+    changes, so readers need no lock: they read one state, or find that a part no longer exists.
     """
 
     folder: Path

@@ -140,10 +140,7 @@ class LogReader:
             logs.scan(self.columns)
 
     def compress(self, logs: Logs, *, needs_positives: bool = False) -> pl.DataFrame:
-        """Return the compressed predictions of a log.
-
-        With `needs_positives`, an error is raised if the positive class does not occur.
-        """
+        """Return the compressed predictions; with `needs_positives`, there must be a positive."""
         columns = dict(self.columns)
         if self.options.count is not None and logs.has_column(SCORE_WIDTH):
             columns[SCORE_WIDTH] = "--count"
@@ -221,17 +218,14 @@ def _key_values(name: str, dtype: pl.DataType, options: StoreOptions) -> pl.Expr
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogFile:
-    """A log as it was before it was read: its name, absolute path, size, time and content hash.
+    """A log as it was before it was read: its name, the time of its last change, and its entry.
 
-    `modified` is the time that the manifest contains.
+    The entry in the manifest has no parts yet.
     """
 
     file: str
-    source: str
-    size: int
     time: int
-    modified: int | None
-    digest: str
+    entry: StoredLog
 
     @classmethod
     def read(cls, file: str) -> LogFile:
@@ -243,29 +237,19 @@ class LogFile:
         except OSError as error:
             problem = f"the file cannot be read: {error_reason(error)}"
             raise LogError.compose(file, problem, "Check the file.") from error
-        is_recent = abs(now - status.st_mtime_ns) < TIME_RESOLUTION
-        return cls(
-            file=file,
+        time = status.st_mtime_ns
+        entry = StoredLog(
             source=absolute_path(file),
             size=status.st_size,
-            time=status.st_mtime_ns,
-            modified=None if is_recent else status.st_mtime_ns,
+            modified=None if abs(now - time) < TIME_RESOLUTION else time,
             digest=digest,
+            parts=(),
         )
-
-    def stored(self, parts: tuple[Part, ...]) -> StoredLog:
-        """Return the entry of the log in the manifest."""
-        return StoredLog(
-            source=self.source,
-            size=self.size,
-            modified=self.modified,
-            digest=self.digest,
-            parts=parts,
-        )
+        return cls(file=file, time=time, entry=entry)
 
     def check_unchanged(self) -> None:
         """Raise an error if the file has changed since it was read for the hash."""
-        if _size_and_time(self.file) != (self.size, self.time):
+        if _size_and_time(self.file) != (self.entry.size, self.time):
             hint = "Run the command again when the file is complete."
             raise LogError.compose(self.file, "the file changed during the read", hint)
 
@@ -319,13 +303,14 @@ class _UpdateRun:
     def add(self, file: str, logs: Logs) -> None:
         """Add a log to the store, or replace its parts if its content has changed."""
         log = LogFile.read(file)
-        known = self._logs.get(log.source)
-        if known is not None and known.digest == log.digest and self._is_intact(known):
-            self._logs[log.source] = log.stored(known.parts)
+        entry = log.entry
+        known = self._logs.get(entry.source)
+        if known is not None and known.digest == entry.digest and self._is_intact(known):
+            self._logs[entry.source] = replace(entry, parts=known.parts)
             self.update.unchanged.append(file)
-        elif earlier := self._moved_log(log):
+        elif earlier := self._moved_log(entry):
             del self._logs[earlier.source]
-            self._logs[log.source] = log.stored(earlier.parts)
+            self._logs[entry.source] = replace(entry, parts=earlier.parts)
             self.update.moved.append(file)
         else:
             table = self._reader.compress(logs)
@@ -388,7 +373,7 @@ class _UpdateRun:
     def _is_intact(self, log: StoredLog) -> bool:
         return all(map(self.store.is_intact, log.parts))
 
-    def _moved_log(self, log: LogFile) -> StoredLog | None:
+    def _moved_log(self, log: StoredLog) -> StoredLog | None:
         """Return the log with the same content that no longer exists; None if there is none."""
         for source, stored in self._logs.items():
             if (
@@ -420,9 +405,10 @@ class _UpdateRun:
                 "value becomes a folder.\n"
                 f"Pass a column with at most {MAX_FOLDERS:,} values in each log, such as a date."
             )
-        (self.update.replaced if log.source in self._logs else self.update.added).append(log.file)
-        parts = tuple(self._write_part(part, value, log.source) for value, part in tables)
-        self._logs[log.source] = log.stored(parts)
+        source = log.entry.source
+        (self.update.replaced if source in self._logs else self.update.added).append(log.file)
+        parts = tuple(self._write_part(part, value, source) for value, part in tables)
+        self._logs[source] = replace(log.entry, parts=parts)
 
     def _write_part(self, table: pl.DataFrame, value: str | None, source: str) -> Part:
         """Write a part of a log, which readers ignore until the manifest lists it."""

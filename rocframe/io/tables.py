@@ -60,16 +60,14 @@ def write(
 ) -> None:
     """Write a table to a Parquet or Arrow file.
 
-    An existing file is replaced when the new file is complete; if writing fails, the old file is
-    unchanged. The file contains metadata and a checksum. The function `about` returns the metadata.
-    `read`, `scan`, `about` and the commands compare the checksum to detect damage. Parquet files
+    If writing fails, an old file is unchanged. The file contains metadata, which `about` returns,
+    and a checksum, by which `read`, `scan`, `about` and the commands detect damage. Parquet files
     also have checksums of their pages, which other programs can verify.
 
     Parameters
     ----------
     table : DataFrame, LazyFrame or Arrow table
-        Any table. A LazyFrame is collected before the file is written, so the LazyFrame may read
-        from `path`.
+        Any table. A LazyFrame is collected before the file is written, so it may read from `path`.
     path : str or Path
         File to write, in an existing folder. The suffix determines the format: `.parquet` or `.pq`
         for Parquet; `.arrow`, `.feather` or `.ipc` for Arrow IPC, which supports fewer dtypes.
@@ -83,8 +81,8 @@ def write(
     RepeatedNameError
         If `about` contains a name that rocframe uses in the metadata.
     OptionValueError
-        If `about` is not a mapping, if JSON does not support one of its values, if `about` has more
-        than 100 levels of nesting or 16 million characters, or if `table` is not a table.
+        If `table` is not a table, or if JSON does not support a value of `about`, which may have
+        100 levels of nesting and 16 million characters.
     ColumnTypeError
         If a column has the dtype Object.
 
@@ -166,28 +164,25 @@ def scan(path: str | os.PathLike[str]) -> pl.LazyFrame:
     Parameters
     ----------
     path : str or Path
-        File or folder to read. The suffix of a file determines its format. If the path is a folder,
-        all Parquet files in it and in its subfolders are read as one table. A file with several
-        names, because of symbolic links, is read once. Files and folders whose names begin with "."
-        or "_" are ignored. Of a store that `rocframe evaluate --store` wrote, the files of its last
+        File or folder to read. The suffix of a file determines its format. Of a folder, all Parquet
+        files in it and in its subfolders are read as one table, except those whose names begin with
+        "." or "_". Of a store that `rocframe evaluate --store` wrote, the files of its last
         complete update are read.
 
     Returns
     -------
     LazyFrame
-        The table in the file. `collect` reads only the parts of the file that the query needs. For
-        a folder, the result contains the rows of all files, in the order of the names of the files.
-        Names of folders such as `day=2026-11-01` do not become columns. The checksum of each file
-        is compared when `scan` is called, and not when the query runs. `collect` raises
-        FileNotFoundError if a later update of a store has removed one of the files.
+        The table in the file; for a folder, the rows of all files in the order of their names.
+        Names of folders such as `day=2026-11-01` do not become columns. Checksums are compared when
+        `scan` is called. `collect` raises FileNotFoundError if a later update of a store has
+        removed one of the files.
 
     Raises
     ------
     StorageError
-        If a file is missing, empty or damaged, if its content does not have the format that its
-        suffix names, or if a folder cannot be listed. For a folder, this error is also raised if it
-        contains no Parquet file, or if its files have different columns. For a store, it is also
-        raised if its list of files is missing or damaged.
+        If a file is missing, empty, damaged or of another format than its suffix, if a folder
+        cannot be listed, contains no Parquet file or files with different columns, or if the list
+        of the files of a store is missing or damaged.
 
     Examples
     --------
@@ -291,19 +286,15 @@ def about(path: str | os.PathLike[str]) -> dict[str, Any]:
     Returns
     -------
     dict
-        The names and values that were passed to `write`, and the entries below. An entry that does
-        not apply is None, except `prevalence`, which is absent if it does not apply.
+        The names and values that were passed to `write`, and the entries below, which are None if
+        they do not apply.
 
-        - `table`: the type of table, such as "curve", "auc", "comparison" or "operating_points". If
-          the type is unknown, the value is "table".
-        - `kind`: the kind of curve.
-        - `by`: the group columns.
-        - `rule`: the decision rule.
-        - `ties`: how tied scores are counted.
-        - `version`: the version of rocframe.
-        - `schema`: the version of the metadata.
+        - `table`: the type of table, such as "curve" or "auc"; "table" for an unknown type.
+        - `kind`: the kind of curve. `by`: the group columns.
+        - `rule`: the decision rule. `ties`: how tied scores are counted.
+        - `version`: the version of rocframe. `schema`: the version of the metadata.
         - `prevalence`: the prevalence that was passed to `curve`, also for tables of `at` and
-          `operating_point`. It is None if it differs between rows.
+          `operating_point`; None if it differs between rows, and absent if it does not apply.
 
     Raises
     ------

@@ -56,10 +56,7 @@ def exact_sums(
 
 
 def exact_quotient(numerator: NDArray[Any], denominator: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the quotients of two arrays; NaN if the denominator is 0.
-
-    Quotients of integers are correctly rounded.
-    """
+    """Return the quotients, correctly rounded for integers; NaN if the denominator is 0."""
     result = np.full(len(denominator), np.nan)
     defined = np.array(denominator > 0, bool)
     if denominator.dtype.kind == "f":

@@ -174,10 +174,7 @@ def fit_codec(scores: Floats) -> Codec:
 
 
 def encode_rows(cases: Cases) -> tuple[Codec, Codes]:
-    """Return the codec and the codes of all cases.
-
-    Rows that are unscored, left out or absent have the largest codes.
-    """
+    """Return the codec and the codes of all cases, which are the largest for unscored rows."""
     codec = replace(fit_codec(cases.score), scores=cases.score.dtype)
     scores = cases.score.astype(codec.floats, copy=False)
     codes = np.empty(len(scores), codec.codes)
@@ -286,10 +283,7 @@ def _sort_equal_leading_bits(
     starts: NDArray[np.int64],
     leading_bits: Callable[[Codes], NDArray[np.uint64]],
 ) -> None:
-    """Sort, in place, the codes of each group that have equal leading bits, and their positions.
-
-    `codes` are already sorted by group and leading bits.
-    """
+    """Sort, in place, the codes of each group that have equal leading bits, and positions."""
     wrong = codes[1:] < codes[:-1]
     inner = starts[(starts > 0) & (starts < len(codes))]
     wrong[inner - 1] = False
@@ -308,20 +302,14 @@ def _sort_equal_leading_bits(
 
 
 def falling_ranks(thresholds: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return an integer for each threshold; a lower threshold has a larger integer.
-
-    The smallest Int64 does not occur in the result.
-    """
+    """Return an integer for each threshold, larger for lower ones; never the smallest Int64."""
     bits = (0.0 - thresholds).view(np.int64)
     ranks: NDArray[np.int64] = bits ^ ((bits >> 63) & np.iinfo(np.int64).max)
     return ranks
 
 
 def equal_size_groups(starts: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    """Yield the positions of the rows of small groups, one matrix for each size of groups.
-
-    The matrix has one row per group of this size.
-    """
+    """Yield the positions of the rows of small groups: a matrix for each size, a row per group."""
     sizes = np.diff(starts)
     for size in np.unique(sizes[(sizes > 0) & (sizes <= MATRIX_SORT_ROWS)]):
         yield starts[:-1][sizes == size, None] + np.arange(size)
@@ -394,10 +382,7 @@ def has_fast_numpy_sort() -> bool:
 
 
 def concatenated_ranges(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the integers of all ranges, concatenated.
-
-    Range i has the integers `starts[i]` to `starts[i] + lengths[i] - 1`.
-    """
+    """Return the integers of all ranges, concatenated; range i begins at `starts[i]`."""
     before = np.cumsum(lengths) - lengths
     result: NDArray[np.int64] = np.repeat(starts - before, lengths) + np.arange(lengths.sum())
     return result

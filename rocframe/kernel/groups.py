@@ -126,10 +126,7 @@ def scale_weights(cases: Cases, *, by_class: bool = False) -> Cases:
 
 
 def weight_units(cases: Cases, scaled: Cases) -> NDArray[np.float64]:
-    """Return the number by which `scale_weights` divided the weights of each group.
-
-    The number is 1 if all weights of a group are 0.
-    """
+    """Return the divisor of the weights of each group in `scale_weights`; 1 if all are 0."""
     assert cases.weight is not None
     assert scaled.weight is not None
     groups = RowGroups.from_keys(cases.keys, len(cases.weight))
@@ -141,10 +138,7 @@ def weight_units(cases: Cases, scaled: Cases) -> NDArray[np.float64]:
 
 
 def sort_rows(cases: Cases, *, with_positions: bool = False) -> SortedRows:
-    """Return the rows sorted by group and, within each group, by falling score.
-
-    `with_positions` adds the position of each row in the frame.
-    """
+    """Return the rows sorted by group and falling score, optionally with their positions."""
     columns: dict[str, NDArray[Any]] = {}
     codec, columns["codes"] = encode_rows(cases)  # no other name keeps the codes in memory
     columns |= {} if cases.count is None else {"count": cases.count}
@@ -177,10 +171,7 @@ def _sort_within_groups(
     starts: NDArray[np.int64],
     columns: Mapping[str, NDArray[Any] | None],
 ) -> SortedRows:
-    """Return the rows sorted by falling score within each group.
-
-    `columns` are the codes, counts, weights and positions of the rows, already sorted by group.
-    """
+    """Return the rows sorted by falling score; `columns` are already sorted by group."""
     codes, count, weight, row = map(columns.get, ("codes", "count", "weight", "row"))
     assert codes is not None
     weights = None
@@ -209,10 +200,7 @@ def _sort_within_groups(
 def _group_rows(
     keys: pl.DataFrame, columns: dict[str, NDArray[Any]]
 ) -> tuple[pl.DataFrame, NDArray[np.int64], dict[str, NDArray[Any]]]:
-    """Return the sorted distinct keys, the start of each group, and `columns` sorted by group.
-
-    One of `columns` is named `codes`.
-    """
+    """Return the sorted distinct keys, the start of each group, and `columns` sorted by group."""
     if not keys.width:
         length = len(columns["codes"])
         return pl.DataFrame(height=1), np.array([0, length]), columns
@@ -280,10 +268,7 @@ class GroupNumbers:
     def sort_columns(
         self, columns: Mapping[str, NDArray[Any]]
     ) -> tuple[NDArray[np.int64], dict[str, NDArray[Any]]]:
-        """Return the start of each group, and the columns sorted by group.
-
-        The rows of a group keep their order.
-        """
+        """Return the start of each group, and the columns, sorted by group and then by row."""
         n_groups, number = self.keys.height, self.number
         parts = split_rows(len(number), -(-len(number) // count_workers()))
         sizes = run_parallel(
@@ -469,10 +454,7 @@ class RowWeights:
         order: NDArray[np.int64],
         starts: NDArray[np.int64],
     ) -> RowWeights:
-        """Return the counts and weights in the order of the sorted codes, with cumulative sums.
-
-        `order` contains the position in `count` and `weight` of each sorted row.
-        """
+        """Return the values at the positions `order` of the sorted codes, and cumulative sums."""
         counts = np.ones(len(order), np.int64) if count is None else count[order]
         weights = None if weight is None else weight[order]
         row_weight = counts if weights is None else counts * weights
@@ -496,10 +478,7 @@ class RowWeights:
 
 
 def group_starts(group: NDArray[Any], n_groups: int) -> NDArray[np.int64]:
-    """Return the first row of each group, followed by the number of rows.
-
-    `group` is the number of the group of each row, in rising order.
-    """
+    """Return the first row of each group, and the number of rows; `group` does not fall."""
     return np.searchsorted(group, np.arange(n_groups + 1))
 
 

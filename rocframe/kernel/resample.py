@@ -57,10 +57,7 @@ class ReplicateScan:
         return [function(self.block)] if self.ranges else []
 
     def curve_counts(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return the true and false positives of each replicate (rows) at each step (columns).
-
-        The first column is for the threshold above all scores.
-        """
+        """Return the counts of each replicate (rows) at `inf` and at each step (columns)."""
         size = len(self.totals.pos)
         tp, fp = (
             np.concatenate([np.zeros((size, 1), counts.dtype), counts.reshape(size, -1)], axis=1)
@@ -91,10 +88,7 @@ class ReplicateCounts:
         )
 
     def scan(self, *, corners: bool) -> ReplicateScan:
-        """Return the scan of the replicates.
-
-        With `corners`, the scan has only the scores at which the ROC curve can have a corner.
-        """
+        """Return the scan of the replicates; with `corners`, only of the scores at corners."""
         population = self.population
         steps = population.corner_steps if corners else population.steps
         tp0, tp, pos = _cumulative_counts(population.pos, self.pos, steps.pos)
@@ -422,10 +416,7 @@ def _resample_chunk(
 def _replicate_chunks(
     scan: Scan, groups: NDArray[np.int64], n_values: int
 ) -> Iterator[NDArray[np.int64]]:
-    """Yield chunks of groups whose replicates are computed in parallel.
-
-    `n_values` is the number of values of all replicates of one group.
-    """
+    """Yield chunks of groups computed in parallel; a group has `n_values` values."""
     # This limit is at least one group for each thread.
     most = max(count_workers(), MAX_STORED_NUMBERS // max(n_values, 1))
     rows = np.cumsum(np.diff(scan.rows.starts)[groups]) // (4 * BLOCK_ROWS)
@@ -442,10 +433,7 @@ def _resample_batch(
     batch: int,
     size: int,
 ) -> tuple[list[NDArray[Any]], list[int]]:
-    """Return the values of each statistic, and for each the number of replicates drawn again.
-
-    Each batch has a separate random stream.
-    """
+    """Return the values of each statistic, and the numbers of replicates drawn again."""
     key = draws.keys[sampler.population.group]
     samples: dict[bool, ReplicateCounts] = {}
     scans: dict[tuple[bool, bool], ReplicateScan] = {}

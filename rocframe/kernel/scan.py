@@ -236,10 +236,7 @@ def _split_group(rows: SortedRows, group: int) -> list[BlockRange]:
 
 
 def _range_rows(rows: SortedRows, part: BlockRange) -> tuple[Any, NDArray[np.int64]]:
-    """Return the positions of the scored rows in a range, and the end of each group.
-
-    The ends are cumulative numbers of scored rows.
-    """
+    """Return the positions of the scored rows in a range, and their cumulative number per group."""
     if len(part.groups) == 1:
         return slice(part.start, part.stop), np.array([part.stop - part.start])
     ends = np.cumsum(rows.ends[part.groups] - rows.starts[part.groups])
@@ -317,10 +314,7 @@ def _scan_range(rows: SortedRows, part: BlockRange, squares: bool) -> Block:
 
 
 def _previous(values: NDArray[Any], starts: NDArray[np.int64], first: Any) -> NDArray[Any]:
-    """Return, for each step, the value of the previous step of the same group.
-
-    For the first step of a group, return `first`.
-    """
+    """Return the value of the previous step of the same group; `first` for the first step."""
     before = np.empty_like(values)
     before[1:] = values[:-1]
     before[starts[:-1]] = first

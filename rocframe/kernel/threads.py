@@ -85,8 +85,5 @@ def split_groups(starts: NDArray[np.int64], most: int) -> list[slice]:
 
 
 def batch_sizes(length: int, most: int) -> list[int]:
-    """Divide `length` items into batches of `most` items, and return the sizes of the batches.
-
-    The last batch can be smaller.
-    """
+    """Return the sizes of batches of `length` items; all but the last have `most` items."""
     return [min(most, length - first) for first in range(0, length, most)]

@@ -72,28 +72,22 @@ def save_chart(
 ) -> None:
     """Save a chart as an image, an HTML page or a Vega-Lite specification.
 
-    There are four differences from `chart.save`:
-
-    - If writing fails, an old file is unchanged.
-    - An HTML page needs no network, and browsers run only the scripts of the page itself.
-    - Markup in names and values is shown as text.
-    - Data that JSON cannot represent become null.
+    In contrast to `chart.save`, an old file is unchanged if writing fails, an HTML page needs no
+    network and runs only its own scripts, and markup in names and values is shown as text.
 
     Parameters
     ----------
     chart : altair chart
-        Any Altair chart. The output contains the data of the chart. NaN and infinite values become
-        null, because JSON cannot represent them. The description of the chart becomes the text
-        alternative for screen readers.
+        Any Altair chart. The output contains its data, in which NaN and infinite values become
+        null. The description of the chart becomes the text alternative for screen readers.
     path : str or Path
         File to write, in an existing folder. The suffix determines the format: `.png`, `.svg`,
         `.pdf`, `.html`, or `.json` for the specification.
     scale : float, default None
         Factor by which the size of a `.png` image is multiplied, at least 0.01; None means 1.
     ppi : float, default None
-        Resolution of a `.png` image in pixels per inch, at least 1. None means 72: with `scale=1`,
-        one unit of the size of the chart is then one pixel. Axes and titles are added to the width
-        and the height of the chart.
+        Resolution of a `.png` image in pixels per inch, at least 1; None means 72, so that one unit
+        of the size of the chart is one pixel.
 
     Raises
     ------
@@ -102,9 +96,8 @@ def save_chart(
     MissingExtraError
         If vl-convert is not installed and the suffix is not `.json`.
     OptionValueError
-        If `chart` is not an Altair chart, if `scale` or `ppi` is not a number in its range, or if
-        one of them is given for a format to which it does not apply. This error is also raised if a
-        font of a `.png` or `.pdf` file is not installed, because the file would have no text.
+        If `chart` is not an Altair chart, if `scale` or `ppi` is invalid or does not apply to the
+        format, or if a font of a `.png` or `.pdf` file is not installed.
 
     Examples
     --------
@@ -195,15 +188,14 @@ def chart_fragment(chart: alt.TopLevelMixin, /, *, bundle: bool = True) -> str:
     r"""Return a chart as an HTML fragment to insert in any page.
 
     The fragment needs no network and has no ids, so a page can contain any number of fragments.
-    Markup in names and values is escaped. Insert the result as raw HTML: with `| safe` in Jinja
-    templates, `IPython.display.HTML` in notebooks, or a block of raw HTML in Markdown and Quarto.
+    Insert it as raw HTML: with `| safe` in Jinja templates, `IPython.display.HTML` in notebooks, or
+    a block of raw HTML in Markdown and Quarto.
 
     Parameters
     ----------
     chart : altair chart
-        Any Altair chart. The output contains the data of the chart. NaN and infinite values become
-        null, because JSON cannot represent them. The description of the chart becomes the text
-        alternative for screen readers.
+        Any Altair chart. The output contains its data, in which NaN and infinite values become
+        null. The description of the chart becomes the text alternative for screen readers.
     bundle : bool, default True
         Whether the fragment contains the script that draws the chart, about 900 kB. For a page with
         several charts, pass False, and insert `chart_bundle()` once, anywhere in the page.
@@ -240,7 +232,7 @@ def chart_fragment(chart: alt.TopLevelMixin, /, *, bundle: bool = True) -> str:
         # The script of the page replaces the variables by the colors of the light or the dark mode.
         spec = with_page_colors(spec)
         spec["config"] = PAGE_STYLE.config() | spec.get("config", {})
-        colors = f' data-dark="{escape(json.dumps(dark_colors()))}"'
+        colors = f' data-dark="{escape(json.dumps(css_colors(DARK)))}"'
     data = f'<script type="application/json">{json_for_html(spec)}</script>'
     role = "group" if colors or any("bind" in one for one in spec.get("params", [])) else "img"
     box = (
@@ -269,10 +261,7 @@ def chart_spec(chart: alt.TopLevelMixin, *, validate: bool = True) -> dict[str, 
 
 
 def json_for_html(spec: Mapping[str, Any]) -> str:
-    """Return a specification as JSON in which `<`, `>` and `&` are escaped.
-
-    In an HTML page, names and values in the JSON are therefore never markup.
-    """
+    """Return a specification as JSON without markup: `<`, `>` and `&` are escaped."""
     text = json.dumps(spec, allow_nan=False, separators=(",", ":"))
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -289,10 +278,7 @@ def text_alternative(spec: Mapping[str, Any]) -> str:
 
 
 def _json_value(value: Any) -> Any:
-    """Replace NaN and infinite numbers by null.
-
-    Raise an error for text that UTF-8 cannot represent.
-    """
+    """Replace NaN and infinite numbers by null; an error for text that UTF-8 cannot represent."""
     if isinstance(value, dict):
         return {key: _json_value(part) for key, part in value.items()}
     if isinstance(value, list):
@@ -322,8 +308,7 @@ def chart_bundle() -> str:
     str
         A `<script>` element, which defines the global name `rocframe`. A page may contain several
         copies. `rocframe.draw()` draws fragments that other scripts add to the page later. The
-        script does not use `eval`, so the content security policy of a page need not contain
-        `'unsafe-eval'`.
+        content security policy of a page need not contain `'unsafe-eval'`.
 
     Raises
     ------
@@ -451,19 +436,14 @@ TITLE_TEXT_KEYS = {"text", "subtitle"}
 
 def style_sheets() -> dict[str, str]:
     """Return CSS with the definitions of the color variables, by mode: "light" and "dark"."""
-    return {"light": _definitions(LIGHT), "dark": _definitions(DARK)}
+    return {
+        mode: " ".join(f"--{name}: {color};" for name, color in css_colors(style).items())
+        for mode, style in (("light", LIGHT), ("dark", DARK))
+    }
 
 
-def dark_colors() -> dict[str, str]:
-    """Return the colors of the dark mode, by the name of their variable."""
-    return _variables(DARK)
-
-
-def _definitions(style: Palette) -> str:
-    return " ".join(f"--{name}: {color};" for name, color in _variables(style).items())
-
-
-def _variables(style: Palette) -> dict[str, str]:
+def css_colors(style: Palette) -> dict[str, str]:
+    """Return the colors of a palette, by the name of their variable."""
     colors = {name: getattr(style, part) for part, name in CSS_VARIABLES.items()}
     return colors | {f"color-{i}": color for i, color in enumerate(style.colors)}
 

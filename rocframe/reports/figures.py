@@ -54,12 +54,9 @@ EMPTY_DASHBOARD = "Nothing is shown: no group has both positives and negatives."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """A chart of a report as a Vega-Lite specification.
+    """A chart as a Vega-Lite specification; `name` is that of its panel or mean curve, or None."""
 
-    `name` is the name of the panel or of the mean curve that the chart shows, or None.
-    """
-
-    spec: Mapping[str, Any]
+    spec: dict[str, Any]
     name: str | None
 
     @property
@@ -112,18 +109,17 @@ def curve_figures(
             if points is not None:  # the caption names the points
                 marks = rows_of_groups(points, groups)
                 lines += chart(marks, kind=kind, color=color, legend=False)
-            figures.append(_curve_figure(_package_spec(lines), name, selection))
+            figures.append(_figure(lines, name, selection.color_values))
             continue
         if groups.height > 1:
             means = chart(_without_limits(rows_of_groups(averages, groups)), color=color)
             if kind == "precision_recall":
                 means.layer += _chance_lines(curves.of_groups(groups), groups)
-            figures.append(_curve_figure(_package_spec(means), name or ALL_MEANS, selection))
+            figures.append(_figure(means, name or ALL_MEANS, selection.color_values))
         if groups.height == 1 or selection.panel is None:
             figures += _mean_figures(curves, averages, kind, selection, groups)
     if not figures:  # empty axes
-        empty = _package_spec(chart(curves.table.clear(), kind=kind, color=None))
-        figures = [_curve_figure(empty, None, selection)]
+        figures = [_figure(chart(curves.table.clear(), kind=kind, color=None))]
     return figures
 
 
@@ -145,17 +141,14 @@ def calibration_caption(calibration: pl.DataFrame, selection: CurveSelection) ->
 def calibration_figures(
     calibration: pl.DataFrame, curves: GroupedCurves, selection: CurveSelection
 ) -> list[Figure]:
-    """Return a figure for each panel with calibration curves.
-
-    `curves` are the curves of the same groups.
-    """
+    """Return a figure for each panel with calibration curves of the groups of `curves`."""
     figures = []
     for name, groups in selection.panels:
         rows = _calibration_of_groups(calibration, groups)
         if not rows.get_column("event_rate").count():
             continue
         lines = chart(rows, color=selection.color, scores=curves.of_groups(groups))
-        figures.append(_curve_figure(_package_spec(lines), name, selection))
+        figures.append(_figure(lines, name, selection.color_values))
     return figures
 
 
@@ -209,18 +202,14 @@ def _mean_figures(
     for i, group in enumerate(groups.head(MAX_PANELS).iter_slices(1)):
         thin = chart(curves.of_groups(group), kind=kind, color=color, detail=detail)
         bold = chart(rows_of_groups(averages, group), color=color)
-        spec = _package_spec(thin + bold)
         values = zip(keys, texts, strict=True)
         name = ", ".join(f"{short_name(key)} = {text[i]}" for key, text in values)
-        yield _curve_figure(spec, name or None, selection)
+        yield _figure(thin + bold, name or None, selection.color_values)
 
 
-def _curve_figure(spec: Mapping[str, Any], name: str | None, selection: CurveSelection) -> Figure:
-    return Figure(spec=with_page_colors(spec, selection.color_values), name=name)
-
-
-def _package_spec(drawing: Any) -> dict[str, Any]:
-    return chart_spec(drawing, validate=False)
+def _figure(drawing: Any, name: str | None = None, values: Sequence[str] = ()) -> Figure:
+    spec = chart_spec(drawing, validate=False)
+    return Figure(spec=with_page_colors(spec, values), name=name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -254,10 +243,7 @@ class GroupedCurves:
 
 
 def rows_of_groups(table: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of a table that belong to one of the groups in `groups`.
-
-    `groups` may have fewer group columns than the table.
-    """
+    """Return the rows of `groups`, which may have fewer group columns than the table."""
     return table.filter(_is_in_groups(table, groups))
 
 
@@ -292,7 +278,7 @@ def time_figure(tables: ReportTables, selection: CurveSelection) -> Figure | Non
             areas = rows_of_groups(areas, groups.select(*map(column, keys), "auc"))
     if areas.is_empty():
         return None
-    return Figure(spec=with_page_colors(_package_spec(chart(areas))), name=None)
+    return _figure(chart(areas))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -300,9 +286,8 @@ class CurveSelection:
     """The curves, or the means over the group column `averaged`, that a page shows.
 
     `color` and `panel` are the group columns whose values have colors and panels. `panels` contains
-    the name and the groups of each panel. `n_curves` is the number of all curves or means of the
-    report, including those that are not drawn, and `n_undefined` is the number of curves or means
-    without an AUC. If there are too many curves, `rules` state which of them are drawn.
+    the name and the groups of each panel. `n_curves` counts all curves or means of the report, and
+    `n_undefined` those without an AUC. If there are too many, `rules` state which are drawn.
     """
 
     averaged: str | None
@@ -319,27 +304,28 @@ class CurveSelection:
         return sum(groups.height for _, groups in self.panels)
 
     @property
+    def _colored(self) -> pl.Series:
+        """The distinct values of the group column `color` in all panels."""
+        if self.color is None or not self.panels:
+            return pl.Series(dtype=pl.String)
+        values, _ = number_keys(pl.concat([groups for _, groups in self.panels]), [self.color])
+        return values.get_column(self.color)
+
+    @property
     def color_values(self) -> list[str]:
         """The values of the group column `color` in all panels, as text."""
-        if self.color is None or not self.panels:
-            return []
-        values, _ = number_keys(pl.concat([groups for _, groups in self.panels]), [self.color])
-        return distinct_labels(values.get_column(self.color))
+        return distinct_labels(self._colored)
 
     @property
     def model_colors(self) -> dict[str, int]:
         """The number of the color of each model, if models have the same color in all charts."""
-        labels = self.color_values
-        if self.color != MODEL or not 1 < len(labels) <= len(PAGE_STYLE.colors):
+        values = self._colored
+        if self.color != MODEL or not 1 < len(values) <= len(PAGE_STYLE.colors):
             return {}
-        values, _ = number_keys(pl.concat([groups for _, groups in self.panels]), [MODEL])
-        return {text: i for i, text in enumerate(format_values(values.get_column(MODEL)))}
+        return {text: i for i, text in enumerate(format_values(values))}
 
     def note(self, file: str | None) -> str:
-        """Return sentences about curves that are not drawn, or an empty text.
-
-        `file` is the name of a file with all curves, or None.
-        """
+        """Return sentences about curves that are not drawn; `file` has all curves, or is None."""
         if self.n_drawn == self.n_curves:
             return ""
         noun = "curves" if self.averaged is None else "means"
@@ -356,32 +342,24 @@ class CurveSelection:
 def select_curves(areas: pl.DataFrame, averaged: str | None) -> CurveSelection:
     """Return the curves to draw, with a panel for each value of the second group column.
 
-    The numbers of panels, colors and curves are limited. If there are too many colors, the values
-    with the largest mean AUC are drawn; if there are too many panels, the values with the most
-    rows. If there are too many dates or times, evenly spaced values are drawn.
-
-    `areas` is the table of `auc`. With `averaged`, the means over this group column are selected.
+    Of too many colors, those with the largest mean AUC are drawn, of too many panels those with the
+    most rows, and of too many dates or times evenly spaced values. `areas` is the table of `auc`.
+    With `averaged`, the means over this group column are selected.
     """
     units = areas if averaged is None else _groups_of_means(areas, averaged)
     keys = group_columns(units)
-    color = _color_column(keys) if keys else None
+    color = MODEL if MODEL in keys else next(iter(keys), None)
     panel = next((name for name in keys if name != color), None)
-    groups, rules = units, []
+    groups, rules = units, list[str]()
     if color is not None:
-        one_line_per_time = panel is None and averaged is None
-        n_times = MAX_DRAWN_CURVES if one_line_per_time else MAX_DRAWN_COLORS
-        groups, rule = _select_values(
-            groups, color, MAX_DRAWN_COLORS, order="area", most_times=n_times
-        )
-        rules.append(rule)
+        is_time = units.schema[color].is_temporal() and panel is None and averaged is None
+        most = MAX_DRAWN_CURVES if is_time else MAX_DRAWN_COLORS  # one line per time
+        groups = _select_values(groups, color, most, "area", rules)
     if panel is not None:
-        groups, rule = _select_values(
-            groups, panel, MAX_PANELS, order="rows", most_times=MAX_PANELS
-        )
-        rules.append(rule)
+        groups = _select_values(groups, panel, MAX_PANELS, "rows", rules)
     panels = [(None, groups)] if panel is None else _panels(groups, panel)
     if any(part.height > MAX_DRAWN_CURVES for _, part in panels):
-        panels = [(name, _largest_areas(part, color)) for name, part in panels]
+        panels = [(name, _largest_areas(part, MAX_DRAWN_CURVES, color)) for name, part in panels]
         name = format_name(str(color))
         rules.append(
             f"at most {MAX_DRAWN_CURVES} in each chart, starting with the {name} with the largest "
@@ -393,7 +371,7 @@ def select_curves(areas: pl.DataFrame, averaged: str | None) -> CurveSelection:
         panel=panel,
         n_curves=units.height,
         n_undefined=units.get_column("auc").null_count(),
-        rules=tuple(filter(None, rules)),
+        rules=tuple(rules),
         panels=tuple(panels),
     )
 
@@ -405,43 +383,30 @@ def _groups_of_means(areas: pl.DataFrame, averaged: str) -> pl.DataFrame:
     return areas.group_by(keys, maintain_order=True).agg(totals) if keys else areas.select(totals)
 
 
-def _color_column(keys: Sequence[str]) -> str:
-    return MODEL if MODEL in keys else keys[0]
-
-
 def _select_values(
-    groups: pl.DataFrame,
-    key: str,
-    most: int,
-    *,
-    order: Literal["area", "rows"],
-    most_times: int,
-) -> tuple[pl.DataFrame, str]:
-    """Return the groups with selected values of the column `key`, and the rule of the selection.
+    groups: pl.DataFrame, key: str, most: int, order: Literal["area", "rows"], rules: list[str]
+) -> pl.DataFrame:
+    """Return the groups with at most `most` values of the column `key`.
 
-    If there are more than `most` values, the values with the largest mean AUC (`order="area"`) or
-    with the most rows (`order="rows"`) are selected. If the column contains more than `most_times`
-    dates or times, evenly spaced values are selected. The rule is empty if all values are selected.
+    Evenly spaced dates or times are selected; of other values, those with the largest mean AUC
+    (`order="area"`) or with the most rows (`order="rows"`). The rule is appended to `rules`.
     """
     defined = groups.filter(pl.col("auc").is_not_null())
-    is_time = groups.schema[key].is_temporal()
-    limit = most_times if is_time else most
-    if groups.select(column(key)).n_unique() <= limit:
-        return groups, ""
+    if groups.select(column(key)).n_unique() <= most:
+        return groups
     values = defined.group_by(column(key).alias("value")).agg(
         area=pl.col("auc").mean(), rows=(pl.col("n_pos") + pl.col("n_neg")).sum(), n=pl.len()
     )
-    rule = ""
-    if values.height > limit and is_time:
+    if values.height > most and groups.schema[key].is_temporal():
         values = values.sort("value")
-        values = values[[round(i * (values.height - 1) / (limit - 1)) for i in range(limit)]]
-        rule = f"{limit} evenly spaced values of {format_name(key)}"
-    elif values.height > limit:
+        values = values[[round(i * (values.height - 1) / (most - 1)) for i in range(most)]]
+        rules.append(f"{most} evenly spaced values of {format_name(key)}")
+    elif values.height > most:
         mean = "mean " if values.get_column("n").max() != 1 else ""
         largest = f"with the largest {mean}AUC" if order == "area" else "with the most rows"
-        values = values.sort(order, "value", descending=[True, False]).head(limit)
-        rule = f"the {limit} values of {format_name(key)} {largest}"
-    selected = defined.join(
+        values = values.sort(order, "value", descending=[True, False]).head(most)
+        rules.append(f"the {most} values of {format_name(key)} {largest}")
+    return defined.join(
         values.select("value"),
         left_on=column(key),
         right_on="value",
@@ -449,7 +414,6 @@ def _select_values(
         nulls_equal=True,
         maintain_order="left",
     )
-    return selected, rule
 
 
 def _panels(units: pl.DataFrame, panel: str) -> list[tuple[str | None, pl.DataFrame]]:
@@ -465,19 +429,17 @@ def _panels(units: pl.DataFrame, panel: str) -> list[tuple[str | None, pl.DataFr
     ]
 
 
-def _largest_areas(groups: pl.DataFrame, color: str | None) -> pl.DataFrame:
-    """Return at most MAX_DRAWN_CURVES groups of a panel.
+def _largest_areas(groups: pl.DataFrame, most: int, color: str | None = None) -> pl.DataFrame:
+    """Return at most `most` groups of a panel, in the order of the table.
 
     The groups of a color are selected together. Colors with a larger mean AUC come first.
     """
-    numbered = groups.select(
-        pl.int_range(pl.len()).alias("row"),
-        column(str(color)).rank("dense").fill_null(0).alias("color"),
-        pl.col("auc").alias("area"),
-    ).filter(pl.col("area").is_not_null())
+    row = pl.int_range(pl.len())
+    part = row if color is None else column(color).rank("dense").fill_null(0)
+    numbered = groups.select(row.alias("row"), part.alias("color"), pl.col("auc").alias("area"))
     mean = pl.col("area").mean().over("color")
-    rows = numbered.sort(mean, "color", "row", descending=[True, False, False])
-    return groups[rows.head(MAX_DRAWN_CURVES).get_column("row").sort()]
+    rows = numbered.drop_nulls("area").sort(mean, "color", "row", descending=[True, False, False])
+    return groups[rows.head(most).get_column("row").sort()]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -498,11 +460,9 @@ def dashboard_section(
 ) -> DashboardSection:
     """Return the dashboard of up to `MAX_CURVES` groups, at the costs of errors of the report.
 
-    The dashboard has a ratio of costs. If only one of both errors has a cost, it is left out.
-
-    `curves` has one curve per group, and `calibration` the calibration curves of some groups, or
-    None. Initially, the dashboard has the costs and the prevalence of the report. If the page shows
-    means, the curves of a group are those of the pooled rows of all averaged curves.
+    `curves` has one curve per group, of pooled rows if the page shows means, and `calibration` the
+    calibration curves of some groups, or None. Initially, the dashboard has the costs and the
+    prevalence of the report, without costs if only one of both errors has one.
     """
     groups, note = _dashboard_groups(selection)
     if groups.is_empty():
@@ -518,16 +478,12 @@ def dashboard_section(
         costs={"fp": float(errors.fp), "fn": float(errors.fn)} if errors and all(errors) else None,
         prevalence=prevalence,
     )
-    spec = _package_spec(board)
-    spec = with_page_colors(spec, selection.color_values)
-    subtitle = spec.pop("title").get("subtitle", [])  # the page shows this title as text
-    pooled = (
-        []
-        if selection.averaged is None
-        else [f"The curves and AUCs are pooled over {format_name(selection.averaged)}."]
-    )
-    text = [*pooled, note, *(f"{line}." for line in subtitle)]
-    return DashboardSection(figure=Figure(spec=spec, name=None), text=" ".join(filter(None, text)))
+    figure = _figure(board, values=selection.color_values)
+    subtitle = figure.spec.pop("title").get("subtitle", [])  # the page shows this title as text
+    text = [note, *(f"{line}." for line in subtitle)]
+    if selection.averaged is not None:
+        text = [f"The curves and AUCs are pooled over {format_name(selection.averaged)}.", *text]
+    return DashboardSection(figure=figure, text=" ".join(filter(None, text)))
 
 
 def _dashboard_groups(selection: CurveSelection) -> tuple[pl.DataFrame, str]:
@@ -550,11 +506,9 @@ def _dashboard_groups(selection: CurveSelection) -> tuple[pl.DataFrame, str]:
         n_panels += 1
     if not n_panels:
         name, groups = panels[0]
-        rows = groups.select(row=pl.int_range(pl.len()), area=pl.col("auc"))
-        rows = rows.sort("area", "row", descending=[True, False]).head(MAX_CURVES)
         panel = f"of {name} " if name else ""
         note = f"The dashboard shows {MAX_CURVES} of {total}: those {panel}with the largest AUC."
-        return groups[rows.get_column("row").sort()], note
+        return _largest_areas(groups, MAX_CURVES), note
     groups = pl.concat([groups for _, groups in panels[:n_panels]])
     if n_groups == selection.n_curves:
         return groups, ""

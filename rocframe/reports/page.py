@@ -78,15 +78,13 @@ def report_page(
     files: tuple[str, str] | None = None,
     on_step: Callable[[str], None] = lambda _: None,
 ) -> str:
-    """Return the page as HTML.
-
-    Before each group of charts is drawn, `on_step` is called with a text.
+    """Return the page as HTML; `on_step` is called with a text before charts are drawn.
 
     `provenance` is the result of `ReportOptions.provenance`, with optional additional keys: `files`
-    (the names of the logs), `files_skipped` (the reason by file), `unused_keys` (the result of
-    `ReportOptions.unused_keys`), `about` (the entries of the user), and `days`, `resolution`,
-    `relative` and `max_envelope` of a store. `files` are the names of a file with all curves and of
-    a file with all areas. The page mentions a file if it does not show all curves or areas.
+    (the names of the logs), `files_skipped` (the reason by file), `unused_keys`, `about` (the
+    entries of the user), and `days`, `resolution`, `relative` and `max_envelope` of a store.
+    `files` are the names of the files with all curves and all areas, which the page mentions if it
+    does not show all.
     """
     from jinja2 import Environment, StrictUndefined  # a dependency of Altair
     from markupsafe import Markup
@@ -315,10 +313,7 @@ def pooling_sentence(unused: Sequence[str]) -> str:
 
 
 def _unmatched(comparison: pl.DataFrame | None) -> list[str]:
-    """Return a list with a sentence about rows that only one of two compared models has.
-
-    The list is empty if comparisons leave out no rows.
-    """
+    """Return a list, possibly empty, with a sentence about rows that comparisons leave out."""
     if comparison is None:
         return []
     notes = comparison.get_column("note").str.extract(r"unmatched:(\d+)").cast(pl.Int64)

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from rocframe.reports.report import ReportOptions
     from rocframe.reports.tables import ReportTables
 
+UNKNOWN = pl.lit(None, pl.Float64)
 OUTCOMES = {
     "tp": "true positive",
     "fp": "false positive",
@@ -95,10 +96,10 @@ def recommendations(
         (pl.col("area") - pl.col("area").first().over("group")).abs().alias("difference"),
     )
     # Without a recommendation, the other numbers are not shown either.
-    is_undefined = ranks["area"].is_null()
+    is_defined = ranks["area"].is_not_null()
     shown = points.with_columns(
-        *(pl.when(~is_undefined).then(name).alias(name) for name in (THRESHOLD, *CONFUSION)),
-        pl.when(is_undefined).then("note").alias("note"),
+        pl.when(is_defined).then(pl.col(THRESHOLD, *CONFUSION)),
+        pl.when(~is_defined).then("note").alias("note"),
     )
     effects = _effects(shown, Settings(costs=costs, prevalence=options.prevalence))
     trivial = [effects[name].drop_nulls().unique().to_list() for name in ("never", "always")]
@@ -129,37 +130,36 @@ def recommendations(
             "Thresholds are rounded to 6 significant digits; the function operating_point returns "
             "all digits."
         )
-    return Recommendations(
-        introduction=introduction,
-        sentences=[]
-        if not is_ranked
-        else ranking_sentences(
+    sentences = []
+    if is_ranked:
+        is_tested = ranks.filter(pl.col("rank") > 0)["significant"].count()
+        sentences = ranking_sentences(
             ranks,
             best_value,
             "No threshold is recommended",
             tested,
             decimals=decimals,
-            untested=None
-            if ranks.filter(pl.col("rank") > 0)["significant"].count()
-            else _reason_untested(options),
-        ),
+            untested=None if is_tested else _reason_untested(options),
+        )
+    columns = _threshold_columns(
+        shown,
+        ranks,
+        effects,
+        options,
+        decimals=decimals,
+        is_ranked=is_ranked,
+        has_one_cost=has_one_cost,
+    )
+    return Recommendations(
+        introduction=introduction,
+        sentences=sentences,
         table=TextTable(
             caption=f"Thresholds with the {best_value}",
             columns=[
                 *name_columns(
-                    points,
-                    [*(key for key in keys if key != MODEL), *([MODEL] if MODEL in keys else [])],
-                    colors,
-                ),
-                *_threshold_columns(
-                    shown,
-                    ranks,
-                    effects,
-                    options,
-                    decimals=decimals,
-                    is_ranked=is_ranked,
-                    has_one_cost=has_one_cost,
-                ),
+                    points, sorted(keys, key=lambda key: key == MODEL), colors
+                ),  # models at the end
+                *columns,
             ],
             omitted=omitted_text(decisions.n_omitted, "threshold"),
         ),
@@ -188,7 +188,7 @@ def _threshold_columns(
         level, *(pl.col(f"difference_{one}").alias(one) for one in ("lower", "upper"))
     )
     difference = ranks.select(pl.when(pl.col("rank") > 0).then("difference"))
-    verdicts = zip(ranks["area"], ranks["rank"], ranks["significant"], strict=True)
+    verdicts = map(verdict, *ranks.select("area", "rank", "significant"))
     columns = [
         TextColumn(title="threshold", cells=[_point_text(row) for row in points.to_dicts()]),
         *estimate_columns(
@@ -203,7 +203,7 @@ def _threshold_columns(
                 if joint["lower"].count()
                 else []
             ),
-            TextColumn(title="verdict", cells=[verdict(*row) for row in verdicts], kind="word"),
+            TextColumn(title="verdict", cells=[*verdicts], kind="word"),
         ]
     columns += [
         count_column("alerts", effects["alerts"]),
@@ -318,8 +318,12 @@ COMMON_ROWS = (
 )
 
 
-# Titles of areas that rank the models and are not the areas of the report.
-OTHER_AREAS = {"pooled_auc": "pooled AUC", "common_auc": "AUC of the common rows"}
+# Titles of the areas that can rank the models; the others are means.
+AREA_TITLES = {
+    "auc": "AUC",
+    "pooled_auc": "pooled AUC",
+    "common_auc": "AUC of the common rows",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -373,8 +377,8 @@ def model_ranking(
     top = ranks.head(MAX_TABLE_ROWS)
     areas = areas[ranks.get_column("row")]
     top_areas = areas.head(MAX_TABLE_ROWS)
-    name = _ranking(ranked_by, options.averaged)
     over = options.averaged
+    name = AREA_TITLES.get(ranked_by, f"mean AUC over {format_name(str(over))}")
     title, of = ("AUC", "") if tables.mean_areas is None else ("mean AUC", " of the mean AUC")
     main = estimate_columns(title, first, top_areas, areas, of, decimals=DECIMALS)
     explanations = (
@@ -382,22 +386,16 @@ def model_ranking(
         if tables.mean_areas is None
         else mean_area_columns(top_areas, tables.areas, str(over))
     )
-    columns = [
-        *name_columns(top_areas, keys if not is_ranked else [*groups.columns, MODEL], colors),
-        *(
-            [number_column(OTHER_AREAS[ranked_by], top["area"], decimals=DECIMALS)]
-            if ranked_by != first
-            else main
-        ),
-        *(_verdict_columns(top, comparison) if is_ranked else []),
-        *(main if ranked_by != first else []),
-        *(
-            [number_column("pooled AUC", top_areas["pooled_auc"], decimals=DECIMALS)]
-            if tables.mean_areas is not None and ranked_by != "pooled_auc"
-            else []
-        ),
-        *explanations,
-    ]
+    columns = name_columns(top_areas, [*groups.columns, MODEL] if is_ranked else keys, colors)
+    verdicts = _verdict_columns(top, comparison) if is_ranked else []
+    if ranked_by == first:
+        columns += [*main, *verdicts]
+    else:
+        area = number_column(name, top["area"], decimals=DECIMALS)
+        columns += [area, *verdicts, *main]
+    if tables.mean_areas is not None and ranked_by != "pooled_auc":
+        columns.append(number_column("pooled AUC", top_areas["pooled_auc"], decimals=DECIMALS))
+    columns += explanations
     return ModelRanking(
         areas=areas,
         ranks=ranks,
@@ -426,19 +424,11 @@ def model_ranking(
 def _verdict_columns(top: pl.DataFrame, comparison: pl.DataFrame | None) -> list[TextColumn]:
     """Return how far each model is below the best one, with the interval and the verdict."""
     below = top.select(pl.when(pl.col("rank") > 0).then("difference")).to_series()
-    of = " of the difference"
-    intervals = (
-        [] if comparison is None else interval_columns(top, comparison, of, decimals=DECIMALS)
-    )
-    verdicts = [
-        verdict(*row)
-        for row in zip(top["area"], top["rank"], top["significant"], top["p"], strict=True)
-    ]
-    return [
-        number_column("below the best", below, decimals=DECIMALS),
-        *intervals,
-        TextColumn(title="verdict", cells=verdicts, kind="word"),
-    ]
+    columns = [number_column("below the best", below, decimals=DECIMALS)]
+    if comparison is not None:
+        columns += interval_columns(top, comparison, " of the difference", decimals=DECIMALS)
+    verdicts = map(verdict, *top.select("area", "rank", "significant", "p"))
+    return [*columns, TextColumn(title="verdict", cells=[*verdicts], kind="word")]
 
 
 def _with_common_areas(
@@ -450,17 +440,18 @@ def _with_common_areas(
     """
     keys = group_columns(comparison, "model_a")
     pairs = [
-        comparison.select(*map(column, keys), pl.col(f"model_{x}").alias(MODEL), f"auc_{x}")
-        for x in ("a", "b")
+        comparison.select(
+            *map(column, keys),
+            pl.col(f"model_{x}").alias(MODEL),
+            pl.col(f"auc_{x}").alias("common_auc"),
+        )
+        for x in "ab"
     ]
-    pairs = [pair.rename({pair.columns[-1]: "common_auc"}) for pair in pairs]
     of_models = pl.concat(pairs).unique([*keys, MODEL], maintain_order=True)
     row = find_keys(select_keys(areas, [*keys, MODEL]), select_keys(of_models, [*keys, MODEL]))
     is_alone = pl.Series(row).is_null()
     common = of_models.get_column("common_auc").gather(row)
-    return areas.with_columns(
-        pl.when(is_alone).then(pl.col(ranked_by)).otherwise(common).alias("common_auc")
-    )
+    return areas.with_columns(common_auc=pl.when(is_alone).then(ranked_by).otherwise(common))
 
 
 def _ranked_models(areas: pl.DataFrame, group: pl.Series, ranked_by: str) -> pl.DataFrame:
@@ -493,9 +484,7 @@ def _with_differences(
     """
     significant = (pl.col("p") < alpha).alias("significant")
     if comparison is None:
-        names = ["lower", "upper", "p"]
-        unknown = (pl.lit(None, pl.Float64).alias(name) for name in names)
-        return ranks.with_columns(*unknown).with_columns(significant)
+        return ranks.with_columns(lower=UNKNOWN, upper=UNKNOWN, p=UNKNOWN).with_columns(significant)
     limits = ("difference", "lower", "upper")
     pairs = comparison.select(
         find_keys(select_keys(comparison, groups.columns), groups).alias("group"),
@@ -504,14 +493,12 @@ def _with_differences(
         *limits,
         pl.col("p_adjusted").alias("p"),
     )
-    swapped = pairs.select(
-        "group",
-        pl.col("model").alias("best"),
-        pl.col("best").alias("model"),
+    swapped = pairs.with_columns(
         -pl.col("difference"),
-        (-pl.col("upper")).alias("lower"),
-        (-pl.col("lower")).alias("upper"),
-        "p",
+        best="model",
+        model="best",
+        lower=-pl.col("upper"),
+        upper=-pl.col("lower"),
     )
     return (
         ranks.drop("difference")
@@ -543,15 +530,6 @@ def verdict(
     return f"{words}, p {text}" if text.startswith("<") else f"{words}, p = {text}"
 
 
-def _ranking(ranked_by: str, over: str | None) -> str:
-    """Return the name of the area that ranks the models."""
-    if ranked_by == "common_auc":
-        return "AUC of the common rows"
-    if ranked_by == "auc":
-        return "AUC"
-    return "pooled AUC" if ranked_by == "pooled_auc" else f"mean AUC over {format_name(str(over))}"
-
-
 def _untested_text(tables: ReportTables, options: ReportOptions) -> str:
     """Return a sentence that states why the differences from the best model are not tested."""
     if tables.comparison is not None:
@@ -578,9 +556,7 @@ def ranking_sentences(
 
     `best_value` is the value that ranks the models, such as "highest AUC", `undefined` states that
     it is undefined, and `criterion` is the condition of a significant difference. `untested` is a
-    sentence for differences that are not tested, or None. If there are several groups, the first
-    sentence states in how many groups each model is the best, and the last one refers to all groups
-    together.
+    sentence for differences that are not tested, or None. The sentences are about all groups.
     """
     best = ranks.filter(pl.col("rank") == 0, pl.col("area").is_not_null())
     best = best.with_columns(pl.Series("name", format_values(best["model"]), pl.String))

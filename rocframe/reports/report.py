@@ -77,12 +77,10 @@ def report(
 ) -> Path:
     """Write an HTML page with the AUC and the curves of each group.
 
-    The page is one file that needs no network. The page starts with key numbers, the best model and
-    a table of the areas. It contains charts, an interactive dashboard, a comparison of models if
-    their rows can be paired, a list of rows and results that were left out, and the data and
-    settings. Calibration charts show the models whose scores are all between 0 and 1. The same
-    predictions give the same file, byte by byte; with bootstrap intervals, this requires the same
-    `seed`.
+    The page is one file that needs no network: key numbers, the best model, a table of the areas,
+    charts, an interactive dashboard, a comparison of models if their rows can be paired, what was
+    left out, and the settings. Models whose scores are all between 0 and 1 have calibration charts.
+    The same predictions and `seed` give the same file, byte by byte.
 
     Parameters
     ----------
@@ -98,15 +96,12 @@ def report(
     by : str or sequence of str, default None
         Group columns; null is a group.
     over : str, sequence of one str, or None, optional
-        Group column over which the curves are averaged. Each mean is drawn in front of its curves.
-        By default `"fold"`, if `by` contains this name; None for no averages. In tables with a
-        column `class`, the curves of all classes are computed from the same instances, so the
-        curves are not independent. Therefore, with `over="class"`, the averages have no confidence
-        limits, and models are compared within each class.
+        Group column over which the curves are averaged; by default `"fold"`, if `by` contains it.
+        None for no averages. The curves of all classes have the same instances: with
+        `over="class"`, averages have no limits, and models are compared within each class.
     id : str or sequence of str, default None
         Columns that identify the instance of a row. With `id`, the page compares the models in the
-        group column `model`; if the models are in a column with another name, rename this column
-        first. For scores in several columns, `id` is not needed.
+        group column `model`. For scores in several columns, `id` is not needed.
     kind : str or sequence of str, optional
         Kind of curve, or several kinds.
     ci : str or None, default "logit_delong"
@@ -116,27 +111,21 @@ def report(
     unmatched : {"raise", "drop"}, default "raise"
         Instances that lack a model: an error, or left out and counted in `note`.
     costs : mapping of str to float, default None
-        Costs of one `tp`, `fp`, `fn` and `tn`, such as `{"fp": 1, "fn": 5}`. Costs that are not
-        given are 0. With costs, the page has a table of the threshold of lowest expected cost of
-        each group, and compares the costs of the models.
+        Costs of one `tp`, `fp`, `fn` and `tn`, such as `{"fp": 1, "fn": 5}`; others are 0. The page
+        then recommends the threshold of lowest expected cost of each group.
     prevalence : float, default None
-        Prevalence, between 0 and 1. The costs and the effect of the recommended thresholds are
-        computed at this prevalence. By default, the prevalence of each group.
+        Prevalence, between 0 and 1, at which costs are computed; None: that of each group.
     subject_to : mapping of str to sequence, default None
         Constraints of the recommended thresholds, as in `operating_point`, such as a capacity:
-        `{"alerts": (0, 100)}` or `{"alert_rate": (0, 0.01)}`. Without costs, the recommended
-        threshold is that of the highest recall. Without `costs` and `subject_to`, the page
-        recommends no threshold.
+        `{"alerts": (0, 100)}`. Without costs, the threshold of highest recall is recommended.
     seed : int, default None
         Seed of the draws, an integer >= 0; None uses a new seed in each call.
     title : str, default "Evaluation"
         Title of the page.
     about : mapping of str to JSON value, default None
-        Names and values, such as files or a date, that are added to the list of data and settings.
-        The page has no date by default.
+        Names and values, such as files or a date, that are added to the list of settings.
     progress : bool, default False
-        If True, show the current step on stderr: with a progress bar in a terminal, and as a line
-        of text elsewhere.
+        If True, show the current step on stderr.
     positive : object, default None
         Value of `label` that is the positive class.
     weight : str or Expr, default None
@@ -255,12 +244,10 @@ def _check_about(about: Mapping[str, object] | None) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ReportOptions:
-    """The options of a report.
+    """The options of `report`; several scores are a mapping after `with_models`.
 
-    The arguments are those of `report`, but several scores are a mapping from model names to
-    columns, which `with_models` returns. Three attributes are computed from the arguments: `keys`
-    are the group columns, `kinds` are the kinds of curves, and `averaged` is the group column over
-    which curves are averaged, or None.
+    `keys` are the group columns, `kinds` the kinds of curves, and `averaged` is the group column
+    over which curves are averaged, or None.
     """
 
     label: Column
@@ -362,10 +349,7 @@ class ReportOptions:
 
     @property
     def decision_rule(self) -> dict[str, Any]:
-        """The arguments of `operating_point` that determine the recommended thresholds.
-
-        Without costs, it is the highest recall that the constraints allow.
-        """
+        """The arguments of `operating_point`; without costs, the rule is the highest recall."""
         return {
             "rule": "recall" if self.costs is None else "expected_cost",
             "costs": self.costs,
@@ -377,18 +361,13 @@ class ReportOptions:
     def averages_classes(self) -> bool:
         """Whether curves are averaged over the classes of `one_vs_rest`.
 
-        All classes have the same instances, so that their rows are not independent. Limits for
-        independent rows would be too narrow: means over classes have no limits, and models are
-        compared within each class.
+        Their rows are not independent: limits for independent rows would be too narrow.
         """
         return self.averaged == CLASS
 
     @property
     def n_steps(self) -> int:
-        """The number of steps that the functions of a report announce by `on_step`.
-
-        The number is too large by one if the page has no calibration charts.
-        """
+        """The number of announced steps, too large by one without calibration charts."""
         is_compared = self.id is not None or len(self.scores) > 1
         optional = [self.averaged is not None, is_compared, self.recommends]
         return 6 + sum(optional) + len(self.kinds)
@@ -414,10 +393,7 @@ class ReportOptions:
         return [name for name in USUAL_KEYS if name in names and name not in used]
 
     def select_columns(self, plan: pl.LazyFrame) -> pl.LazyFrame:
-        """Return the predictions with the columns that the options use.
-
-        If an option is an expression, all columns are returned.
-        """
+        """Return the predictions with the columns of the options; all if one is an expression."""
         if not all(isinstance(role, str) for role in self.columns):
             return plan
         available = plan.collect_schema()
@@ -430,10 +406,7 @@ class ReportOptions:
         return plan.select(column(name) for name in required | optional if name in available)
 
     def provenance(self, rows: pl.DataFrame) -> dict[str, Any]:
-        """Return names of columns, the positive class, `missing` and the number of rows.
-
-        Each row with a count is that number of rows.
-        """
+        """Return names of columns, the positive class, `missing` and the number of rows."""
         positive = self.positive
         if positive is None:
             label = column_expression("label", self.label)

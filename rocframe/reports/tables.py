@@ -61,38 +61,16 @@ CLASS = "class"  # the group column of one_vs_rest
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportTables:
-    """All tables of a report.
+    """All tables of a report; tables that it does not have are None.
 
-    Attributes
-    ----------
-    areas
-        AUC of each group.
-    curves
-        Curve of each group.
-    metrics
-        Average precision, KS and prevalence, in the row order of `areas`.
-    pooled
-        Curves of the pooled rows of all values of the averaged group column, or None.
-    mean_areas
-        Mean AUC over the averaged group column, or None.
-    mean_curves
-        Mean curves over the averaged group column, by kind of curve.
-    comparison
-        Pairwise comparison of the models, or None. The rows of all values of the averaged group
-        column are pooled, unless these values are classes.
-    common_comparison
-        If comparisons leave out rows, the comparison on the rows that all models of a group scored,
-        by which the models are ranked; otherwise None.
-    n_not_common
-        Number of predictions that `common_comparison` leaves out.
-    calibration
-        Calibration curves of the models whose scores are probabilities, or None. With an averaged
-        group column, they are computed from the pooled rows of all its values.
-    decisions
-        Recommended thresholds, or None. They are those of the rows that all models of a group
-        scored, if comparisons leave out rows, and of the pooled rows if curves are averaged.
-    remarks
-        Sentences that state which tables could not be computed, and why.
+    `areas`, `curves` and `metrics` (average precision, KS and prevalence, in the row order of
+    `areas`) have the AUC and the curve of each group. Over the values of the averaged group column,
+    `pooled` has curves of the pooled rows, and `mean_areas` and `mean_curves`, by kind, have means.
+    `comparison` compares pairs of models, with pooled rows unless the averaged values are classes.
+    If it leaves out rows, `common_comparison`, by which models are ranked, compares them on the
+    rows that all models of a group scored, without `n_not_common` predictions, and `decisions` has
+    the thresholds of these rows. `calibration` has the calibration curves of models whose scores
+    are probabilities, from pooled rows. `remarks` state which tables were not computed, and why.
     """
 
     areas: pl.DataFrame
@@ -113,20 +91,11 @@ class ReportTables:
 class ReportDecisions:
     """The recommended thresholds of the groups.
 
-    Attributes
-    ----------
-    points
-        The table of `operating_point`. The models of a group are sorted by their value, the best
-        model first. There are at most MAX_DECISIONS rows.
-    values
-        For each row of `points`: the number of the group without the model (`group`), the expected
-        cost or, without costs, the recall (`value`) with its limits (`lower, upper`), and the
-        limits of the difference from the best model of the group (`difference_lower,
-        difference_upper`), which hold together for all models of the group.
-    n_omitted
-        Number of thresholds that are left out.
-    on_curves
-        Whether the points are rows of the curves of the report.
+    `points` is the table of `operating_point`, with the best model of each group first, without
+    `n_omitted` rows. `values` has, for each point, the number of the group without the model
+    (`group`), the expected cost or, without costs, the recall (`value`) with its limits, and the
+    limits of the difference from the best model, which hold together for all models of the group.
+    `on_curves` is true if the points are rows of the curves of the report.
     """
 
     points: pl.DataFrame
@@ -140,10 +109,7 @@ def areas_and_curves(
     options: ReportOptions,
     on_step: Callable[[str], None] = lambda _: None,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the AUC and the curves of each group.
-
-    Before each step, `on_step` is called with its name.
-    """
+    """Return the AUC and the curves of each group; `on_step` gets the name of each step."""
     arguments = {**options.roles, "by": options.keys or None}
     on_step("Computing the AUC")
     areas = auc(predictions, **arguments, ci=options.ci, level=options.level, seed=options.seed)
@@ -161,10 +127,7 @@ def report_tables(
     curves: pl.DataFrame,
     on_step: Callable[[str], None] = lambda _: None,
 ) -> ReportTables:
-    """Return all tables of a report; `areas` and `curves` are computed by `areas_and_curves`.
-
-    Before each step, `on_step` is called with its name.
-    """
+    """Return all tables of a report; `on_step` gets the name of each step."""
     remarks: list[str] = []
 
     def attempt(
@@ -211,9 +174,9 @@ def report_tables(
     metrics = _curve_metrics(predictions, options, curves)
     on_step("Computing the calibration")
     pooled_curves = curves if pooled is None else pooled
-    models = _models_with_probabilities(pooled_curves)
-    rates = attempt("Calibration", _calibrations, predictions, options, pooled_curves, models)
-    remarks += _calibration_remarks(pooled_curves, models)
+    models, excluded = _models_with_probabilities(pooled_curves)
+    rates = attempt("Calibration", _calibrations, predictions, options, models)
+    remarks += excluded
     return ReportTables(
         areas=areas,
         curves=curves,
@@ -443,16 +406,9 @@ def _decision_limits(
 
 
 def _calibrations(
-    predictions: pl.DataFrame,
-    options: ReportOptions,
-    curves: pl.DataFrame,
-    models: pl.DataFrame | None,
+    predictions: pl.DataFrame, options: ReportOptions, models: pl.DataFrame | None
 ) -> pl.DataFrame | None:
-    """Return the calibration curves of `models`, the models whose scores are all in [0, 1].
-
-    `curves` has one curve per calibration curve. Without the group column `model`, all groups are
-    one model. Return None if there is no model with such scores.
-    """
+    """Return the calibration curves of the models in a table; None if it is empty."""
     score, rows = options.score, predictions
     if models is None or not models.height:
         return None
@@ -463,7 +419,7 @@ def _calibrations(
             for name, own in private.items()
         )
         score = private
-    elif MODEL in models.columns and models.height < _models(curves).height:
+    elif MODEL in models.columns:
         rows = rows.join(models, on=MODEL, how="semi", nulls_equal=True)
     return calibration(
         rows,
@@ -475,43 +431,28 @@ def _calibrations(
     )
 
 
-def _models_with_probabilities(curves: pl.DataFrame) -> pl.DataFrame | None:
+def _models_with_probabilities(curves: pl.DataFrame) -> tuple[pl.DataFrame | None, list[str]]:
     """Return the distinct values of the group column `model` whose scores are all in [0, 1].
 
-    Without this column, return a table with one row and no columns if all scores are in [0, 1].
+    Without this column, all groups are one model, and the table has one row and no columns. The
+    second result is a list of sentences about models with other scores.
     """
-    keys = [MODEL] if MODEL in group_columns(curves, THRESHOLD) else []
+    problem = "the scores are not all between 0 and 1."
+    keys = group_columns(curves, THRESHOLD)
     # The threshold of the first row of each curve is not a score.
-    n_outside = pl.len().over(pl.lit(0), *map(column, group_columns(curves, THRESHOLD)))
+    n_outside = pl.len().over(pl.lit(0), *map(column, keys))
     outside = curves.filter(~pl.col(THRESHOLD).is_between(0, 1)).filter(n_outside > 1)
-    if not keys:
-        return pl.DataFrame(height=1) if outside.is_empty() else None
-    return _models(curves).join(
-        outside, on=keys, how="anti", nulls_equal=True, maintain_order="left"
+    if MODEL not in keys:
+        if outside.is_empty():
+            return pl.DataFrame(height=1), []
+        return None, [f"Calibration not computed: {problem}"]
+    models = first_rows(curves).select(MODEL).unique(maintain_order=True)
+    is_outside = models.get_column(MODEL).is_in(
+        outside.get_column(MODEL).implode(), nulls_equal=True
     )
-
-
-def _calibration_remarks(curves: pl.DataFrame, models: pl.DataFrame | None) -> list[str]:
-    """Return a list with a sentence that names the models without calibration, or an empty list.
-
-    `models` are the models whose scores are all in [0, 1].
-    """
-    if models is None:
-        return ["Calibration not computed: the scores are not all between 0 and 1."]
-    if MODEL not in models.columns:
-        return []
-    others = _models(curves).join(
-        models, on=MODEL, how="anti", nulls_equal=True, maintain_order="left"
-    )
-    if others.is_empty():
-        return []
-    names = format_list(others.get_column(MODEL).to_list(), most=40)
-    return [f"Calibration not computed for {names}: the scores are not all between 0 and 1."]
-
-
-def _models(curves: pl.DataFrame) -> pl.DataFrame:
-    """Return the distinct values of the group column `model`, which is in the table."""
-    return first_rows(curves).select(MODEL).unique(maintain_order=True)
+    others = format_list(models.filter(is_outside).get_column(MODEL).to_list(), most=40)
+    remarks = [f"Calibration not computed for {others}: {problem}"] if is_outside.any() else []
+    return models.filter(~is_outside), remarks
 
 
 def _curve_metrics(
@@ -604,10 +545,7 @@ class TextTable:
 
 
 def metrics_text(tables: ReportTables, file: str | None) -> TextTable:
-    """Return the AUC of each group with its interval, and other metrics, as text.
-
-    `file` is the name of a file with all rows of the table, or None.
-    """
+    """Return AUC, interval and other metrics of each group as text; `file` has all rows."""
     areas, top = tables.areas, tables.areas.head(MAX_TABLE_ROWS)
     metrics = tables.metrics.head(MAX_TABLE_ROWS)
     columns = [
@@ -660,10 +598,7 @@ def mean_area_columns(top: pl.DataFrame, areas: pl.DataFrame, over: str) -> list
 
 
 def _left_out_text(areas: pl.DataFrame, group: pl.DataFrame, over: str) -> str:
-    """Return the values of `over` without an AUC, such as "fold 3 left out: no positives".
-
-    `group` is a row of the table of mean areas. Only its areas are considered.
-    """
+    """Return the values of `over` without an AUC in the group of the mean area `group`."""
     on = [column(key) for key in group_columns(group, "mean_auc")]
     undefined = areas.filter(pl.col("note").is_in(UNDEFINED_AUC))
     if on:
@@ -702,10 +637,7 @@ def comparison_text(comparison: pl.DataFrame) -> TextTable:
 
 
 def omitted_text(number: int, noun: str, file: str | None = None) -> str:
-    """Return a sentence about rows or groups that are not shown; empty if `number` is 0.
-
-    `file` is the name of a file that contains them, or None.
-    """
+    """Return a sentence about what is not shown, and the file with all; empty for 0."""
     if not number:
         return ""
     return f"Not shown here: {format_count(number, noun)}{f', see {file}' if file else ''}."
@@ -714,10 +646,7 @@ def omitted_text(number: int, noun: str, file: str | None = None) -> str:
 def name_columns(
     top: pl.DataFrame, names: Sequence[str], colors: Mapping[str, int] | None = None
 ) -> list[TextColumn]:
-    """Return a column of text for each column in `names`, such as the group columns.
-
-    `colors` are the numbers of the colors of the values of the column `model`.
-    """
+    """Return the columns in `names` as text; `colors` are those of the values of `model`."""
     texts = {name: format_values(top.get_column(name)) for name in names}
     return [
         TextColumn(
@@ -776,10 +705,7 @@ def estimate_columns(
 def interval_columns(
     top: pl.DataFrame, table: pl.DataFrame, of: str = "", *, decimals: int = 4
 ) -> list[TextColumn]:
-    """Return a list with a column of intervals as text; an empty list if the table has none.
-
-    `top` are the rows that are shown of `table`. The title ends with `of`.
-    """
+    """Return a list with the intervals as text, with the title … `of`; empty without."""
     title = interval_title(table)
     if title is None:
         return []
@@ -824,10 +750,7 @@ def column_decimals(values: Iterable[float | None]) -> int:
 
 
 def interval_title(table: pl.DataFrame) -> str | None:
-    """Return the title of the interval column, such as "95 % interval".
-
-    The result is None if the table has no intervals: `ci_level` is null in all rows.
-    """
+    """Return the title of the intervals, such as "95 % interval"; None without `ci_level`."""
     level = table["ci_level"].drop_nulls()
     return f"{format_percent(level[0])} interval" if len(level) else None
 
@@ -860,10 +783,7 @@ def note_columns(
     table: pl.DataFrame,
     format_note: Callable[[str], str] = str,
 ) -> list[TextColumn]:
-    """Return a list with a column of notes as text; an empty list if the table has no notes.
-
-    `top` are the rows that are shown of `table`.
-    """
+    """Return a list with the notes of the shown rows `top` as text; empty without notes."""
     if table["note"].null_count() == table.height:
         return []
     cells = [format_note(note) if note else "" for note in top["note"]]
