@@ -215,8 +215,8 @@ def chart(
         Lowest and highest value of the x axis, such as `(0, 0.2)`, to zoom in. By default, the axis
         shows all values. Only for these charts: curves, averages, bands, operating points and
         calibration; cost curves, decision curves and Murphy curves; tables of `smooth`,
-        `decision_intervals`, `combine` and `chain`. All layers of a chart need the same domains.
-        The areas in the chart are those of the complete curves, not of the part that is shown.
+        `decision_intervals`, `combine` and `chain`. In a sum, the domains of the first chart apply
+        to all charts. The areas in the chart are those of the complete curves.
     y_domain : sequence of float, default None
         Lowest and highest value of the y axis.
     text : str, default None

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from polars.testing import assert_frame_equal, assert_series_equal
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import expit, logit
@@ -17,7 +18,7 @@ from sklearn.linear_model import LogisticRegression
 
 import rocframe as rf
 from rocframe.kernel import scan as scan_module
-from tests.strategies import tables
+from tests.strategies import ANY_WEIGHTS, COUNTS, PLAIN, repeated, shuffled, tables
 
 METHODS = ["isotonic", "platt", "logistic", "beta", "temperature"]
 any_method = pytest.mark.parametrize("method", METHODS)
@@ -745,3 +746,28 @@ def test_scores_that_get_the_same_probability_are_counted_in_the_note(method):
     repeated = pl.concat([both, both])
     again = rf.fit_calibration(repeated, "label", "score", **options)
     assert again["note"].to_list() == expected
+
+
+@pytest.mark.slow
+@any_method
+@given(table=tables(shape=PLAIN, mass={"count": COUNTS}))
+def test_a_count_of_n_is_n_rows(method, table):
+    counted = rf.fit_calibration(table, "label", "score", by="group", method=method, count="count")
+    rows = rf.fit_calibration(repeated(table, "count"), "label", "score", by="group", method=method)
+    present = counted.filter(pl.col("n_pos") + pl.col("n_neg") > 0)
+    assert_frame_equal(present, rows, rel_tol=1e-9)
+    absent = counted.filter(pl.col("n_pos") + pl.col("n_neg") == 0)
+    assert absent["note"].to_list() == ["no_rows"] * absent.height
+
+
+@pytest.mark.slow
+@any_method
+@given(table=tables(shape=PLAIN, mass={"weight": ANY_WEIGHTS}), seed=st.integers(0, 9))
+def test_the_order_of_rows_does_not_matter(method, table, seed):
+    def fit(rows: pl.DataFrame) -> pl.DataFrame:
+        return rf.fit_calibration(
+            rows, "label", "score", by="group", method=method, weight="weight"
+        )
+
+    a, b = (rf.apply_calibration(table, "score", fit(t)) for t in (table, shuffled(table, seed)))
+    assert_frame_equal(a, b, rel_tol=1e-6, abs_tol=1e-9)
