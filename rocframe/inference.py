@@ -315,6 +315,10 @@ def clopper_pearson(count: NDArray[np.float64], total: NDArray[np.float64], leve
     return _defined(lower, upper, total)
 
 
+# Limits of proportions of independent rows, by the value of `ci`.
+PROPORTION_LIMITS = {"wilson": wilson, "clopper_pearson": clopper_pearson}
+
+
 def _defined(lower: NDArray[np.float64], upper: NDArray[np.float64], total: NDArray[Any]) -> Limits:
     """Return the limits, or NaN if the total is 0."""
     return np.where(total > 0, lower, np.nan), np.where(total > 0, upper, np.nan)

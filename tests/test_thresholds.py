@@ -76,9 +76,13 @@ def first_dashboard_row(threshold: float) -> tuple[float, float]:
     board = curve().roc.dashboard().to_dict()
     texts = [text for text in board["datasets"].values() if isinstance(text, str)]
     data = [row for text in texts for row in json.loads(text)]
-    (record,) = [row for row in data if isinstance(row.get("threshold"), list)]
-    selected = [t is None or t >= threshold for t in record["threshold"]].count(True) - 1
-    return record["tp"][selected], record["fp"][selected]
+    (record,) = [row for row in data if "increases" in row]
+    limits = [float(text.replace("Infinity", "inf")) for text in record["t"].split(",")]
+    selected = sum(limit >= threshold for limit in limits)
+    steps = [step or "0/1" for step in record["increases"].split(",")][:selected]
+    parts = [[int(part or 0) for part in f"{step}/0".split("/")[:2]] for step in steps]
+    tp, fp = (sum(part) for part in zip(*parts, strict=True))
+    return tp, fp
 
 
 def pair() -> pl.DataFrame:

@@ -15,7 +15,12 @@ from rocframe.curves.at import parse_point
 from rocframe.decisions.operating_point import CONSTRAINED
 from rocframe.errors import OptionValueError
 from rocframe.frames import as_input_frame, build_table
-from rocframe.inference import Confidence, class_notes, clopper_pearson, is_perfect, wilson
+from rocframe.inference import (
+    PROPORTION_LIMITS,
+    Confidence,
+    class_notes,
+    is_perfect,
+)
 from rocframe.inputs.cases import check_probabilities, plan_table
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import scale_weights, weight_units
@@ -389,7 +394,6 @@ def interval_table(cases: Cases, options: IntervalOptions) -> pl.DataFrame:
 
 
 # The methods for proportions of rows at given thresholds.
-PROPORTION_LIMITS = {"wilson": wilson, "clopper_pearson": clopper_pearson}
 
 
 class MetricIntervals(IntervalColumns):

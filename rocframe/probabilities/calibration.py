@@ -17,7 +17,11 @@ import numpy as np
 
 from rocframe.errors import OptionValueError
 from rocframe.frames import as_input_frame, build_table
-from rocframe.inference import Confidence, class_notes, clopper_pearson, wilson
+from rocframe.inference import (
+    PROPORTION_LIMITS,
+    Confidence,
+    class_notes,
+)
 from rocframe.inputs.cases import check_probabilities, plan_table
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.arrays import grouped_bisect, interpolate_segments
@@ -516,7 +520,6 @@ RATE_METHODS: dict[str, RateMethod] = {
     )
 }
 # Limits of proportions of independent rows; the other intervals are quantiles of resamples.
-PROPORTION_LIMITS = {"wilson": wilson, "clopper_pearson": clopper_pearson}
 
 
 def _result_rows(
