@@ -310,12 +310,16 @@ def _with_colors_of(first: Any, second: Any) -> tuple[Any, bool]:
 
 
 def _title_of_sum(first: Any, second: Any) -> Any:
-    """Return the title of the first chart, with the subtitles of both charts."""
+    """Return the title of the first chart, with the keys of symbols in the second subtitle.
+
+    A key has a colon, such as "Rings: rows of lowest cost". Areas and methods are left out.
+    """
     titles = [chart._get("title") for chart in (first, second)]
     if not all(isinstance(title, alt.Title) for title in titles):
         return titles[0]
     subtitles = [title._get("subtitle") for title in titles]
-    texts = [text for text in subtitles if isinstance(text, str) and text]
+    texts = [text for text in subtitles[:1] if isinstance(text, str)]
+    texts += [text for text in subtitles[1:] if isinstance(text, str) and ": " in text]
     title = titles[0].copy(deep=False)
     title.subtitle = " · ".join(dict.fromkeys(texts)) or alt.Undefined
     return title

@@ -263,10 +263,10 @@ def points_chart(
 
 
 def _number_format(table: pl.DataFrame, name: str) -> str | None:
-    """Return the format of a column in tooltips: that of rates for floats without nulls."""
+    """Return the format of a column in tooltips: that of rates for columns of finite floats."""
     is_exact = name in POINT_NAMES or name.startswith(THRESHOLD)
     values = table.get_column(name)
-    is_float = values.dtype.is_float() and values.null_count() == 0
+    is_float = values.dtype.is_float() and values.is_finite().sum() == len(values)
     return RATE_FORMAT if is_float and not is_exact else None
 
 
