@@ -30,7 +30,7 @@ HALF = set(sorted(JAVASCRIPT_NAMES)[::2])
 
 
 def charts():
-    """Return charts in which each name is a model, a panel, a line, a column and a mark."""
+    """Return charts in which each name is a model, a panel, a line, a column and a rule."""
     rows = pl.concat(ROWS.with_columns(model=pl.lit(name)) for name in ("plain", *NAMES))
     special = rows.filter(pl.col("model").is_in(JAVASCRIPT_NAMES))
     curves, special_curves = (
@@ -47,7 +47,7 @@ def charts():
     plain = curves.filter(pl.col("model") == "plain")
     for name in NAMES:
         named = plain.rename({"model": name})
-        points = named.roc.at(threshold=0.4).with_columns(at=pl.lit(name))
+        points = named.roc.operating_point("youden").with_columns(rule=pl.lit(name))
         yield named.roc.chart() + points.roc.chart()
 
 
@@ -87,6 +87,6 @@ def test_charts_with_names_of_javascript_and_vega_are_drawn(tmp_path):
     assert set(texts[3]) >= {"plain", *NAMES}
     assert set(texts[4]) >= {f"{name} (AUC 0.875)" for name in JAVASCRIPT_NAMES if name != "if"}
     for name, one in zip(NAMES, texts[5:], strict=True):
-        # The name is the title of a legend, and the name of the mark in a legend.
+        # The name is the title of a legend, and the name of the rule in a legend.
         assert one.count(name) == 2
         assert "plain (AUC 0.875)" in one
