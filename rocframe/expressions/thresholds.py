@@ -444,7 +444,7 @@ def f_beta(
     threshold : float or Expr
         The threshold: a number, or an expression with a value per group or per row.
     beta : float, default 1
-        Recall counts `beta`² times as much as precision; >= 0.
+        Recall counts beta² times as much as precision; >= 0.
     positive : object, default None
         Value of `label` that is the positive class.
     weight : str or Expr, default None
