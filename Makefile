@@ -48,7 +48,7 @@ demo: $(READY) ## evaluate the bundled log: tables and a page with charts in dem
 	@$(BIN)/rocframe evaluate data/vote.parquet --label label --score score --by model --out demo
 
 # There is a worker for each core, so polars uses one thread in each. `make laws` uses all threads.
-test: $(READY) ## run the tests except slow ones and those of `make browser` and `make spark`, with the examples of the docs
+test: $(READY) ## run the tests except slow ones and those of `make browser` and `make spark`, with most examples of the docs
 	@POLARS_MAX_THREADS=1 $(PYTEST) -m "not render and not slow and not spark and not notebook" $(ARGS)
 
 check: test lint types docs dist laws oldest notebooks spark browser ## run everything that CI runs

@@ -188,7 +188,7 @@ NET_BENEFIT: dict[str, Callable[[float], float]] = {
 # Functions with thresholds, or tables of thresholds, that other tests in this file check, or whose
 # scores are not compared with them.
 OTHERS = {"report", "murphy_curve", "repair_scores", "repaired_auc", "combine_points"}
-ARGUMENTS = {"threshold", "thresholds", "subject_to", "chosen", "mark", "keep", "concavities"}
+ARGUMENTS = {"threshold", "thresholds", "subject_to", "chosen", "keep", "concavities"}
 
 
 def test_the_scores_differ_from_the_given_thresholds_in_float64():

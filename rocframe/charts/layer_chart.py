@@ -245,7 +245,7 @@ class LayerChart(Colored, alt.LayerChart):
             if _show_equal_groups(self, other) and _layers_of_style(self, CURVE_LINE):
                 parts[1] = _without_layers(parts[1], _layers_of_style(other, ESTIMATE))
             _check_axes(self, other)
-            parts[1], takes_colors = _with_colors_of(self, parts[1])
+            parts[1] = _with_colors_of(self, parts[1])
             parts[0], parts[1] = _with_common_axes(self, parts[1])
             heights = [chart._get("height") for chart in parts]
             if all(isinstance(height, int | float) for height in heights):
@@ -257,8 +257,6 @@ class LayerChart(Colored, alt.LayerChart):
             if result._kwds.get("config", alt.Undefined) is alt.Undefined:
                 result.config = other._kwds.get("config", alt.Undefined)
             result.description = _all_descriptions(*parts)
-            if not takes_colors:  # the subtitle can state that all groups have one color
-                result.title = _title_of_sum(*parts)
             parts = [_as_layer(part, shared) for part in parts]
             if _layers_of_style(other, MEAN_LINE) and "color" not in _channels(other):
                 own = _channels(parts[1]) | {"color": alt.ColorValue(REFERENCE_COLOR)}
@@ -293,36 +291,17 @@ def layered(
     )
 
 
-def _with_colors_of(first: Any, second: Any) -> tuple[Any, bool]:
-    """Return the second chart with the colors of the first if it has the same groups and no colors.
-
-    Also return whether the colors are those of the first chart.
-    """
+def _with_colors_of(first: Any, second: Any) -> Any:
+    """Return the second chart; with the colors of the first if it has its groups and no colors."""
     color, details = _channels(first).get("color"), _channels(second).get("detail")
     if not isinstance(color, alt.Color) or "color" in _channels(second):
-        return second, False
+        return second
     fields = [part._get("field") for part in details or [] if isinstance(part, alt.Detail)]
     if color._get("field") not in fields:
-        return second, False
+        return second
     result = second.copy(deep=False)
     result.encoding = alt.FacetedEncoding(**_channels(second) | {"color": color})
-    return result, True
-
-
-def _title_of_sum(first: Any, second: Any) -> Any:
-    """Return the title of the first chart, with the keys of symbols in the second subtitle.
-
-    A key has a colon, such as "Rings: rows of lowest cost". Areas and methods are left out.
-    """
-    titles = [chart._get("title") for chart in (first, second)]
-    if not all(isinstance(title, alt.Title) for title in titles):
-        return titles[0]
-    subtitles = [title._get("subtitle") for title in titles]
-    texts = [text for text in subtitles[:1] if isinstance(text, str)]
-    texts += [text for text in subtitles[1:] if isinstance(text, str) and ": " in text]
-    title = titles[0].copy(deep=False)
-    title.subtitle = " · ".join(dict.fromkeys(texts)) or alt.Undefined
-    return title
+    return result
 
 
 def _with_common_axes(*charts: Any) -> list[Any]:
@@ -341,9 +320,8 @@ def _with_common_axes(*charts: Any) -> list[Any]:
         setattr(charts[1].encoding, side, second.copy())
         _channels(charts[1])[side]["title"] = first._get("title")
     if all(_is_clipped(layer) for layer in _single_layers(charts[0])):
-        charts[1].encoding = charts[1].encoding.copy(deep=False)
-        for side in ("x", "y"):
-            setattr(charts[1].encoding, side, _channels(charts[0])[side])
+        given = {side: part for side, part in _channels(charts[0]).items() if side in ("x", "y")}
+        charts[1].encoding = alt.FacetedEncoding(**_channels(charts[1]) | given)
         return [charts[0], _clipped(charts[1])]
     for side in ("x", "y"):
         domains = [_domain(chart, side) for chart in charts]

@@ -68,7 +68,7 @@ OPERATING_POINTS = TableType(
     columns=lambda count: strings("at") | floats("at_value") | curve_columns(count),
     # If `at` and `at_value` are not next to `threshold`, they are group columns of a curve table.
     recognize=has_columns(*POINT_NAMES, *CURVE_COLUMNS, adjacent=3),
-    drawing="rocframe.charts.operating_point_chart:points_chart",
+    drawing="rocframe.charts.point_chart:points_chart",
     chart_options=(
         *("by", "kind", "x", "y", *CHANNELS, "scale", *DOMAINS, "text", *UNITS, *HIDDEN_PARTS),
     ),

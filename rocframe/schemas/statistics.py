@@ -521,7 +521,7 @@ COMBINATIONS = TableType(
     functions=("combine", "combine_points"),
     columns=combination_columns,
     recognize=has_columns(*COMBINED_RATES, "model_a", "model_b", "operator", adjacent=4),
-    drawing="rocframe.charts.operating_point_chart:combination_chart",
+    drawing="rocframe.charts.point_chart:combination_chart",
     chart_options=(*CHANNELS, *DOMAINS, *HIDDEN_PARTS),
 )
 
@@ -548,7 +548,7 @@ CHAINS = TableType(
         *("operator", "stage", MODEL),
         adjacent=4,
     ),
-    drawing="rocframe.charts.operating_point_chart:chain_chart",
+    drawing="rocframe.charts.point_chart:chain_chart",
     chart_options=(*CHANNELS, *DOMAINS, *HIDDEN_PARTS),
 )
 

@@ -51,10 +51,8 @@ def rings_and_lines(chart):
     return parts(chart), drawn
 
 
-def test_the_subtitle_names_the_lines_and_rings_that_are_drawn(table):
-    assert table.roc.iso_lines(costs=COSTS).roc.chart().title.subtitle == (
-        "Rings: rows of lowest cost"
-    )
+def test_the_lines_and_rings_that_are_drawn_are_explained(table):
+    assert "lowest cost" in texts(table.roc.iso_lines(costs=COSTS).roc.chart())
     lift = rf.chart(table, kind="lift_chart")
     assert lift.title.subtitle == "dashed: chance, dotted: perfect scores"
     no_lines = rf.chart(table, kind="lift_chart", diagonal=False)

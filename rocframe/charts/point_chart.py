@@ -55,6 +55,7 @@ from rocframe.charts.style import (
     BACKGROUND,
     BAND_OPACITY,
     GRAY,
+    REFERENCE_COLOR,
     SYMBOLS,
     with_key,
 )
@@ -108,13 +109,14 @@ TEXT_OFFSET, MAX_RIGHT, MIN_BELOW = 9, 0.92, 0.04
 class PointStyle:
     """How a type of table is drawn: the title of its chart, and the marks of its points.
 
-    The values of the columns `conditions` have shapes. `size` is the area of a mark. The
+    The values of the columns `conditions` have shapes; a text `label` is the condition of all
+    points. `size` is the area of a mark. The
     description contains the number of `items`, and the values of the columns `described`, which are
     those of the axes by default.
     """
 
     title: str = "operating points"
-    subtitle: str = ""
+    label: str = ""
     items: tuple[str, str] = ("point", "")
     described: Mapping[str, str] = field(default_factory=dict)
     conditions: tuple[str, ...] = POINT_NAMES
@@ -124,7 +126,7 @@ class PointStyle:
     @property
     def shape(self) -> str:
         """The field whose values have shapes; empty if all points have the same shape."""
-        if self.conditions == POINT_NAMES:
+        if self.label or self.conditions == POINT_NAMES:
             return CONDITION
         return self.conditions[0] if self.conditions else ""
 
@@ -135,7 +137,7 @@ STYLES = {
     CONVEX_HULL: PointStyle(title="convex hulls", conditions=(), size=VERTEX_SIZE),
     EQUAL_COST_LINES: PointStyle(
         title="lines of equal cost",
-        subtitle="Rings: rows of lowest cost",
+        label="lowest cost",
         items=("line", " of equal expected cost"),
         described={"cost": "expected_cost", "slope": "slope"},
         conditions=(),
@@ -184,8 +186,10 @@ def points_chart(
         plane = replace(plane, x=replace(plane.x, per_panel=True))
     shape = style.shape
     if shape:
-        texts = _conditions(table, style.conditions)
-        condition = GroupColumn.in_given_order(texts, style.conditions[0])
+        texts = (
+            [style.label] * table.height if style.label else _conditions(table, style.conditions)
+        )
+        condition = GroupColumn.in_given_order(texts, (*style.conditions, "row")[0])
         groups = replace(groups, columns={**groups.columns, shape: condition})
 
     fields = _fields_of_columns(points, {*points.by, shape}, groups)
@@ -251,7 +255,7 @@ def points_chart(
             color=groups.color_channel(),
         ),
         title=f"{points.title}: {style.title}",
-        subtitle=style.subtitle,
+        subtitle="",
         description=[
             f"{plane.name}, {format_count(len(texts), noun)}{of_what}: {plane.axis_names}",
             chance_text(plane),
@@ -279,6 +283,8 @@ def _read_points(
     for name in by:
         if name not in table.columns:
             raise MissingColumnError.compose("by", name, table.columns)
+    if layout.type is EQUAL_COST_LINES:
+        n_keys = len(by)
     if layout.type is CONVEX_HULL:
         table = table.sort(*map(column, by), "fp", "tp")
         n_keys = len(by)
@@ -542,7 +548,9 @@ def _point_layers(plot: CurvePlot, shape: str, style: PointStyle) -> list[alt.Ch
 def _shape_channel(name: str, values: Sequence[str], symbols: Sequence[str]) -> Any:
     """Return the channel of the shapes of a field, with a legend."""
     scale = alt.Scale(domain=[*values], range=[*symbols])
-    return nominal(alt.Shape, name, scale=scale, legend=alt.Legend(title=None, labelLimit=0))
+    # The stroke is that of rings; filled symbols have it as well.
+    legend = alt.Legend(title=None, labelLimit=0, symbolStrokeColor=REFERENCE_COLOR)
+    return nominal(alt.Shape, name, scale=scale, legend=legend)
 
 
 def _cost_line_layer() -> alt.Chart:
