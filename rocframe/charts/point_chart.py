@@ -55,7 +55,6 @@ from rocframe.charts.style import (
     BACKGROUND,
     BAND_OPACITY,
     GRAY,
-    REFERENCE_COLOR,
     SYMBOLS,
     with_key,
 )
@@ -98,6 +97,7 @@ SIZE = "_size"  # the field of the area of a mark, if points of a group coincide
 CONDITION = "_condition"  # the field of the condition of a point, such as "fpr 0.1"
 NO_MODEL = "trivial classifier"  # the vertices (0, 0) and (1, 1) of a hull across models
 ISO_LINE = "line of equal cost"  # the value of the field LAYER in the points of lines
+COST_KEY = "equal cost; ring: lowest cost"  # the text of the legend of these lines
 CURVED_STEPS = 60  # segments of a line on axes on which it is not straight
 LIMIT_WIDTH = 1.5
 # Text beside a point: its distance in pixels, and the shares of the axes without text on the right
@@ -109,14 +109,12 @@ TEXT_OFFSET, MAX_RIGHT, MIN_BELOW = 9, 0.92, 0.04
 class PointStyle:
     """How a type of table is drawn: the title of its chart, and the marks of its points.
 
-    The values of the columns `conditions` have shapes; a text `label` is the condition of all
-    points. `size` is the area of a mark. The
+    The values of the columns `conditions` have shapes. `size` is the area of a mark. The
     description contains the number of `items`, and the values of the columns `described`, which are
     those of the axes by default.
     """
 
     title: str = "operating points"
-    label: str = ""
     items: tuple[str, str] = ("point", "")
     described: Mapping[str, str] = field(default_factory=dict)
     conditions: tuple[str, ...] = POINT_NAMES
@@ -126,7 +124,7 @@ class PointStyle:
     @property
     def shape(self) -> str:
         """The field whose values have shapes; empty if all points have the same shape."""
-        if self.label or self.conditions == POINT_NAMES:
+        if self.conditions == POINT_NAMES:
             return CONDITION
         return self.conditions[0] if self.conditions else ""
 
@@ -137,7 +135,6 @@ STYLES = {
     CONVEX_HULL: PointStyle(title="convex hulls", conditions=(), size=VERTEX_SIZE),
     EQUAL_COST_LINES: PointStyle(
         title="lines of equal cost",
-        label="lowest cost",
         items=("line", " of equal expected cost"),
         described={"cost": "expected_cost", "slope": "slope"},
         conditions=(),
@@ -186,10 +183,8 @@ def points_chart(
         plane = replace(plane, x=replace(plane.x, per_panel=True))
     shape = style.shape
     if shape:
-        texts = (
-            [style.label] * table.height if style.label else _conditions(table, style.conditions)
-        )
-        condition = GroupColumn.in_given_order(texts, (*style.conditions, "row")[0])
+        texts = _conditions(table, style.conditions)
+        condition = GroupColumn.in_given_order(texts, style.conditions[0])
         groups = replace(groups, columns={**groups.columns, shape: condition})
 
     fields = _fields_of_columns(points, {*points.by, shape}, groups)
@@ -283,8 +278,6 @@ def _read_points(
     for name in by:
         if name not in table.columns:
             raise MissingColumnError.compose("by", name, table.columns)
-    if layout.type is EQUAL_COST_LINES:
-        n_keys = len(by)
     if layout.type is CONVEX_HULL:
         table = table.sort(*map(column, by), "fp", "tp")
         n_keys = len(by)
@@ -548,15 +541,13 @@ def _point_layers(plot: CurvePlot, shape: str, style: PointStyle) -> list[alt.Ch
 def _shape_channel(name: str, values: Sequence[str], symbols: Sequence[str]) -> Any:
     """Return the channel of the shapes of a field, with a legend."""
     scale = alt.Scale(domain=[*values], range=[*symbols])
-    # The stroke is that of rings; filled symbols have it as well.
-    legend = alt.Legend(title=None, labelLimit=0, symbolStrokeColor=REFERENCE_COLOR)
-    return nominal(alt.Shape, name, scale=scale, legend=legend)
+    return nominal(alt.Shape, name, scale=scale, legend=alt.Legend(title=None, labelLimit=0))
 
 
 def _cost_line_layer() -> alt.Chart:
-    """Draw the lines of equal expected cost."""
-    layer: alt.Chart = overlay(ISO_LINE).mark_line(order=False, strokeWidth=1, opacity=0.7)
-    return layer.encode(tooltip=NO_TOOLTIP)
+    """Draw the lines of equal expected cost, with a legend for them and for the rings."""
+    layer: Any = overlay(ISO_LINE).mark_line(order=False, strokeWidth=1, strokeOpacity=0.7)
+    return with_key(layer.encode(tooltip=NO_TOOLTIP), COST_KEY, "line", 1)
 
 
 def _cost_lines(points: PointData) -> list[dict[str, Any]]:

@@ -52,7 +52,7 @@ def rings_and_lines(chart):
 
 
 def test_the_lines_and_rings_that_are_drawn_are_explained(table):
-    assert "lowest cost" in texts(table.roc.iso_lines(costs=COSTS).roc.chart())
+    assert "equal cost; ring: lowest cost" in texts(table.roc.iso_lines(costs=COSTS).roc.chart())
     lift = rf.chart(table, kind="lift_chart")
     assert lift.title.subtitle == "dashed: chance, dotted: perfect scores"
     no_lines = rf.chart(table, kind="lift_chart", diagonal=False)

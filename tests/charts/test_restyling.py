@@ -385,7 +385,7 @@ def test_a_sum_has_the_title_and_the_given_range_of_the_first_chart(two):
 def test_the_legend_of_a_sum_explains_points_and_rings(two):
     points, rings = two.roc.at(threshold=0.5), two.roc.iso_lines(costs={"fp": 1, "fn": 5})
     chart = two.roc.chart() + points.roc.chart() + rings.roc.chart()
-    assert {"threshold 0.5", "lowest cost"} <= set(texts(chart))
+    assert {"threshold 0.5", "equal cost; ring: lowest cost"} <= set(texts(chart))
 
 
 def test_points_without_colors_have_those_of_their_curves(vote):
