@@ -108,13 +108,12 @@ if TYPE_CHECKING:
     from rocframe.classes.one_vs import one_vs_one, one_vs_rest, top_label
     from rocframe.classes.volume import volume
     from rocframe.comparisons.combine import chain, combine, combine_points
-    from rocframe.comparisons.compare import compare
+    from rocframe.comparisons.compare import compare, gate
     from rocframe.comparisons.contrast import contrast
     from rocframe.comparisons.decision_intervals import decision_intervals
     from rocframe.comparisons.delong import auc_covariance
     from rocframe.comparisons.drift import drift
     from rocframe.comparisons.drift_test import drift_test
-    from rocframe.comparisons.gate import gate
     from rocframe.comparisons.hull_shares import hull_shares
     from rocframe.compression import compress
     from rocframe.curves.at import at
@@ -138,7 +137,7 @@ if TYPE_CHECKING:
     from rocframe.probabilities.calibration_summary import calibration_summary
     from rocframe.probabilities.curve_from_calibration import curve_from_calibration
     from rocframe.probabilities.fit_calibration import apply_calibration, fit_calibration
-    from rocframe.probabilities.murphy import murphy_curve
+    from rocframe.probabilities.losses import murphy_curve
     from rocframe.reports.export import chart_bundle, chart_fragment, save_chart
     from rocframe.reports.report import report
     from rocframe.significance import auc_test

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from rocframe.inference import STANDARD_NORMAL
+from rocframe.kernel.arrays import batch_sizes, run_parallel
 from rocframe.kernel.resample import ReplicateCounts
-from rocframe.kernel.threads import batch_sizes, run_parallel
 
 if TYPE_CHECKING:
     from collections.abc import Callable

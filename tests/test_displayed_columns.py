@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 import rocframe as rf
-from rocframe.schemas.recognition import TABLES, table_of
+from rocframe.schemas import TABLES, table_of
 from tests.all_cases import all_cases
 from tests.test_lazy import PREDICTIONS
 from tests.verbs import OF_CURVES, OF_PREDICTIONS

@@ -12,8 +12,8 @@ import polars as pl
 
 from rocframe.inference import Note
 from rocframe.kinds import KINDS
+from rocframe.schemas import TABLES
 from rocframe.schemas.curves import GIVEN_THRESHOLDS, SIMPLIFICATION
-from rocframe.schemas.recognition import TABLES
 from rocframe.schemas.table_type import CURVE_COLUMNS
 from tests.all_cases import all_cases
 from tests.test_docstrings import DOCUMENTED, lists

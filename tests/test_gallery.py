@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rocframe.schemas.recognition import TABLES, table_of
+from rocframe.schemas import TABLES, table_of
 from tests.charts.specifications import svg
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"

@@ -16,7 +16,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
-from rocframe.kernel import threads
+from rocframe.kernel import arrays as threads
 from tests.all_cases import all_cases
 from tests.verbs import OF_CURVES, OF_PREDICTIONS, Verb
 

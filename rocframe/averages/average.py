@@ -37,11 +37,10 @@ from rocframe.frames import (
     through_node,
 )
 from rocframe.inference import counted_note, join_notes, note_with_keys
-from rocframe.kernel.arrays import interpolate_in_groups
+from rocframe.kernel.arrays import interpolate_in_groups, split_groups
 from rocframe.kernel.codec import concatenated_ranges
 from rocframe.kernel.groups import group_starts
 from rocframe.kernel.resample import stream_keys
-from rocframe.kernel.threads import split_groups
 from rocframe.kinds import PREVALENCE, kind_of
 from rocframe.options import (
     check_group_column,

@@ -20,7 +20,7 @@ from rocframe.curves.thinning import evenly_ranked_rows
 from rocframe.errors import BrokenCurveError, OptionValueError
 from rocframe.frames import build_table, select_keys, take_rows
 from rocframe.inference import exclusion_notes, join_notes, note_with_keys, wilson
-from rocframe.kernel.arrays import scale_by_groups
+from rocframe.kernel.arrays import scale_by_groups, split_groups
 from rocframe.kernel.codec import concatenated_ranges
 from rocframe.kernel.groups import (
     RowGroups,
@@ -30,7 +30,6 @@ from rocframe.kernel.groups import (
     is_run_start,
     run_starts,
 )
-from rocframe.kernel.threads import split_groups
 from rocframe.kinds import PREVALENCE
 from rocframe.options import to_float
 from rocframe.rates import CONFUSION, Settings

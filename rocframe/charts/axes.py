@@ -12,7 +12,7 @@ import altair as alt
 import numpy as np
 import polars as pl
 
-from rocframe.charts.labels import datum, escape_field, finite, short_name
+from rocframe.charts.style import datum, escape_field, finite, short_name
 from rocframe.curves.thinning import axis_positions, nice_step, scale_values
 from rocframe.errors import OptionValueError
 from rocframe.inference import STANDARD_NORMAL

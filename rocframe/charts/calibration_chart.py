@@ -23,23 +23,26 @@ from rocframe.charts.curve_layers import (
     match_rows,
 )
 from rocframe.charts.groups import GROUP_INDEX, read_groups
-from rocframe.charts.labels import (
+from rocframe.charts.line_chart import band_layers, bar_layer, interval_caption
+from rocframe.charts.style import (
+    BACKGROUND,
+    BAND_OPACITY,
     COUNT_FORMAT,
+    GRAY,
     RATE_FORMAT,
     finite,
     json_numbers,
     json_rows,
     json_values,
     tooltip,
+    with_key,
 )
-from rocframe.charts.line_chart import band_layers, bar_layer, interval_caption
-from rocframe.charts.style import BACKGROUND, BAND_OPACITY, GRAY, with_key
 from rocframe.curves.table import check_ends, curve_layout
 from rocframe.curves.thinning import score_bins
 from rocframe.errors import OptionValueError
 from rocframe.frames import check_keys, column, number_keys
+from rocframe.schemas import table_of
 from rocframe.schemas.curves import CURVE
-from rocframe.schemas.recognition import table_of
 from rocframe.schemas.table_type import THRESHOLD
 from rocframe.text import format_count
 

@@ -11,8 +11,8 @@ import polars as pl
 from rocframe.charts.style import add_dashes, parse_colors, set_colors
 from rocframe.errors import BrokenCurveError, ColumnTypeError, LazyFrameError
 from rocframe.options import NOT_GIVEN, NotGiven, check_flag, check_frame, check_supported, public
+from rocframe.schemas import TABLES, table_of
 from rocframe.schemas.curves import CURVE
-from rocframe.schemas.recognition import TABLES, table_of
 from rocframe.schemas.table_type import CURVE_COLUMNS
 from rocframe.text import format_list, join_names
 

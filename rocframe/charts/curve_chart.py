@@ -62,16 +62,18 @@ from rocframe.charts.groups import (
     read_groups,
     with_areas,
 )
-from rocframe.charts.labels import (
+from rocframe.charts.layer_chart import CURVE_LINE
+from rocframe.charts.style import (
+    GRAY,
     RATE_FORMAT,
+    TIE_KEY,
     json_number,
     json_numbers,
     json_rows,
     level_text,
     tooltip,
+    with_key,
 )
-from rocframe.charts.layer_chart import CURVE_LINE
-from rocframe.charts.style import GRAY, TIE_KEY, with_key
 from rocframe.curves.table import check_ends, curve_layout, read_curves
 from rocframe.curves.thinning import BETWEEN
 from rocframe.errors import OptionValueError, RepeatedNameError
@@ -79,8 +81,8 @@ from rocframe.frames import column
 from rocframe.kinds import KINDS, PREVALENCE, Kind
 from rocframe.options import check_choice, check_supported, is_text
 from rocframe.rates import CONFUSION, COUNT_METRICS, NAMES
+from rocframe.schemas import table_of
 from rocframe.schemas.curves import GIVEN_THRESHOLDS, METRIC_INTERVALS
-from rocframe.schemas.recognition import table_of
 from rocframe.schemas.statistics import AUC, FOLD_AUC
 from rocframe.schemas.table_type import CURVE_COLUMNS, THRESHOLD
 from rocframe.text import format_count, format_interval, join_first, join_names

@@ -12,8 +12,12 @@ import polars as pl
 
 from rocframe.charts.axes import axis_rates, axis_values
 from rocframe.charts.groups import GROUP_INDEX, span
-from rocframe.charts.labels import (
+from rocframe.charts.layer_chart import layered
+from rocframe.charts.style import (
+    CHANCE_DASH,
     COUNT_FORMAT,
+    GRAY,
+    PERFECT_DASH,
     RATE_FORMAT,
     digits_of,
     escape_field,
@@ -21,8 +25,6 @@ from rocframe.charts.labels import (
     json_numbers,
     tooltip,
 )
-from rocframe.charts.layer_chart import layered
-from rocframe.charts.style import CHANCE_DASH, GRAY, PERFECT_DASH
 from rocframe.curves.thinning import (
     BETWEEN,
     CurveCounts,
@@ -38,7 +40,7 @@ from rocframe.curves.thinning import (
 )
 from rocframe.errors import OptionValueError
 from rocframe.frames import check_keys, column
-from rocframe.kernel.threads import run_parallel
+from rocframe.kernel.arrays import run_parallel
 from rocframe.kinds import PREVALENCE
 from rocframe.rates import CONFUSION, COUNT_METRICS, NAMES
 from rocframe.schemas.table_type import THRESHOLD

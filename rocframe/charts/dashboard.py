@@ -17,9 +17,16 @@ from rocframe.charts.calibration_chart import BIN, LEVEL, LEVEL_END
 from rocframe.charts.chart import ChartOptions
 from rocframe.charts.curve_layers import LAYER, reference_line
 from rocframe.charts.dashboard_data import dashboard_data
-from rocframe.charts.labels import RATE_FORMAT, inline_data, tooltip
 from rocframe.charts.layer_chart import LayerChart, VConcatChart, layered
-from rocframe.charts.style import BACKGROUND, CHANCE_DASH, CHANCE_STROKE, REFERENCE_COLOR
+from rocframe.charts.style import (
+    BACKGROUND,
+    CHANCE_DASH,
+    CHANCE_STROKE,
+    RATE_FORMAT,
+    REFERENCE_COLOR,
+    inline_data,
+    tooltip,
+)
 from rocframe.errors import LazyFrameError, OptionValueError
 from rocframe.kinds import KINDS
 from rocframe.options import NOT_GIVEN, NotGiven, check_choice, check_frame, parse_number, public

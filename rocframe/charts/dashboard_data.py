@@ -15,7 +15,7 @@ from rocframe.charts.calibration_chart import BIN, level_ends, point_records
 from rocframe.charts.curve_chart import curves_of
 from rocframe.charts.curve_layers import LAYER, add_bend_points, drawn_points, match_rows
 from rocframe.charts.groups import GROUP_INDEX, areas_of, read_groups, with_areas
-from rocframe.charts.labels import digits_of, json_numbers, shorten
+from rocframe.charts.style import digits_of, json_numbers, shorten
 from rocframe.curves.convex_hull import hull_vertices
 from rocframe.curves.table import check_ends, curve_layout
 from rocframe.curves.thinning import (
@@ -30,8 +30,8 @@ from rocframe.decisions.costs import lowest_cost
 from rocframe.errors import OptionValueError
 from rocframe.inference import wilson
 from rocframe.kinds import KINDS
+from rocframe.schemas import table_of
 from rocframe.schemas.curves import CALIBRATION
-from rocframe.schemas.recognition import table_of
 from rocframe.text import format_values
 
 if TYPE_CHECKING:

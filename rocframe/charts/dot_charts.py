@@ -19,8 +19,12 @@ from rocframe.charts.dot_plot import (
     with_panels,
 )
 from rocframe.charts.groups import JOINT, GroupColumn, Groups, free_name, read_groups, row_records
-from rocframe.charts.labels import (
+from rocframe.charts.layer_chart import layered
+from rocframe.charts.style import (
+    BACKGROUND,
+    GRAY,
     MAX_NAME_LENGTH,
+    REFERENCE_COLOR,
     chart_text,
     distinct_number_texts,
     finite,
@@ -30,8 +34,6 @@ from rocframe.charts.labels import (
     number_text,
     tooltip,
 )
-from rocframe.charts.layer_chart import layered
-from rocframe.charts.style import BACKGROUND, GRAY, REFERENCE_COLOR
 from rocframe.charts.time_chart import date_column, time_chart
 from rocframe.frames import number_distinct_rows, select_keys
 from rocframe.inference import simultaneous_limits

@@ -25,7 +25,13 @@ from rocframe.charts.groups import (
     row_records,
     span,
 )
-from rocframe.charts.labels import (
+from rocframe.charts.layer_chart import layered
+from rocframe.charts.style import (
+    GRAY,
+    MAX_DISTINCT_COLORS,
+    REFERENCE_COLOR,
+    SYMBOLS,
+    TIE_KEY,
     datum,
     distinct_texts,
     domain_of,
@@ -39,14 +45,6 @@ from rocframe.charts.labels import (
     number_text,
     sentences,
     tooltip,
-)
-from rocframe.charts.layer_chart import layered
-from rocframe.charts.style import (
-    GRAY,
-    MAX_DISTINCT_COLORS,
-    REFERENCE_COLOR,
-    SYMBOLS,
-    TIE_KEY,
     with_key,
 )
 from rocframe.inference import method_text

@@ -12,9 +12,12 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 
 from rocframe.areas.area import auc_of, average_precision_of
-from rocframe.charts.labels import (
+from rocframe.charts.style import (
+    COLORS,
     MAX_NAME_LENGTH,
+    OTHER_COLOR,
     chart_text,
+    color_scale,
     distinct_labels,
     escape_field,
     field_name,
@@ -22,9 +25,10 @@ from rocframe.charts.labels import (
     json_values,
     sentences,
     short_name,
+    theme_colors,
     tooltip,
+    value_texts,
 )
-from rocframe.charts.style import COLORS, OTHER_COLOR, color_scale, theme_colors, value_texts
 from rocframe.errors import OptionValueError, RepeatedNameError
 from rocframe.frames import number_distinct_rows
 from rocframe.options import NOT_GIVEN, check_distinct, check_group_column, parse_names

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from rocframe.charts.labels import inline_data
-from rocframe.charts.style import COLORS, REFERENCE_COLOR, category, theme_sets_colors
+from rocframe.charts.style import COLORS, REFERENCE_COLOR, category, inline_data, theme_sets_colors
 from rocframe.errors import OptionValueError
 
 if TYPE_CHECKING:

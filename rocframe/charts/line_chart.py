@@ -47,7 +47,10 @@ from rocframe.charts.groups import (
     read_groups,
     with_areas,
 )
-from rocframe.charts.labels import (
+from rocframe.charts.layer_chart import ESTIMATE, MEAN_LINE
+from rocframe.charts.style import (
+    BAND_OPACITY,
+    CHANCE_DASH,
     RATE_FORMAT,
     digits_of,
     distinct_labels,
@@ -55,9 +58,8 @@ from rocframe.charts.labels import (
     level_text,
     sentences,
     tooltip,
+    with_key,
 )
-from rocframe.charts.layer_chart import ESTIMATE, MEAN_LINE
-from rocframe.charts.style import BAND_OPACITY, CHANCE_DASH, with_key
 from rocframe.curves.thinning import corner_points, evenly_ranked_rows
 from rocframe.errors import OptionValueError
 from rocframe.frames import collect_frame, column, number_keys

@@ -38,8 +38,12 @@ from rocframe.charts.groups import (
     read_groups,
     row_records,
 )
-from rocframe.charts.labels import (
+from rocframe.charts.style import (
+    BACKGROUND,
+    BAND_OPACITY,
+    GRAY,
     RATE_FORMAT,
+    SYMBOLS,
     datum,
     distinct_number_texts,
     field_name,
@@ -50,12 +54,6 @@ from rocframe.charts.labels import (
     number_text,
     short_name,
     tooltip,
-)
-from rocframe.charts.style import (
-    BACKGROUND,
-    BAND_OPACITY,
-    GRAY,
-    SYMBOLS,
     with_key,
 )
 from rocframe.curves.table import read_prevalence, shown_numbers

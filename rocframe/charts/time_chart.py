@@ -32,7 +32,10 @@ from rocframe.charts.groups import (
     row_records,
     span,
 )
-from rocframe.charts.labels import (
+from rocframe.charts.layer_chart import layered
+from rocframe.charts.style import (
+    BAND_OPACITY,
+    CHANCE_DASH,
     distinct_number_texts,
     domain_of,
     escape_field,
@@ -47,8 +50,6 @@ from rocframe.charts.labels import (
     short_name,
     tooltip,
 )
-from rocframe.charts.layer_chart import layered
-from rocframe.charts.style import BAND_OPACITY, CHANCE_DASH
 from rocframe.errors import BrokenCurveError
 from rocframe.frames import column
 from rocframe.options import NOT_GIVEN, parse_names

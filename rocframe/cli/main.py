@@ -373,8 +373,8 @@ def _run(
 ) -> int:
     """Run a command, print its result with `table_text`, and return the exit code."""
     from rocframe.cli.options import areas_table
-    from rocframe.reports.page import pooling_sentence
     from rocframe.reports.progress import Progress
+    from rocframe.reports.report import pooling_sentence
 
     if options.no_count and options.count is not None:
         return _fail("--count and --no-count cannot be combined.")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rocframe.cli.options import VERDICT_TEXTS, parse_positive, scores_by_model
-from rocframe.comparisons.gate import gate
+from rocframe.comparisons.compare import gate
 from rocframe.compression import COUNT, LABEL, WEIGHT, compress
 from rocframe.curves.curve import curve
 from rocframe.curves.simplify import parse_max_error, simplify
@@ -37,8 +37,7 @@ from rocframe.io.logs import (
 from rocframe.io.store_update import LogReader, StoreUpdate, update_store
 from rocframe.io.tables import check_table_path, read_part_schema, scan_parts, write
 from rocframe.reports.export import load_vl_convert
-from rocframe.reports.page import report_page
-from rocframe.reports.report import check_page_path
+from rocframe.reports.report import check_page_path, report_page
 from rocframe.reports.tables import areas_and_curves, report_tables
 from rocframe.schemas.table_type import MODEL
 from rocframe.text import format_count, format_name, join_first

@@ -49,7 +49,7 @@ from rocframe.options import (
     to_float,
 )
 from rocframe.rates import CONFUSION, TOTALS
-from rocframe.schemas.recognition import OTHER, table_of
+from rocframe.schemas import OTHER, table_of
 from rocframe.schemas.statistics import chain_columns, combination_columns
 from rocframe.schemas.table_type import MODEL, THRESHOLD, score_floats, with_scores
 from rocframe.text import format_key

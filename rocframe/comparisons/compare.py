@@ -1,18 +1,20 @@
-"""The function `compare`: tests of the differences between pairs of models."""
+"""The functions `compare` and `gate`: tests of differences between models."""
 
 from __future__ import annotations
 
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import polars as pl
 
-from rocframe.comparisons.comparison_tests import COMPARISON_TESTS, CompareOptions
+from rocframe.comparisons.comparison_tests import COMPARISON_TESTS, CompareOptions, ComparisonTest
+from rocframe.comparisons.delong import newcombe_paired, newcombe_unpaired
 from rocframe.comparisons.hypothesis import (
     PairedComparison,
     Quantity,
     UnpairedEstimates,
+    area_estimates,
     unpaired_tests,
 )
 from rocframe.comparisons.pairing import (
@@ -21,15 +23,20 @@ from rocframe.comparisons.pairing import (
     model_batches,
     plan_comparison,
 )
-from rocframe.inference import adjust_p_values, parse_level, parse_n_boot
+from rocframe.errors import OptionValueError, PairingError
+from rocframe.frames import build_table, find_keys
+from rocframe.inference import adjust_p_values, first_notes, parse_level, parse_n_boot
+from rocframe.inputs.cases import RowState
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.resample import RandomDraws, Seed, stream_keys
-from rocframe.options import NOT_GIVEN, parse_integer, public
-from rocframe.schemas.statistics import comparison_columns
+from rocframe.options import NOT_GIVEN, NotGiven, parse_integer, parse_number, public
+from rocframe.schemas.statistics import comparison_columns, gate_columns
 from rocframe.schemas.table_type import MODEL, integers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
 
     from rocframe.areas.area import Range
     from rocframe.comparisons.comparison_tests import Family
@@ -41,9 +48,8 @@ if TYPE_CHECKING:
         UnpairedModels,
     )
     from rocframe.frames import FrameT
-    from rocframe.inference import Adjust, Alternative
+    from rocframe.inference import Adjust, Alternative, Note
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
-    from rocframe.options import NotGiven
 
 
 @public
@@ -388,3 +394,394 @@ def _model_pairs(models: Sequence[int], baseline: int | None) -> list[tuple[int,
     if baseline is None:
         return list(combinations(models, 2))
     return [(baseline, model) for model in models if baseline in models and model != baseline]
+
+
+@public
+def gate(
+    predictions: FrameT,
+    /,
+    label: Column,
+    score: Scores,
+    *,
+    baseline: object,
+    margin: float,
+    between: str = MODEL,
+    id: Column | Sequence[Column] | None = None,  # noqa: A002 - name of the public option
+    by: By = None,
+    metric: ComparedMetric = "auc",
+    method: GateMethod | NotGiven = NOT_GIVEN,
+    level: float = 0.95,
+    adjust: Adjust | None = "holm",
+    min_rows: int = 0,
+    unmatched: Unmatched = "raise",
+    n_boot: int = 2000,
+    seed: int | None = None,
+    cluster: Column | None = None,
+    positive: object = None,
+    weight: Column | None = None,
+    count: Count = NOT_GIVEN,
+    missing: Missing = "raise",
+) -> FrameT:
+    """Test in each group whether a new model is non-inferior to an old model.
+
+    Non-inferior means better, or worse by less than `margin`. The null hypothesis of a group is
+    that the new model is worse by the margin or more. A group passes if the test rejects this
+    hypothesis after an adjustment for the number of groups. The new model passes if all groups pass
+    that are large enough for `min_rows`: `gate(…)["passed"].all()` is the decision, as in the
+    command `rocframe gate`.
+
+    If the new model is worse by the margin or more in some groups, the probability that at least
+    one of these groups passes is at most about 1 - `level` for the default test of the AUC. It can
+    be higher for other metrics and methods, and for many groups with fewer than about 10 rows of a
+    class; see Notes.
+
+    Parameters
+    ----------
+    predictions : DataFrame, LazyFrame or Arrow table
+        One row per prediction.
+    label : str or Expr
+        The true class: Boolean or 0/1, or any values with `positive`.
+    score : str, Expr, selector, sequence or mapping
+        The score, higher for positives.
+    baseline : str
+        The old model. Each other model is a new model, and is tested against it.
+    margin : float
+        Non-inferiority margin, from 0 to below 1: the largest acceptable deterioration of the
+        metric.
+    between : str, default "model"
+        Column with the name of the model, for a long table with one row per instance and model.
+    id : str or sequence of str, default None
+        Columns that identify an instance, to match the rows of the models.
+    by : str or sequence of str, default None
+        Group columns; null is a group.
+    metric : {"auc", "average_precision", "brier", "log_loss"}, default "auc"
+        Metric of the models. The losses `"brier"` and `"log_loss"` need probabilities.
+    method : str, optional
+        The default for the AUC is `"newcombe"`, which combines Newcombe's limits of both areas for
+        models that scored the same rows; `"newcombe_unpaired"` is for different rows. With weights
+        or clusters, the default is `"delong_t"`. The other methods are those of `compare`:
+        `"delong"`, `"delong_t_unpaired"`, `"delong_unpaired"`, `"t_test"` (the default for losses),
+        `"t_test_unpaired"`, and `"bootstrap"` (the default for average precision).
+    level : float, default 0.95
+        Confidence level of the intervals, between 0 and 1.
+    adjust : {"holm", "bh"} or None, default "holm"
+        Adjustment of the p-values of all rows of the result: `"holm"` controls the probability of
+        at least one false pass, `"bh"` (Benjamini and Hochberg) the expected share of false passes
+        among all passes. None: no adjustment.
+    min_rows : int, default 0
+        Groups in which the old model, or the new one if only it has rows, has fewer positives or
+        fewer negatives are not tested and do not count. With 0, every group counts.
+    unmatched : {"raise", "drop"}, default "raise"
+        Instances that lack a model: an error, or left out and counted in `note`.
+    n_boot : int, default 2000
+        Number of bootstrap resamples.
+    seed : int, default None
+        Seed of the draws, an integer >= 0; None uses a new seed in each call.
+    cluster : str or Expr, default None
+        Clusters of dependent rows, such as users.
+    positive : object, default None
+        Value of `label` that is the positive class.
+    weight : str or Expr, default None
+        Importance of a row, finite and >= 0.
+    count : str, Expr or None, optional
+        Number of equal rows that a row represents. Required if there is a column `count`.
+    missing : {"raise", "drop", "worst"}, default "raise"
+        Missing values: an error, rows left out, or missing scores count as errors.
+
+    Returns
+    -------
+    DataFrame or LazyFrame
+        `*by`, `passed, deterioration, limit, margin, p_adjusted, p_value, se, auc_old, auc_new,
+        n_paired, n_pos, n_neg, ci_level, test, verdict, model_old, model_new, note`; one row per
+        group and new model, sorted by group and `model_new`. Groups in which only one of the two
+        models has rows are included.
+
+        - `passed` (Boolean) is true if `p_adjusted <= 1 - level`, and null if the group is too
+          small for `min_rows`.
+        - `verdict` (String) is `"non_inferior"` if the group passes; `"not_shown"` without enough
+          evidence that the deterioration is below the margin; `"inferior"` with evidence that it is
+          above, in a one-sided test of this group alone; `"undecided"` if there is no p-value, so
+          that the group does not pass; and `"ignored"` because of `min_rows`.
+        - `deterioration` (Float64) is `auc_old - auc_new`, or for losses, the loss of the new model
+          minus that of the old one; positive if the new model is worse. `se` (Float64) is its
+          standard error, and `limit` (Float64) its upper one-sided limit, not adjusted for the
+          number of groups. If `adjust` is None, a group passes if `limit` is below `margin`.
+        - `p_value` (Float64) is that of a deterioration of at least `margin`; `p_adjusted`
+          (Float64) is adjusted for the number of groups.
+        - `auc_old` and `auc_new` (Float64) are the metrics of the two models. For other metrics,
+          the columns are named `average_precision_old` and `average_precision_new`, and so on.
+        - `n_paired`, `n_pos` and `n_neg` (Int64) are those of `compare`. `ci_level` (Float64) is
+          `level`, and `test` (String) is `method`.
+
+        `note` (String) is null, or the first of these values that applies: `not_in_old`,
+        `not_in_new`, `below_min_rows`, and the notes of `compare`. Before `zero_variance`, there is
+        `identical_scores`: both models have the same score in each row, and the group passes if
+        `margin` is above 0. With `few_rows:3`, a model that is worse by `margin` can pass too
+        often.
+
+    Raises
+    ------
+    PairingError
+        If no group is large enough for `min_rows`, or if `id` does not pair the rows of the models.
+    RocframeError
+        If a column, an option or a value is invalid, or if a score is outside [0, 1] and the metric
+        is a loss.
+
+    See Also
+    --------
+    compare : Test the differences of models.
+
+    Notes
+    -----
+    `level` must be above 0.5, because a group could otherwise pass without evidence. The rows or
+    clusters are assumed to be independent, and the models to be fitted on other data.
+
+    The limits of `"newcombe"` and `"newcombe_unpaired"` depend on a quantile t of the t
+    distribution with the degrees of freedom of `"delong_t"` or `"delong_t_unpaired"` in `compare`
+    or, if DeLong's variance is 0, the size of the smaller class minus 1. The p-value is F(-t) for
+    the smallest t at which the upper limit is equal to `margin` or, if the deterioration is above
+    `margin`, F(t) for the smallest t at which the lower limit is equal to `margin`; F is the
+    distribution function. If both models have an AUC of 1 in a group but different scores, all
+    other methods estimate a variance of 0, and the verdict is `"undecided"`.
+
+    For losses and average precision, the probability of a false pass can be higher than 1 -
+    `level`: in simulations of 20 groups of 100 rows, all with a new model that is worse by the
+    margin, and `level=0.95`, at least one group passed in 2 to 16 % of the samples for losses, and
+    in 10 to 61 % for average precision.
+
+    References
+    ----------
+    - G. Y. Zou, A. Donner (2008), Statistics in Medicine 27(10), 1693-1702. doi:10.1002/sim.3095
+    - R. G. Newcombe (2006), Statistics in Medicine 25(4), 559-573. doi:10.1002/sim.2324
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> import rocframe as rf
+    >>> votes = rf.datasets.vote()
+    >>> decision = rf.gate(
+    ...     votes.filter(pl.col("model").is_in(["logistic_regression", "linear_svm"])),
+    ...     "label",
+    ...     "score",
+    ...     baseline="logistic_regression",
+    ...     margin=0.01,
+    ...     id="id",
+    ... )
+    >>> decision.select("passed", "verdict", "deterioration", "limit", "margin", "p_adjusted")
+    shape: (1, 6)
+    ┌────────┬──────────────┬───────────────┬──────────┬────────┬────────────┐
+    │ passed ┆ verdict      ┆ deterioration ┆ limit    ┆ margin ┆ p_adjusted │
+    │ ---    ┆ ---          ┆ ---           ┆ ---      ┆ ---    ┆ ---        │
+    │ bool   ┆ str          ┆ f64           ┆ f64      ┆ f64    ┆ f64        │
+    ╞════════╪══════════════╪═══════════════╪══════════╪════════╪════════════╡
+    │ true   ┆ non_inferior ┆ 0.000106      ┆ 0.002785 ┆ 0.01   ┆ 0.000643   │
+    └────────┴──────────────┴───────────────┴──────────┴────────┴────────────┘
+    >>> decision["passed"].all()
+    True
+    """
+    roles = Roles(label, score, by, positive, weight, count, missing, cluster)
+    level = parse_level(level)
+    if level <= 0.5:
+        problem = "a group would pass without evidence of non-inferiority"
+        hint = "Pass a level above 0.5, such as level=0.95."
+        raise OptionValueError.compose("level", level, problem, hint)
+    # The intervals have two limits with the level 2 * level - 1, so that one limit has the
+    # one-sided level `level`.
+    options = CompareOptions(
+        roles=roles,
+        tests=GATE_TESTS,
+        # Without a margin, the options would be those of a test for any difference.
+        margin=parse_number("margin", margin, low=0, high=1, closed="left", example=0.01),
+        method=method,
+        quantity=Quantity.parse(metric, {}, None),
+        level=2 * level - 1,
+        baseline=baseline,
+        adjust=adjust,
+        family="all",
+        n_boot=parse_n_boot("n_boot", n_boot),
+        seed=Seed.parse(seed),
+    )
+    min_rows = parse_integer("min_rows", min_rows, low=0, example=50)
+    return plan_comparison(
+        predictions,
+        options.pairing(between=between, id=id, unmatched=unmatched),
+        lambda frame, columns: gate_table(frame, columns, options, level, min_rows),
+        schema=lambda model: gate_columns(model, options.quantity.name),
+        anchor="verdict",
+        independent_groups=False,
+    )
+
+
+GateMethod = Literal[
+    "newcombe",
+    "newcombe_unpaired",
+    "delong_t",
+    "delong",
+    "delong_t_unpaired",
+    "delong_unpaired",
+    "t_test",
+    "t_test_unpaired",
+    "bootstrap",
+]
+NEWCOMBE_HINT = 'Newcombe\'s limits need independent rows without weights. Use method="delong_t".'
+GATE_TESTS: dict[str, ComparisonTest] = {
+    "newcombe": ComparisonTest(
+        name="newcombe",
+        compare_pairs=newcombe_paired,
+        needs_variance=False,
+        unsupported=dict.fromkeys(("weight", "cluster"), NEWCOMBE_HINT),
+    ),
+    "newcombe_unpaired": ComparisonTest(
+        name="newcombe_unpaired",
+        estimator=area_estimates,
+        compare_estimates=newcombe_unpaired,
+        needs_variance=False,
+        unsupported={
+            "weight": 'Use method="delong_t_unpaired".',
+            "cluster": 'Use method="delong_t" with id=; this method supports clusters.',
+        },
+    ),
+    **{name: COMPARISON_TESTS[name] for name in get_args(GateMethod)[2:]},
+}
+
+
+def gate_table(
+    frame: pl.DataFrame,
+    columns: PairingColumns,
+    options: CompareOptions,
+    level: float,
+    min_rows: int,
+) -> pl.DataFrame:
+    """Return the decision of a collected frame: one row per group and new model, sorted."""
+    test, quantity = options.test, options.quantity
+    data = test.read(frame, columns)
+    table = compare_models(data, columns.options, options)
+    old = options.baseline_position(data.models)
+    if old is not None:
+        has_rows, smaller_class = _group_sizes(data)
+        one_model = _groups_of_one_model(table, has_rows, old, data.models, data.keys)
+        table = pl.concat([table, one_model])
+    if old is None or not table.height:
+        problem = "there are no rows to test"
+        hint = "Check the predictions: the decision needs rows of the old and of a new model."
+        raise PairingError.compose("baseline", options.baseline, problem, hint)
+    table = table.sort("group", "position_b")
+    group, new = (table.get_column(name).to_numpy() for name in ("group", "position_b"))
+
+    note = table.get_column("note")
+    counted = np.where((note == "not_in_old").fill_null(False), new, old)
+    has_few_rows = smaller_class[counted, group] < min_rows
+    if has_few_rows.all():
+        problem = "all groups of the old model have fewer positives or negatives than this number"
+        hint = "Such groups do not count, so no group is left. Pass a smaller number."
+        raise PairingError.compose("min_rows", min_rows, problem, hint)
+    has_zero_variance = (note == "zero_variance").fill_null(False).to_numpy()
+    is_identical = np.zeros(table.height, bool)
+    if isinstance(data, Instances) and has_zero_variance.any():
+        is_identical = has_zero_variance & ~_has_different_scores(data, old)[new, group]
+
+    sign = -1.0 if quantity.lower_is_better else 1.0
+    margin = sign * options.hypothesis.null
+    p_value = table.get_column("p_value").fill_null(np.nan).to_numpy().copy()
+    if test.needs_variance:
+        p_value[has_zero_variance] = np.nan
+    # A margin of 0 is the boundary of the null hypothesis: the statistic of other tests is then 0.
+    p_value[is_identical] = 0.0 if margin > 0 else 0.5
+    p_value[has_few_rows] = np.nan
+    p_adjusted = adjust_p_values(p_value, np.zeros_like(group), options.adjust)
+    passed = p_adjusted <= 1 - level + LEVEL_ROUNDING
+    verdicts = {
+        "ignored": has_few_rows,
+        "undecided": np.isnan(p_value),
+        "non_inferior": passed,
+        "inferior": p_value >= level,
+    }
+    limit = sign * table.get_column("upper" if sign > 0 else "lower").fill_null(np.nan).to_numpy()
+    limit[is_identical] = 0.0
+    is_of_one_model = note.is_in(NOTES_OF_ONE_MODEL).fill_null(False).to_numpy()
+    notes = first_notes(
+        {
+            "below_min_rows": has_few_rows & ~is_of_one_model,
+            "identical_scores": is_identical & ~has_few_rows,
+        }
+    )
+    decision_note = pl.Series(notes.tolist(), dtype=pl.String)
+    name = quantity.name
+    sources = {"model_old": "model_a", "model_new": "model_b"}
+    sources |= {f"{name}_old": f"{name}_a", f"{name}_new": f"{name}_b"}
+    sources |= {same: same for same in ("se", "n_paired", "n_pos", "n_neg")}
+    result: dict[str, Any] = {
+        **{column: table.get_column(source) for column, source in sources.items()},
+        "passed": pl.Series(passed).set(pl.Series(has_few_rows), None),
+        "verdict": np.select([*verdicts.values()], [*verdicts], "not_shown").tolist(),
+        # The sum with 0 is 0 instead of -0.
+        "deterioration": sign * table.get_column("difference").to_numpy() + 0.0,
+        "limit": limit,
+        "margin": margin,
+        "p_adjusted": p_adjusted,
+        "p_value": p_value,
+        "ci_level": level,
+        "test": test.name,
+        "note": decision_note.zip_with(decision_note.is_not_null(), note),
+    }
+    return build_table(data.keys, result, gate_columns(table.schema["model_a"], name), rows=group)
+
+
+LEVEL_ROUNDING = 1e-12  # rounding error of 1 - level
+NOTES_OF_ONE_MODEL: tuple[Note, ...] = ("not_in_old", "not_in_new")
+
+
+def _groups_of_one_model(
+    table: pl.DataFrame,
+    has_rows: NDArray[np.bool_],
+    old: int,
+    models: pl.Series,
+    keys: pl.DataFrame,
+) -> pl.DataFrame:
+    """Return a row of `table` for each group and new model if only it or the old one has rows."""
+    new, group = np.nonzero(has_rows != has_rows[old])
+    a, has_old = np.full(len(new), old), has_rows[old, group]
+    columns = {
+        "group": group,
+        "position_a": a,
+        "position_b": new,
+        "model_a": models[a],
+        "model_b": models[new],
+        "note": first_notes({"not_in_old": ~has_old, "not_in_new": has_old}).tolist(),
+    }
+    schema = {name: dtype for name, dtype in table.schema.items() if name not in keys.columns}
+    return build_table(keys, columns, schema, rows=group)
+
+
+def _group_sizes(data: UnpairedModels | Instances) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """Return whether each model (axis 0) has rows in each group, and its smaller class size."""
+    rows: list[tuple[NDArray[Any], ...]] = []  # the group, class and count of the rows of a model
+    if isinstance(data, Instances):
+        group = data.group
+        count = 1 if data.count is None else data.count
+        for present, used in zip(data.present, data.used, strict=True):
+            rows.append((group[present], data.negative[present], (used * count)[present]))
+    else:
+        for cases in data.cases:
+            used = np.ones(len(cases.score), bool)
+            if cases.state is not None:
+                used = cases.state <= RowState.UNSCORED
+            count = 1 if cases.count is None else cases.count
+            rows.append((find_keys(cases.keys, data.keys).to_numpy(), cases.negative, used * count))
+    n_groups = data.keys.height
+    has_rows = [np.bincount(group, minlength=n_groups) > 0 for group, _, _ in rows]
+    smaller_class = [
+        np.minimum(*(np.bincount(group, count * side, n_groups) for side in (negative, ~negative)))
+        for group, negative, count in rows
+    ]
+    return np.array(has_rows), np.array(smaller_class)
+
+
+def _has_different_scores(instances: Instances, old: int) -> NDArray[np.bool_]:
+    """Return whether each model (axis 0) differs from the old one on their rows of each group."""
+    group, score, state, used = (instances.group, instances.score, instances.state, instances.used)
+    result = np.zeros((len(score), instances.keys.height), bool)
+    for new in range(len(score)):
+        differs = (score[new] != score[old]) | (state[new] != state[old])
+        result[new, group[differs & used[new] & used[old]]] = True
+    return result

@@ -36,8 +36,8 @@ from rocframe.comparisons.pairing import (
 )
 from rocframe.errors import OptionValueError
 from rocframe.inference import check_adjust, is_as_extreme, permutation_p_value
+from rocframe.kernel.arrays import batch_sizes, run_parallel
 from rocframe.kernel.scan import BLOCK_ROWS
-from rocframe.kernel.threads import batch_sizes, run_parallel
 from rocframe.options import NOT_GIVEN, NotGiven, check_choice, check_supported
 from rocframe.resampling import IntervalColumns
 from rocframe.text import join_names

@@ -39,9 +39,8 @@ from rocframe.comparisons.pairing import (
 )
 from rocframe.inference import Estimate, class_notes, newcombe, normal_p_value
 from rocframe.inputs.roles import Roles
-from rocframe.kernel.arrays import MAX_INT64, exact_product, exact_quotient
+from rocframe.kernel.arrays import MAX_INT64, exact_product, exact_quotient, run_parallel
 from rocframe.kernel.groups import group_starts
-from rocframe.kernel.threads import run_parallel
 from rocframe.options import MAX_INTEGER, NOT_GIVEN, public
 from rocframe.schemas.statistics import covariance_columns
 from rocframe.schemas.table_type import MODEL

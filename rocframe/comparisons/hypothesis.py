@@ -23,8 +23,7 @@ from rocframe.inference import (
 )
 from rocframe.kernel.groups import scale_weights
 from rocframe.kernel.scan import Scan
-from rocframe.metrics.points import PointSearch
-from rocframe.metrics.statistics import average_precision
+from rocframe.metrics.statistics import PointSearch, average_precision
 from rocframe.options import check_choice, check_supported, parse_number, to_float
 from rocframe.probabilities.losses import EPSILON, log_losses, probability_losses
 from rocframe.rates import NAMES, as_fpr_or_tpr

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rocframe.kernel.arrays import scale_by_totals
+from rocframe.kernel.arrays import run_parallel, scale_by_totals, split_groups, split_rows
 from rocframe.kernel.groups import is_run_start, run_starts
 from rocframe.kernel.scan import BLOCK_ROWS
-from rocframe.kernel.threads import run_parallel, split_groups, split_rows
 
 if TYPE_CHECKING:
     from rocframe.kernel.arrays import Array, BoolArray, IntArray

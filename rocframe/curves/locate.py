@@ -11,11 +11,10 @@ import numpy as np
 import polars as pl
 
 from rocframe.curves.table import TOTAL_ROUNDING
-from rocframe.kernel.arrays import grouped_bisect
+from rocframe.kernel.arrays import grouped_bisect, run_parallel
 from rocframe.kernel.codec import concatenated_ranges
 from rocframe.kernel.groups import groups_of_rows
 from rocframe.kernel.scan import BLOCK_ROWS
-from rocframe.kernel.threads import run_parallel
 from rocframe.rates import CONFUSION, CountRatio
 from rocframe.schemas.table_type import THRESHOLD
 

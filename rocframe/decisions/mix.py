@@ -29,8 +29,8 @@ from rocframe.kernel.groups import group_starts
 from rocframe.kinds import parse_metric
 from rocframe.options import parse_integer, public
 from rocframe.rates import NAMES, Settings, as_fpr_or_tpr
+from rocframe.schemas import table_of
 from rocframe.schemas.curves import MIX, MIXTURE, mixture_columns
-from rocframe.schemas.recognition import table_of
 from rocframe.schemas.table_type import POINT_NAMES, THRESHOLD, score_floats
 
 if TYPE_CHECKING:

@@ -28,8 +28,8 @@ from rocframe.decisions.costs import (
 from rocframe.errors import OptionValueError, UnknownOptionError
 from rocframe.frames import as_input_frame, column, lazy_plan, take_rows, through_node
 from rocframe.inference import class_notes
+from rocframe.kernel.arrays import run_parallel, split_groups
 from rocframe.kernel.scan import BLOCK_ROWS
-from rocframe.kernel.threads import run_parallel, split_groups
 from rocframe.kinds import expression_name, parse_metric, parse_metrics
 from rocframe.options import (
     check_choice,

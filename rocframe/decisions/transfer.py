@@ -15,10 +15,10 @@ from rocframe.decisions.operating_point import RuleOptions, allowed_rows
 from rocframe.errors import OptionValueError
 from rocframe.frames import build_table, check_keys, find_keys, number_keys, select_keys
 from rocframe.inference import class_notes
+from rocframe.kernel.arrays import run_parallel, split_groups
 from rocframe.kernel.codec import concatenated_ranges, falling_ranks, sort_order
 from rocframe.kernel.groups import cumulative_sums, group_starts, is_run_start
 from rocframe.kernel.scan import BLOCK_ROWS
-from rocframe.kernel.threads import run_parallel, split_groups
 from rocframe.options import check_supported, public
 from rocframe.rates import CONFUSION
 from rocframe.schemas.curves import RULE_COLUMNS, transfer_columns

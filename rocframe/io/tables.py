@@ -37,7 +37,7 @@ from rocframe.io.logs import (
 )
 from rocframe.kinds import PREVALENCE, has_prevalence
 from rocframe.options import check_frame, public
-from rocframe.schemas.recognition import table_of
+from rocframe.schemas import table_of
 from rocframe.text import format_list
 
 if TYPE_CHECKING:

@@ -27,8 +27,7 @@ import numpy as np
 import polars as pl
 
 from rocframe.inputs.cases import RowState
-from rocframe.kernel.arrays import grouped_bisect
-from rocframe.kernel.threads import count_workers, run_parallel, split_rows
+from rocframe.kernel.arrays import count_workers, grouped_bisect, run_parallel, split_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

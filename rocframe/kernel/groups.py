@@ -11,7 +11,14 @@ import polars as pl
 
 from rocframe.frames import fill_nulls, take_rows
 from rocframe.inputs.cases import RowState
-from rocframe.kernel.arrays import MAX_WEIGHT, scale_by_groups, scale_by_largest
+from rocframe.kernel.arrays import (
+    MAX_WEIGHT,
+    count_workers,
+    run_parallel,
+    scale_by_groups,
+    scale_by_largest,
+    split_rows,
+)
 from rocframe.kernel.codec import (
     Codec,
     Codes,
@@ -22,7 +29,6 @@ from rocframe.kernel.codec import (
     sort_groups,
     sort_order,
 )
-from rocframe.kernel.threads import count_workers, run_parallel, split_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from rocframe.errors import OptionValueError
+from rocframe.kernel.arrays import batch_sizes, count_workers, run_parallel
 from rocframe.kernel.codec import ReservedCode
 from rocframe.kernel.groups import is_run_start, run_starts
 from rocframe.kernel.scan import BLOCK_ROWS, Block, BlockRange, GroupTotals
-from rocframe.kernel.threads import batch_sizes, count_workers, run_parallel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

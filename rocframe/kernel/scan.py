@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
+from rocframe.kernel.arrays import run_parallel
 from rocframe.kernel.groups import is_run_start, sort_rows
-from rocframe.kernel.threads import run_parallel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

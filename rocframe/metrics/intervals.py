@@ -27,7 +27,10 @@ from rocframe.kernel.groups import scale_weights, weight_units
 from rocframe.kernel.resample import RandomDraws, ReplicateStatistic, resample_groups, stream_keys
 from rocframe.kernel.scan import Scan
 from rocframe.kinds import check_metric_settings, parse_metric, parse_metrics
-from rocframe.metrics.points import (
+from rocframe.metrics.statistics import (
+    CURVE_STATISTICS,
+    PERFECT_LIMITS,
+    PROBABILITY_STATISTICS,
     PointSearch,
     RuleSearch,
     influence_at,
@@ -35,7 +38,6 @@ from rocframe.metrics.points import (
     rates_at,
     stack_points,
 )
-from rocframe.metrics.statistics import CURVE_STATISTICS, PERFECT_LIMITS, PROBABILITY_STATISTICS
 from rocframe.options import NOT_GIVEN, NotGiven, check_choice, check_supported, public
 from rocframe.rates import NAMES, RATES, CountRatio, Rate, Settings, as_fpr_or_tpr
 from rocframe.resampling import (

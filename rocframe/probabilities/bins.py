@@ -18,9 +18,8 @@ import numpy as np
 
 from rocframe.curves.convex_hull import hull_vertices
 from rocframe.inference import STANDARD_NORMAL
-from rocframe.kernel.arrays import exact_product
+from rocframe.kernel.arrays import exact_product, run_parallel
 from rocframe.kernel.groups import cumulative_sums, is_run_start, run_starts
-from rocframe.kernel.threads import run_parallel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

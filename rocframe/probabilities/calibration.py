@@ -24,7 +24,7 @@ from rocframe.inference import (
 )
 from rocframe.inputs.cases import check_probabilities, plan_table
 from rocframe.inputs.roles import Roles
-from rocframe.kernel.arrays import grouped_bisect, interpolate_segments
+from rocframe.kernel.arrays import grouped_bisect, interpolate_segments, run_parallel
 from rocframe.kernel.groups import group_starts, scale_weights
 from rocframe.kernel.resample import (
     GroupRows,
@@ -35,7 +35,6 @@ from rocframe.kernel.resample import (
     stream_keys,
 )
 from rocframe.kernel.scan import BLOCK_ROWS, Scan
-from rocframe.kernel.threads import run_parallel
 from rocframe.options import (
     NOT_GIVEN,
     NotGiven,

@@ -30,10 +30,9 @@ from rocframe.inputs.cases import (
     scores_as_floats,
 )
 from rocframe.inputs.roles import Roles, check_column_type, parse_scores, resolve_column
-from rocframe.kernel.arrays import interpolate_in_groups
+from rocframe.kernel.arrays import interpolate_in_groups, run_parallel, split_rows
 from rocframe.kernel.groups import group_starts, is_run_start, scale_weights, weight_units
 from rocframe.kernel.scan import BLOCK_ROWS, Scan
-from rocframe.kernel.threads import run_parallel, split_rows
 from rocframe.options import (
     NOT_GIVEN,
     check_choice,

@@ -20,10 +20,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.fft import dct
 
-from rocframe.kernel.arrays import grouped_bisect, interpolate_in_groups, interpolate_segments
+from rocframe.kernel.arrays import (
+    grouped_bisect,
+    interpolate_in_groups,
+    interpolate_segments,
+    run_parallel,
+    split_groups,
+    split_rows,
+)
 from rocframe.kernel.codec import concatenated_ranges
 from rocframe.kernel.groups import group_starts, groups_of_rows
-from rocframe.kernel.threads import run_parallel, split_groups, split_rows
 from rocframe.probabilities.losses import WEIGHT_SHARE_ROUNDING, is_cell_start, log_odds
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from rocframe.charts.chart import chart
 from rocframe.charts.curve_layers import merge_levels, reference_line
 from rocframe.charts.dashboard import dashboard
 from rocframe.charts.dashboard_data import MAX_CURVES
-from rocframe.charts.labels import distinct_labels, short_name
-from rocframe.charts.style import CHANCE_DASH
+from rocframe.charts.style import CHANCE_DASH, distinct_labels, short_name
 from rocframe.decisions.costs import ErrorCosts
 from rocframe.frames import column, find_keys, key_starts, number_keys, select_keys, take_rows
 from rocframe.rates import CONFUSION

@@ -288,7 +288,7 @@ def test_score_columns_draw_like_models_in_a_key_column(method):
 def test_the_number_of_threads_does_not_change_the_band(method, monkeypatch):
     rows = normal(200, groups=2)
     several = band(rows, method, by="g", n_boot=500)
-    monkeypatch.setattr("rocframe.kernel.threads.count_workers", lambda: 1)
+    monkeypatch.setattr("rocframe.kernel.arrays.count_workers", lambda: 1)
     assert_same(band(rows, method, by="g", n_boot=500), several)
 
 

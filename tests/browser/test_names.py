@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import rocframe as rf
-from rocframe.charts.labels import JAVASCRIPT_NAMES, WORD_JOINER
+from rocframe.charts.style import JAVASCRIPT_NAMES, WORD_JOINER
 
 sync_api = pytest.importorskip("playwright.sync_api")
 

@@ -11,8 +11,7 @@ from xml.etree import ElementTree as ET
 import pytest
 import vl_convert
 
-from rocframe.charts.labels import WORD_JOINER
-from rocframe.charts.style import REFERENCE_COLOR
+from rocframe.charts.style import REFERENCE_COLOR, WORD_JOINER
 
 if TYPE_CHECKING:
     import altair as alt

@@ -11,10 +11,9 @@ import polars as pl
 import pytest
 
 import rocframe as rf
-from rocframe.charts.labels import short_name
-from rocframe.charts.style import DARK, LIGHT, REFERENCE_COLOR
+from rocframe.charts.style import DARK, LIGHT, REFERENCE_COLOR, short_name
+from rocframe.schemas import TABLES, table_of
 from rocframe.schemas.curves import CONVEX_HULL
-from rocframe.schemas.recognition import TABLES, table_of
 from tests.charts.specifications import layers, records, reference_lines, shared, spec, svg, texts
 from tests.test_names import PUNCTUATION
 

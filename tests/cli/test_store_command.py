@@ -21,8 +21,7 @@ from bench import kills
 from rocframe.cli import main as cli
 from rocframe.cli import tasks
 from rocframe.io import tables
-from rocframe.reports.page import _settings_list
-from rocframe.reports.report import ReportOptions
+from rocframe.reports.report import ReportOptions, _settings_list
 
 DAYS = [date(2026, 11, 1) + timedelta(days=i) for i in range(3)]
 LOG = pl.DataFrame(

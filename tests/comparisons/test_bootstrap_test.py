@@ -13,7 +13,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
-from rocframe.kernel import threads
+from rocframe.kernel import arrays as threads
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,7 +17,7 @@ from scipy.stats import bootstrap
 import rocframe as rf
 from rocframe.areas.area import RateRange
 from rocframe.areas.pairs import AUC_STATISTIC
-from rocframe.kernel import threads
+from rocframe.kernel import arrays as threads
 from rocframe.kernel.resample import GroupRows
 from rocframe.resampling import (
     BOOTSTRAPS,

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from rocframe.areas.pairs import count_pairs
-from rocframe.kernel import resample, threads
+from rocframe.kernel import arrays as threads
+from rocframe.kernel import resample
 from rocframe.kernel.resample import GroupRows, ReplicateCounts, ReplicateStatistic, resample_groups
 from tests import oracles
 from tests.kernel.scans import cases_of, draws_of, scan_of

@@ -14,10 +14,11 @@ from polars.testing import assert_frame_equal
 
 import rocframe as rf
 from rocframe.curves import curve as fixed
-from rocframe.kernel import codec, threads
+from rocframe.kernel import arrays as threads
+from rocframe.kernel import codec
 from rocframe.kernel import codec as sort
 from rocframe.kernel import scan as walk
-from rocframe.kernel.threads import count_workers, run_parallel, split_rows
+from rocframe.kernel.arrays import count_workers, run_parallel, split_rows
 from tests import oracles
 from tests.all_cases import all_cases
 from tests.strategies import ANY_WEIGHTS, COUNTS, EXACT_WEIGHTS, SHAPES, examples, tables

@@ -12,7 +12,7 @@ from threading import Thread
 
 import pytest
 
-from rocframe.kernel import threads
+from rocframe.kernel import arrays as threads
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be forked")

@@ -11,8 +11,7 @@ from unittest.mock import patch
 import polars as pl
 
 from rocframe.reports.figures import DashboardSection
-from rocframe.reports.page import report_page
-from rocframe.reports.report import ReportOptions
+from rocframe.reports.report import ReportOptions, report_page
 from rocframe.reports.tables import areas_and_curves, report_tables
 
 ABOUT = {
@@ -52,7 +51,7 @@ def evaluate(predictions=None, by="model", **entries):
 def without_dashboard():
     """Return a context in which pages have no dashboard, which takes half of the time of a page."""
     section = DashboardSection(figure=None, text="")
-    return patch("rocframe.reports.page.dashboard_section", return_value=section)
+    return patch("rocframe.reports.report.dashboard_section", return_value=section)
 
 
 def write(*args, title="T", files=("curves.parquet", "auc.parquet"), dashboard=False, **options):

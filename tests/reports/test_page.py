@@ -11,13 +11,12 @@ import polars as pl
 import pytest
 
 import rocframe as rf
-from rocframe.charts.labels import shorten
+from rocframe.charts.style import shorten
 from rocframe.text import format_name
 
 pytest.importorskip("vl_convert")
 
-from rocframe.reports.page import report_page
-from rocframe.reports.report import ReportOptions
+from rocframe.reports.report import ReportOptions, report_page
 from rocframe.reports.tables import note_in_words
 from tests.charts.specifications import layers_of
 from tests.reports.pages import Reader, evaluate, log, plain, write

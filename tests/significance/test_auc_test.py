@@ -348,7 +348,7 @@ def test_a_seed_gives_the_same_p_values_on_any_number_of_threads(monkeypatch):
     rows = some_rows(5, 400, better=0.1).with_columns(g=pl.int_range(pl.len()) % 3)
     options = {"by": "g", "method": "permutation", "n_perm": 5_000}
     first = rf.auc_test(rows, "label", "score", seed=1, **options)
-    monkeypatch.setattr("rocframe.kernel.threads.count_workers", lambda: 1)
+    monkeypatch.setattr("rocframe.kernel.arrays.count_workers", lambda: 1)
     assert_frame_equal(rf.auc_test(rows, "label", "score", seed=1, **options), first)
     other = rf.auc_test(rows, "label", "score", seed=2, **options)
     assert other["p_value"].to_list() != first["p_value"].to_list()
