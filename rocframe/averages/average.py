@@ -184,7 +184,7 @@ def average(
     costs : mapping of str to float, default None
         Costs of one `tp`, `fp`, `fn` and `tn`, such as `{"fn": 5, "fp": 1}`, for the metric
         `"expected_cost"`. Costs that are not given are 0.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; by default, all columns left of `threshold`.
     kind : str, default None
         Kind of curve, such as `"roc"`; see `curve`. By default, the two rates right of `tn`

@@ -66,7 +66,7 @@ def smooth(
         The true class: Boolean or 0/1, or any values with `positive`.
     score : str, Expr, selector, sequence or mapping
         The score, higher for positives. Several columns add the group column `model`.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; null is a group.
     grid : int or sequence of float, default 101
         False positive rates of the result: a number of evenly spaced rates from 0 to 1, or a list

@@ -73,7 +73,7 @@ def multiclass_losses(
     scores : mapping, sequence of str, selector or str
         Probability of each class, with a sum of 1 ± 1e-4: a mapping from classes to columns,
         columns named like their classes, or one column of lists.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; null is a group.
     classes : sequence, default None
         Classes in the order of the lists.
@@ -274,7 +274,7 @@ def class_metrics(
         every curve.
     beta : float, default 1.0
         Weight of recall relative to precision in `"f_beta"`.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; by default, all columns left of `threshold`.
 
     Returns

@@ -60,7 +60,7 @@ def concavities(curves: FrameT, /, *, min_rows: int = 1, by: By = None) -> Frame
     min_rows : int, default 1
         Return only concavities with at least this number of rows, or this sum of weights; 1 returns
         all.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; by default, all columns left of `threshold`.
 
     Returns
@@ -479,7 +479,7 @@ def repaired_auc(
     min_rows : int, default 1
         Repair only concavities with at least this number of rows, or this sum of weights; 1 repairs
         all. Not used with `chosen`.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; by default, all columns left of `threshold`.
 
     Returns

@@ -56,7 +56,7 @@ def cost_curve(
     across : str, default None
         Group column whose curves are compared, such as `"model"`: the result is the envelope of all
         these curves, with the best curve of each row in the last column.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; by default, all columns left of `threshold`.
 
     Returns

@@ -52,7 +52,7 @@ def decision_curve(
     prevalence : float, default None
         Prevalence of the population, between 0 and 1, which case-control studies need. The default
         is the prevalence that was passed to `curve`, or else that of each curve.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; by default, all columns left of `threshold`.
 
     Returns

@@ -75,7 +75,7 @@ def h_measure(
         `"severity_ratio"` is Beta(2, 1 + (1 - π) / π), the default of the R package hmeasure, and
         `"prevalence"` is Beta(1 + π, 2 - π). The last two have their mode at c = π, and differ
         between groups.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; null is a group.
     positive : object, default None
         Value of `label` that is the positive class.

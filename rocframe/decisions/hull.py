@@ -64,7 +64,7 @@ def hull(curves: FrameT, /, *, across: str | None = None, by: By = None) -> Fram
     across : str, default None
         Group column, such as `"model"`. Curves that differ only in this column have one common
         hull. By default, each curve has its own hull.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; by default, all columns left of `threshold`.
 
     Returns
@@ -352,7 +352,7 @@ def iso_lines(
         `curve`, or else that of each curve.
     kind : {"roc", "gain", "lift_chart"}, default None
         Kind of curve, for the axes of the line. By default, the columns right of `tn` determine it.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; by default, all columns left of `threshold`.
 
     Returns

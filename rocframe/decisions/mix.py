@@ -82,7 +82,7 @@ def mix(
     alert_rate : float or sequence of float, default None
         Return the point at which this proportion of rows is predicted positive, at the prevalence
         that was passed to `curve`, if any.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; by default, all columns left of `threshold`.
 
     Returns

@@ -47,7 +47,7 @@ def relative_superiority(
     prevalence : float, default None
         Prevalence, between 0 and 1, for the conversion to and from probability costs. The default
         is the prevalence that was passed to `curve`, or else that of all compared curves together.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; by default, all columns left of `threshold`.
 
     Returns
@@ -159,7 +159,7 @@ def lc_index(
     prevalence : float, default None
         Prevalence, between 0 and 1, for the conversion to and from probability costs. The default
         is the prevalence that was passed to `curve`, or else that of all compared curves together.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; by default, all columns left of `threshold`.
 
     Returns

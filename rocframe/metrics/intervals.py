@@ -147,7 +147,7 @@ def intervals(
     rule : str or Expr, default None
         The rule that chooses the threshold of the point: any rule of `operating_point` except
         `"bayes"`. If several thresholds are equally good, the highest threshold is used.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; null is a group.
     ci : str or None, optional
         Method of the interval.

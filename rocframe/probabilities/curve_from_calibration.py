@@ -94,7 +94,7 @@ def curve_from_calibration(
     costs : mapping of str to float, default None
         Costs of one `tp`, `fp`, `fn` and `tn`, such as `{"fn": 5, "fp": 1}`, for the metric
         `"expected_cost"`. Costs that are not given are 0.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns. By default, all columns left of `bin`.
 
     Returns

@@ -115,7 +115,7 @@ def fit_calibration(
         Column of the folds for cross-fitting, which the result has after `by`. The function of a
         fold is fitted on all other folds of its group, and `apply_calibration` uses it for this
         fold.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; null is a group.
     positive : object, default None
         Value of `label` that is the positive class.

@@ -401,7 +401,7 @@ def murphy_curve(
         Prevalence, between 0 and 1, of the population for which the costs are computed. The default
         is the prevalence that was passed to `curve`, or the prevalence of each curve if none was
         passed.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; by default, all columns left of `threshold`.
 
     Returns

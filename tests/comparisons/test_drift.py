@@ -234,6 +234,17 @@ def test_the_reference_is_a_table_of_other_predictions():
     assert_frame_equal(no_group, got.filter(segment="a"))
 
 
+def test_group_columns_by_expression_are_computed_in_a_reference_table_too():
+    key = pl.col("segment").str.to_uppercase()
+    before = LOG.filter(pl.col("day") < MONDAY + timedelta(weeks=2))
+    live = rf.windows(LOG.join(before, on="day", how="anti"), "day", every="1w")
+    computed = [frame.with_columns(key) for frame in (live, before)]
+    expected = rf.drift(computed[0], "label", "score", by="segment", reference=computed[1])
+    for reference in (before, before.lazy(), before.to_arrow()):
+        got = rf.drift(live, "label", "score", by=key, reference=reference)
+        assert_frame_equal(got, expected)
+
+
 def test_a_reference_table_needs_the_columns_of_all_scores_and_expressions():
     scores = LOG.with_columns(other=-pl.col("score"), w=pl.lit(1))
     named = {"positive": None, "label": "label"}
