@@ -290,6 +290,12 @@ OF_CURVES = {
         key="fold",
     ),
     "area of an average": TableVerb("area", key="fold", first=("average", {"grid": "union"})),
+    "area of smooth curves": TableVerb("area", source="smooth"),
+    "operating point of smooth curves": TableVerb(
+        "operating_point", {"rule": ["youden", "f1"]}, source="smooth"
+    ),
+    "hull of smooth curves": TableVerb("hull", source="smooth"),
+    "cost curve of smooth curves": TableVerb("cost_curve", {"grid": 5}, source="smooth"),
     "area of precision-recall": TableVerb("area", {"kind": "pr"}, kind="pr"),
 }
 
