@@ -230,9 +230,9 @@ def compress(
         envelope = parse_fraction("max_envelope", max_envelope, example=0.0001)
 
     frame = read_engine(predictions)
-    if isinstance(frame, pl.DataFrame | pl.LazyFrame) and frame is not predictions:
+    if frame is not predictions and not is_engine(frame):
         # `public_for_engines` computes the expressions in `by` of polars frames only.
-        return compress(
+        counted: FrameT = compress(
             frame,
             label,
             score,
@@ -244,6 +244,7 @@ def compress(
             weight=weight,
             count=count,
         )
+        return counted
     if is_engine(frame):
         rows = CompressInput.of_engine(frame, roles)
         if max_envelope is None:
