@@ -538,7 +538,7 @@ class CurveAverager:
             # the same value of the metric.
             exists &= ~lacks_rows[:, None]
         unknown = ~exists & (usable & lacks_rows)[:, None]
-        fixed = np.repeat(values, 2, axis=1) if plan.sides else values
+        fixed = np.repeat(values, 2, axis=1) if plan.has_sides else values
         shape = len(block.groups), fixed.shape[1]
 
         def curve_values(values: NDArray[np.float64]) -> CurveValues:
@@ -557,7 +557,7 @@ class CurveAverager:
             columns |= {"threshold_mean": fixed, "threshold_sd": 0.0}
         else:
             columns[plan.fixed_column] = fixed
-        if plan.sides:
+        if plan.has_sides:
             columns["side"] = np.tile(np.array(["left", "right"], object), shape[1] // 2)
         counts: dict[str, NDArray[np.int64]] = {}
         constant = np.zeros(shape, bool)
@@ -596,7 +596,7 @@ class CurveAverager:
         nearest, metric = self.plan.options.nearest, self.plan.fixed
         if metric is None:
             return self.axis.points_at_thresholds(curve, values, self.lacks_rows, nearest=nearest)
-        if not self.plan.sides:
+        if not self.plan.has_sides:
             return self.axis.points(curve, values, nearest=nearest)
         left, right = (
             self.axis.points(curve, values, occurrence=occurrence)

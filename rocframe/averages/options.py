@@ -223,7 +223,7 @@ class AveragePlan:
         return THRESHOLD if self.fixed is None else self.fixed.column
 
     @property
-    def sides(self) -> bool:
+    def has_sides(self) -> bool:
         """Whether the result has two rows, left and right, at each jump of a curve."""
         return self.is_curve and self.grid == "union" and self.fixed is not None
 
