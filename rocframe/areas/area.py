@@ -377,10 +377,10 @@ def area_of_mean(plan: pl.LazyFrame, schema: pl.Schema, mean: CurveAverage) -> p
     total = trapezoids.implode().list.sum()
     area = pl.when(complete).then(total).otherwise(None).alias(name)
     order = [pl.col("threshold_mean")] if mean.fixed is None else [axis]
-    order += [pl.col(SIDE)] if mean.has_sides else []
+    order += [pl.col(SIDE)] if mean.sides else []
     keys = [column(key) for key in mean.by]
     rows = plan.sort(
-        *keys, *order, descending=[*[False] * len(keys), mean.fixed is None, *[False] * mean.has_sides]
+        *keys, *order, descending=[*[False] * len(keys), mean.fixed is None, *[False] * mean.sides]
     )
     if not keys:
         return rows.select(area)

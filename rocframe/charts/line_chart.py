@@ -510,7 +510,7 @@ def mean_chart(
         long, mean = _one_mean_column(table, average)
         plane = _metric_plane(table, average, mean.kind, options)
         options, table = metric_channels(options, mean.by, len(average.averaged)), long
-    kind, sides = mean.kind, [SIDE] if mean.has_sides else []
+    kind, sides = mean.kind, [SIDE] if mean.sides else []
     x_limits, limits = (
         (f"{name}_lower", f"{name}_upper") if name in mean.averaged else ()
         for name in (kind.x, kind.y)
