@@ -592,7 +592,7 @@ class CurveAverager:
         return columns
 
     def points(self, curve: NDArray[np.int64], values: NDArray[np.float64]) -> PointsAtValues:
-        """Return the point of each curve at each value, or with `has_sides` both points at a jump."""
+        """Return the point of each curve at each value, or with `has_sides` both at a jump."""
         nearest, metric = self.plan.options.nearest, self.plan.fixed
         if metric is None:
             return self.axis.points_at_thresholds(curve, values, self.lacks_rows, nearest=nearest)
