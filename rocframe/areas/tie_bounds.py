@@ -53,8 +53,7 @@ def tie_bounds(
     curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`, with all rows of each curve.
     metrics : str or sequence of str
-        Which of `"auc"`, `"ks"`, `"eer"`, `"average_precision"` and `"pr_auc"` are computed. By
-        default, all.
+        Which of `"auc"`, `"ks"`, `"eer"`, `"average_precision"` and `"pr_auc"`; by default, all.
     by : str or sequence of str, default None
         Group columns; by default, all columns left of `threshold`.
 
@@ -62,16 +61,13 @@ def tie_bounds(
     -------
     DataFrame or LazyFrame
         One row per group and metric, in the order of `metrics`: `*by, metric, estimate,
-        pessimistic, optimistic`.
+        pessimistic, optimistic`. `metric` is a String, all others are Float64 in [0, 1].
 
-        `metric` (String) is the name of the metric, `estimate` (Float64) its value for the curve,
-        as in `area` and `summary`. `pessimistic` and `optimistic` (Float64) are the worst and the
-        best value over all ways to separate tied rows; the worst `average_precision` is a lower
-        bound (see Notes). All are in [0, 1]. For `eer`, lower values are better.
-
-        `estimate` is null for a curve with several scores between two given thresholds
-        (`thresholds=`), which are treated as tied. All are null if there are no positives; for
-        `auc`, `ks`, `eer`, and at a given `prevalence=`, also if there are no negatives.
+        `estimate` is the value for the curve, `pessimistic` and `optimistic` are the worst and the
+        best value over all ways to separate tied rows. For `eer`, lower values are better. All are
+        null if there are no positives; for `auc`, `ks`, `eer`, and at a given `prevalence=`, also
+        if there are no negatives. `estimate` is null for a curve with several scores between two
+        given thresholds (`thresholds=`), which are treated as tied.
 
     Raises
     ------
@@ -87,28 +83,14 @@ def tie_bounds(
 
     Notes
     -----
-    A tie is a diagonal segment of the ROC curve. The curve of the scores before rounding is inside
-    the rectangle around it. In the optimistic curve, the positives of each tie come first; in the
-    pessimistic curve, the negatives. Both are step curves, under which `auc` and `pr_auc` are
-    computed.
-
-    - `ks`: the largest TPR - FPR at a point of the given curve (`pessimistic`), and at an upper
-      left corner of a rectangle (`optimistic`).
-    - `eer`: the lowest and the highest FPR on the line FPR = 1 - TPR inside the rectangle that the
-      line crosses.
-    - `average_precision`: `optimistic` if all positives of a tie get one score above those of the
-      negatives. It is lowest if they get distinct scores below those of the negatives.
-      `pessimistic` is exact for ties of at most 64 positives; each tie with more makes it too low
-      by less than 0.001 / P, where P is the number of positives. With weights, it is that of
-      `pr_auc`.
+    The pessimistic `average_precision` is exact for ties of at most 64 positives; each tie with
+    more makes it too low by less than 0.001 / P, where P is the number of positives. With weights,
+    it is that of `pr_auc`.
 
     References
     ----------
-    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
-    861-874, figure 6. doi:10.1016/j.patrec.2005.10.010
-
-    J. Davis, M. Goadrich (2006), "The relationship between precision-recall and ROC curves",
-    ICML, 233-240. doi:10.1145/1143844.1143874
+    - Fawcett (2006), Pattern Recognition Letters 27(8), figure 6. doi:10.1016/j.patrec.2005.10.010
+    - Davis, Goadrich (2006), ICML, 233-240. doi:10.1145/1143844.1143874
 
     Examples
     --------
@@ -226,8 +208,8 @@ def _lowest_precision_sum(
     """Return the sum of the precisions of the positives of each row, if they have different scores.
 
     All negatives of the row have higher scores. The sum of (tp0 + j) / (tp0 + j + fp) for j = 1 to
-    n is n - fp·(sum of 1 / (tp0 + fp + j)). The first terms of this sum are added one by one. The
-    others are replaced by an integral, an upper bound, because the reciprocal is convex.
+    n is n - fp·(sum of 1 / (tp0 + fp + j)). After the first terms, the sum is replaced by an
+    integral, an upper bound, because the reciprocal is convex.
     """
     n = tp - tp0
     reciprocals = np.zeros(len(tp))
@@ -266,14 +248,12 @@ def ties(curves: FrameT, /, *, by: By = None) -> FrameT:
     Returns
     -------
     DataFrame or LazyFrame
-        For each group, one row per score that occurs in both classes, sorted by falling score:
-        `*by, threshold, auc_change, tied_pos, tied_neg`. Groups without ties have no rows.
+        One row per group and score that occurs in both classes, sorted by falling score: `*by,
+        threshold, auc_change, tied_pos, tied_neg`. Groups without ties have no rows.
 
-        - `auc_change` (Float64) is the largest change of the AUC if the tied rows get different
-          scores: an increase if all positives of the tie get higher scores than its negatives, a
-          decrease if they get lower scores.
-        - `tied_pos` and `tied_neg` are the numbers of positives and negatives with this score, or
-          the sums of their weights, with the dtype of `tp` and `fp`.
+        `auc_change` (Float64) is the largest change of the AUC, up or down, if the tied rows get
+        different scores. `tied_pos` and `tied_neg` are the numbers of positives and negatives with
+        this score, or the sums of their weights, with the dtype of `tp`.
 
     Raises
     ------
@@ -287,15 +267,12 @@ def ties(curves: FrameT, /, *, by: By = None) -> FrameT:
 
     Notes
     -----
-    `auc_change` is tied_pos·tied_neg / (2·P·N) for P positives and N negatives: the area between
-    the diagonal segment and the sides of its rectangle. Its sum over a curve is half of the
-    difference between `auc_optimistic` and `auc_pessimistic` of `auc`. For curves with
-    `thresholds=` or `max_error=`, all scores between two thresholds are one tie.
+    The sum of `auc_change` over a curve is half of `auc_optimistic` - `auc_pessimistic` of `auc`.
+    For curves with `thresholds=` or `max_error=`, all scores between two thresholds are one tie.
 
     References
     ----------
-    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
-    861-874, figure 6. doi:10.1016/j.patrec.2005.10.010
+    Fawcett (2006), Pattern Recognition Letters 27(8), figure 6. doi:10.1016/j.patrec.2005.10.010
 
     Examples
     --------
