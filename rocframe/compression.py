@@ -65,8 +65,7 @@ RELATIVE_RESOLUTIONS = (2.0**-52, 1.0)
 class Rounding:
     """Scores are rounded down to multiples of `resolution`, a power of two, or not if it is 0.
 
-    If `relative`, it is multiplied by the largest power of two that is not above the absolute
-    score.
+    If `relative`, it is relative to the largest power of two that is not above the absolute score.
     """
 
     resolution: float = 0.0
@@ -673,9 +672,8 @@ def is_engine(frame: object) -> bool:
 def engine_schema(frame: Any, roles: Roles) -> pl.Schema:
     """Return the names and the polars dtypes of the columns of a narwhals frame.
 
-    Group columns with fixed categories, such as ENUM in DuckDB, become Categorical, as in other
-    functions. Arguments that are columns of Python objects in pandas have the dtype that polars
-    reads.
+    Group columns of type ENUM become Categorical, as in other functions. Arguments that are columns
+    of Python objects in pandas have the dtype that polars reads.
     """
     by = parse_names(roles.by)
     schema: pl.Schema = frame.collect_schema().to_polars()

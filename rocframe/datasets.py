@@ -1,7 +1,4 @@
-"""Three small, real prediction logs for examples and tests.
-
-`data/README.md` in the repository describes the data, the models and their AUCs.
-"""
+"""Three small, real prediction logs for examples and tests."""
 
 from __future__ import annotations
 

@@ -110,19 +110,9 @@ def summary(
     │ 0.722222 ┆ 0.333333 ┆ 0.333333 ┆ 0.755556          ┆ 0.333333  ┆ 0.211667 │
     └──────────┴──────────┴──────────┴───────────────────┴───────────┴──────────┘
     """
-    roles = Roles(
-        label=label,
-        score=score,
-        by=by,
-        positive=positive,
-        weight=weight,
-        count=count,
-        missing=missing,
-    )
-    return as_input_frame(
-        predictions,
-        plan_table(predictions, roles, summary_table, columns=SUMMARY.columns(), anchor="n_pos"),
-    )
+    roles = Roles(label, score, by, positive, weight, count, missing)
+    table = plan_table(predictions, roles, summary_table, columns=SUMMARY.columns(), anchor="n_pos")
+    return as_input_frame(predictions, table)
 
 
 def summary_table(cases: Cases) -> pl.DataFrame:
@@ -144,9 +134,7 @@ def summary_table(cases: Cases) -> pl.DataFrame:
         "brier": losses.brier,
         "log_loss": losses.log_loss,
         "prevalence": prevalence,
-        "n_pos": totals.pos_rows,
-        "n_neg": totals.neg_rows,
-        "n_missing": scan.rows.unscored.n_missing,
+        **scan.size_columns,
         "note": class_notes(
             totals.pos_rows, totals.neg_rows, not_probabilities=np.isnan(losses.brier)
         ).tolist(),

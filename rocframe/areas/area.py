@@ -1,8 +1,4 @@
-"""The function `area`: areas under the curves of a curve table.
-
-The areas of precision-recall curves are those of Davis and Goadrich (2006). The areas of lift
-charts are those of Vuk and Curk (2006).
-"""
+"""The function `area`: areas under the curves of a curve table."""
 
 from __future__ import annotations
 
@@ -90,17 +86,16 @@ def area(
         Kind of curve, such as `"roc"`; see `curve`. By default, the two rates right of `tn`
         determine the kind.
     alert_rate : (float, float), default None
-        Range of the share of rows that are predicted positive, from 0, such as `(0,
-        0.01)`: the partial area that `auc` returns for this range.
+        Range of the share of rows that are predicted positive, from 0, such as `(0, 0.01)`: the
+        partial area that `auc` returns for this range.
 
     Returns
     -------
     DataFrame or LazyFrame
         One row per group: `*by, auc`, or `*by, average_precision, pr_auc` for precision-recall, or
-        `*by, auc, lift_area, lift_area_step` for lift charts, or `*by,
-        partial_auc` with `alert_rate`. All are Float64. For averaged curves, the column is
-        `auc_of_mean` for ROC and DET, and `area_of_mean` for all other kinds, the integral of y
-        over x.
+        `*by, auc, lift_area, lift_area_step` for lift charts, or `*by, partial_auc` with
+        `alert_rate`. All are Float64. For averaged curves, the column is `auc_of_mean` for ROC and
+        DET, and `area_of_mean` for all other kinds, the integral of y over x.
 
         Lift areas are between 0 and the number of positives. `auc` and `partial_auc` are null if
         there are no positives or no negatives, precision-recall areas if there are no positives,

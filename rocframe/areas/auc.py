@@ -34,7 +34,7 @@ from rocframe.inference import (
 from rocframe.inputs.cases import plan_table
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import scale_weights
-from rocframe.kernel.resample import RandomDraws, resample_groups, stream_keys
+from rocframe.kernel.resample import RandomDraws, resample_groups
 from rocframe.kernel.scan import Scan
 from rocframe.options import NOT_GIVEN, check_choice, check_supported, public
 from rocframe.resampling import IntervalColumns, sample_acceleration
@@ -142,11 +142,11 @@ def auc(
     -------
     DataFrame or LazyFrame
         One row per group, sorted by group: `*by`, (`model`,) `auc, lower, upper, se,
-        auc_pessimistic, auc_optimistic, n_pos, n_neg, n_missing, ci_level, ci_method,
-        note`. With `fpr`, `tpr` or `alert_rate`, the areas are `partial_auc,
-        partial_auc_pessimistic, partial_auc_optimistic`. Areas and limits (Float64) are in [0, 1];
-        with `standardize`, they can be below 0 for a model worse than chance. `n_pos`, `n_neg` and
-        `n_missing` (Int64) count rows, without weights.
+        auc_pessimistic, auc_optimistic, n_pos, n_neg, n_missing, ci_level, ci_method, note`. With
+        `fpr`, `tpr` or `alert_rate`, the areas are `partial_auc, partial_auc_pessimistic,
+        partial_auc_optimistic`. Areas and limits (Float64) are in [0, 1]; with `standardize`, they
+        can be below 0 for a model worse than chance. `n_pos`, `n_neg` and `n_missing` (Int64) count
+        rows, without weights.
 
         Areas, `se` and limits are null if there are no positives or no negatives. `se` and limits
         are also null if the variance is 0, and for DeLong's methods and the bootstrap if a class
@@ -154,9 +154,9 @@ def auc(
         Newcombe's, and `ci_method` (String) is `newcombe`.
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
-        no_negatives, one_positive, one_negative, zero_variance, no_limits,
-        redrawn`; with `cluster`, `one_positive_cluster` and `one_negative_cluster`. `redrawn:12`:
-        12 resamples had no row of one class and were drawn again.
+        no_negatives, one_positive, one_negative, zero_variance, no_limits, redrawn`; with
+        `cluster`, `one_positive_cluster` and `one_negative_cluster`. `redrawn:12`: 12 resamples had
+        no row of one class and were drawn again.
 
     Raises
     ------
@@ -211,17 +211,14 @@ def auc(
                 supported=option not in method.refuses,
                 hint=TOP_HINT if option == "alert_rate" else FULL_AREA_HINT,
             )
-    roles = Roles(
-        label, score, by, positive, weight=weight, count=count, missing=missing, cluster=cluster
+    table = plan_table(
+        predictions,
+        Roles(label, score, by, positive, weight, count, missing, cluster),
+        lambda cases: auc_table(cases, rate_range, confidence).table,
+        columns=auc_columns(AUC_NAMES if rate_range is None else PARTIAL_AUC_NAMES),
+        anchor="n_pos",
     )
-
-    def compute(cases: Cases) -> pl.DataFrame:
-        return auc_table(cases, rate_range, confidence).table
-
-    columns = auc_columns(AUC_NAMES if rate_range is None else PARTIAL_AUC_NAMES)
-    return as_input_frame(
-        predictions, plan_table(predictions, roles, compute, columns=columns, anchor="n_pos")
-    )
+    return as_input_frame(predictions, table)
 
 
 def _parse_range(
@@ -285,12 +282,7 @@ def auc_table(
         )
         intervals = measured.intervals(confidence)
     elif method is not None:
-        draws = RandomDraws(
-            n_draws=confidence.n_boot,
-            seed=confidence.seed,
-            keys=stream_keys(scan.rows.keys, cases.model),
-            cluster=cases.cluster,
-        )
+        draws = RandomDraws.of_cases(cases, scan.rows.keys, confidence.n_boot, confidence.seed)
         enough = (sizes[0] > 1) & (sizes[1] > 1)
         for result in resample_groups(scan, [statistic.replicate], draws, enough, arrays_only=True):
             group = result.population.group
@@ -319,9 +311,7 @@ def auc_table(
         redrawn=intervals.n_redrawn,
     )
     columns = {
-        "n_pos": scan.totals.pos_rows,
-        "n_neg": scan.totals.neg_rows,
-        "n_missing": scan.rows.unscored.n_missing,
+        **scan.size_columns,
         **dict(zip(names, map(standardize, areas), strict=True)),
         "se": intervals.se * slope,
         "lower": standardize(intervals.lower),

@@ -352,10 +352,10 @@ def _weighted_delong_variance(scan: Scan, pairs: Pairs) -> VarianceParts:
 def class_variances(
     rows: ClassSizes, squares: tuple[NDArray[np.float64], NDArray[np.float64]]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the parts of both classes of DeLong's variances or covariances of weighted rows.
+    """Return the parts of both classes of DeLong's (co)variances of weighted rows, by group.
 
-    `squares` has the sums of squares or products of the deviations of placement values from their
-    mean, times the share of the row in the weight of the class; the first axis is the group.
+    `squares` are sums of squares or products of the deviations of placement values from their mean,
+    times the share of the row in the weight of the class.
     """
     shape = (-1, *[1] * (squares[0].ndim - 1))
     with np.errstate(divide="ignore", invalid="ignore"):

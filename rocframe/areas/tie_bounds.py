@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -10,14 +11,14 @@ import polars as pl
 from rocframe.areas.area import area_per_positive, areas_of_ties, step_sum, steps_at_prevalence
 from rocframe.areas.pairs import Steps
 from rocframe.curves.locate import log_growth, precision_recall_integral
-from rocframe.curves.table import COMPLETE_CURVES, check_ends, curve_layout, read_curves
-from rocframe.frames import as_input_frame, build_table, lazy_plan, through_node
+from rocframe.curves.table import COMPLETE_CURVES, check_ends, plan_curves
+from rocframe.frames import build_table
 from rocframe.kernel.groups import groups_of_rows
 from rocframe.kinds import parse_metrics
 from rocframe.options import check_choice, public
-from rocframe.schemas.curves import TIE_NAMES, tie_columns
-from rocframe.schemas.statistics import TIE_BOUND_NAMES, TIE_BOUNDS_COLUMNS
-from rocframe.schemas.table_type import THRESHOLD, with_scores
+from rocframe.schemas.curves import tie_columns
+from rocframe.schemas.statistics import TIE_BOUNDS_COLUMNS
+from rocframe.schemas.table_type import THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -120,20 +121,12 @@ def tie_bounds(
 
     names = list(parse_metrics(metrics, parse, example="auc"))
 
-    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-        table = curve_layout(schema, by, tuple(TIE_BOUNDS_COLUMNS))
-        return through_node(
-            plan.select(table.count_columns),
-            lambda frame: _bounds_table(read_curves(frame, table), names),
-            schema={**table.keys, **TIE_BOUNDS_COLUMNS},
-            by=table.by,
-            anchor="metric",
-        )
-
-    return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))
+    return plan_curves(
+        curves, by, TIE_BOUNDS_COLUMNS, partial(_bounds_table, names=names), anchor="metric"
+    )
 
 
-def _bounds_table(curves: Curves, names: Sequence[str]) -> pl.DataFrame:
+def _bounds_table(curves: Curves, columns: Schema, *, names: Sequence[str]) -> pl.DataFrame:
     """Return the value and the two bounds of each metric of each curve."""
     check_ends(
         curves,
@@ -148,10 +141,10 @@ def _bounds_table(curves: Curves, names: Sequence[str]) -> pl.DataFrame:
         for i, name in enumerate(names):
             bounds[:, :, i] = BOUNDS[name](curves)
     bounds[0, curves.has_gaps] = np.nan  # only the bounds are known
-    columns = [pl.Series(names, dtype=pl.String).gather(np.arange(length * n_names) % n_names)]
-    values = dict(zip(TIE_BOUND_NAMES, [*columns, *bounds.reshape(3, -1)], strict=True))
+    metric = pl.Series(names, dtype=pl.String).gather(np.arange(length * n_names) % n_names)
+    values = dict(zip(columns, [metric, *bounds.reshape(3, -1)], strict=True))
     rows = np.repeat(np.arange(length), n_names)
-    return build_table(curves.keys, values, TIE_BOUNDS_COLUMNS, rows=rows)
+    return build_table(curves.keys, values, columns, rows=rows)
 
 
 def _ks_bounds(curves: Curves) -> Bounds:
@@ -292,18 +285,10 @@ def ties(curves: FrameT, /, *, by: By = None) -> FrameT:
     └───────────┴────────────┴──────────┴──────────┘
     """
 
-    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-        table = curve_layout(schema, by, TIE_NAMES)
-        columns = with_scores(tie_columns(table.row["tp"]), table.scores)
-        return through_node(
-            plan.select(table.count_columns),
-            lambda frame: _tie_table(read_curves(frame, table), columns),
-            schema={**table.keys, **columns},
-            by=table.by,
-            anchor=THRESHOLD,
-        )
+    def columns(schema: pl.Schema) -> Schema:
+        return tie_columns(schema.get("tp", pl.Int64()))
 
-    return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))
+    return plan_curves(curves, by, columns, _tie_table, anchor=THRESHOLD)
 
 
 def _tie_table(curves: Curves, columns: Schema) -> pl.DataFrame:

@@ -170,8 +170,8 @@ def average(
     seed : int, default None
         Seed of the draws, an integer >= 0; None uses a new seed in each call.
     prevalence : float, default None
-        Prevalence at which metrics that depend on it, such as precision, are computed. By default,
-        that of `curve(prevalence=)`, or of each curve.
+        Prevalence at which metrics such as precision are computed. By default, that of
+        `curve(prevalence=)`, or of each curve.
     beta : float, default 1.0
         Weight of recall relative to precision in `"f_beta"`.
     costs : mapping of str to float, default None

@@ -177,20 +177,9 @@ def fold_auc(
     for option, value in (("weight", weight), ("id", id)):
         if method is not None and value is not None and option in method.refuses:
             raise OptionValueError.compose(option, value, *method.refuses[option])
-    roles = Roles(
-        label,
-        score,
-        by,
-        positive,
-        weight=weight,
-        count=count,
-        missing=missing,
-        cluster=id,
-        cluster_argument="id",
-    )
     return fold_table(
         predictions,
-        roles,
+        Roles(label, score, by, positive, weight, count, missing, id, cluster_argument="id"),
         over,
         lambda folds: _fold_auc_columns(folds, ci, level),
         FOLD_AUC.columns(),
@@ -548,7 +537,7 @@ def pooling_gap(
     │ 0.75       ┆ 1.0      ┆ -0.25       ┆ 2               ┆ 1               │
     └────────────┴──────────┴─────────────┴─────────────────┴─────────────────┘
     """
-    roles = Roles(label, score, by, positive, weight=weight, count=count, missing=missing)
+    roles = Roles(label, score, by, positive, weight, count, missing)
     return fold_table(predictions, roles, over, _pooling_gap_columns, POOLING_GAP.columns())
 
 

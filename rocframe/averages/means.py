@@ -1,7 +1,4 @@
-"""Weighted means over curves, with standard deviation and confidence limits.
-
-The corrected t interval is from Nadeau and Bengio (2003). The binomial limits are Wilson's.
-"""
+"""Weighted means over curves, with standard deviation and confidence limits."""
 
 from __future__ import annotations
 

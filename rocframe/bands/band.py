@@ -32,7 +32,6 @@ from rocframe.kernel.resample import (
     ReplicateStatistic,
     Seed,
     resample_groups,
-    stream_keys,
 )
 from rocframe.kernel.scan import Scan
 from rocframe.options import (
@@ -140,8 +139,8 @@ def band(
     -------
     DataFrame or LazyFrame
         One row per group and point, sorted by group and rising `fpr`: `*by`, (`model`,) `fpr, tpr,
-        fpr_lower, fpr_upper, lower, upper, ci_level, scope, band, note`. Rates are Float64 in [0,
-        1]; `scope` (`pointwise` or `simultaneous`), `band` (the method) and `note` are String.
+        fpr_lower, fpr_upper, lower, upper, ci_level, scope, band, note`. Rates are Float64 in
+        [0, 1]; `scope` (`pointwise` or `simultaneous`), `band` (the method) and `note` are String.
 
         `tpr` is interpolated linearly, and the upper end if the curve is vertical there; for
         `"working_hotelling"`, it is that of the fitted curve. `lower` and `upper` are the limits of
@@ -193,7 +192,7 @@ def band(
         n_boot=parse_n_boot("n_boot", n_boot),
         seed=Seed.parse(seed),
     )
-    roles = Roles(label, score, by, positive, weight=weight, count=count, missing=missing)
+    roles = Roles(label, score, by, positive, weight, count, missing)
     table = plan_table(predictions, roles, compute, columns=BAND.columns(), anchor="band")
     return as_input_frame(predictions, table)
 
@@ -212,8 +211,7 @@ def _band_table(
     curves = BandCurves.from_arrays(trace_curves(scan))
     points = method.points(curves, grid)
     if method.is_resampled:
-        keys = stream_keys(scan.rows.keys, cases.model)
-        draws = RandomDraws(n_draws=n_boot, seed=seed, keys=keys)
+        draws = RandomDraws.of_cases(cases, scan.rows.keys, n_boot, seed)
         limits = method.limits(curves, points, level, scan, draws)
     else:
         limits = method.limits(curves, points, level)
@@ -509,8 +507,7 @@ class RotatedCurves:
 
         Differences are divided by `scale`. Between its positions, which contain all points of this
         curve, and the points of the other curve, all lines are straight, so the largest quotient is
-        at one of them. It is found by branch and bound: parts of curves that cannot contain it are
-        left out.
+        there. It is found by branch and bound: parts of curves that cannot contain it are left out.
         """
         curves, points = others.position.shape
         positions, heights = others.position.ravel(), others.height.ravel()

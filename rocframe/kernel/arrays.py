@@ -141,11 +141,10 @@ def interpolate_segments(
 ) -> NDArray[np.float64]:
     """Return y at the values `at` of x, each on the segment between two points.
 
-    `x` and `y` have the coordinates of the points with the lower x and of those with the higher x.
-    Outside the segment, the result is the y of the nearest point; if both have the same x, that of
-    the first. Between an infinite and a finite x, it is the y of the point with the finite x;
-    between two infinite x, the mean of both y. At the finite x of a point, it is its y, even if the
-    other y is NaN.
+    `x` and `y` have the points with the lower x and those with the higher x. Outside, the result is
+    y of the nearest point; if both have the same x, of the first. Between an infinite and a finite
+    x, it is y of the finite point; between two infinite x, the mean of both. At the finite x of a
+    point, it is its y, even if the other is NaN.
     """
     (x0, x1), (y0, y1) = x, y
     # Halves of finite numbers do not overflow.
@@ -204,10 +203,8 @@ def run_parallel(
 ) -> list[R]:
     """Call `function` on every task in parallel; return its results in the order of tasks.
 
-    On a thread of polars, tasks run one after the other: if they run queries, all threads of polars
-    could wait for tasks. With `arrays_only`, no task runs a query, so they run in parallel there
-    too. Inner tasks of a task also run one after the other, because all threads could wait for
-    them.
+    On a thread of polars, and within a task, tasks run one after the other: all threads could wait
+    for tasks that run queries, or for inner tasks. With `arrays_only`, no task runs a query.
     """
     task_list = list(tasks)
     thread = current_thread()

@@ -50,10 +50,9 @@ MAX_WEIGHT_RATIO = 2.0**100
 class SortedRows:
     """The sorted cases of all groups, one group after the other.
 
-    Group i has the scored rows `starts[i]` to `ends[i] - 1`, then until `starts[i + 1] - 1` rows
-    that are unscored, left out or absent, with the totals `unscored`. `codes` encode the score and
-    the label. `weights` is None if rows have no weights and no counts. `row` is the position in the
-    frame, if it was requested.
+    Group i has the scored rows `starts[i]` to `ends[i] - 1`, then until `starts[i + 1] - 1` those
+    that are unscored, left out or absent (`unscored` has totals). `codes` encode score and label.
+    `row` is the position in the frame, if it was requested.
     """
 
     codec: Codec
@@ -356,9 +355,8 @@ class IntegerKey(NamedTuple):
 class UnscoredTotals:
     """Totals of the rows of each group that are unscored, left out, or absent (`RowState`).
 
-    `length` is their number, not multiplied by `count`; `n_missing` is that of rows left out or
-    unscored, multiplied by `count`. The other fields are of the unscored rows of each class:
-    number, sum of row weights, and sum of count times squared weight.
+    `length` is their number without `count`, and `n_missing` that of left out or unscored rows with
+    `count`. The others are of unscored rows: number, row weights, and count times squared weight.
     """
 
     length: NDArray[np.int64]

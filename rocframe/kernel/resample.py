@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from rocframe.inputs.cases import Cases
     from rocframe.kernel.codec import Codec
     from rocframe.kernel.scan import Result, Scan
 
@@ -255,9 +256,8 @@ def draw_together(
 ) -> tuple[RowCounts, int]:
     """Draw rows or clusters of all classes together, as many as in the data.
 
-    `classes` has, for each class, the kinds of rows, or the clusters, that contain this class. The
-    result is how often each was drawn, and how many replicates, with only one class, were drawn
-    again.
+    `classes` has, for each class, its kinds of rows or clusters. The result is how often each was
+    drawn, and how many replicates, with only one class, were drawn again.
     """
     return draw_valid(
         lambda size: sampler.draw(stream, np.full(size, sampler.total)),
@@ -314,6 +314,12 @@ class RandomDraws:
     seed: Seed
     keys: list[tuple[int, ...]]
     cluster: NDArray[Any] | None = None
+
+    @classmethod
+    def of_cases(cls, cases: Cases, keys: pl.DataFrame, n_draws: int, seed: Seed) -> RandomDraws:
+        """Return the draws of the groups `keys` of the cases of one model."""
+        streams = stream_keys(keys, cases.model)
+        return cls(n_draws=n_draws, seed=seed, keys=streams, cluster=cases.cluster)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -614,11 +620,7 @@ class Seed:
 
 
 def stream_keys(keys: pl.DataFrame, model: str | None = None) -> list[tuple[int, ...]]:
-    """Return the integers that identify the random streams of each group.
-
-    `keys` are the group columns. If `model` is given, it is used like one more group column, on the
-    right.
-    """
+    """Return the integers that identify the random stream of each group, from its keys."""
     columns = [column.to_list() for column in keys]
     if model is not None:
         columns.append([model] * keys.height)

@@ -19,7 +19,7 @@ from rocframe.inference import PROPORTION_LIMITS, Confidence, class_notes, is_pe
 from rocframe.inputs.cases import check_probabilities, plan_table
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import scale_weights, weight_units
-from rocframe.kernel.resample import RandomDraws, ReplicateStatistic, resample_groups, stream_keys
+from rocframe.kernel.resample import RandomDraws, ReplicateStatistic, resample_groups
 from rocframe.kernel.scan import Scan
 from rocframe.kinds import check_metric_settings, parse_metric, parse_metrics
 from rocframe.metrics.statistics import (
@@ -133,8 +133,7 @@ def intervals(
     sensitivity : float or sequence of float, default None
         Another name of `tpr`.
     alert_rate : float or sequence of float, default None
-        Shares of alerts. The point is at the lowest threshold whose alert rate is at most the
-        share.
+        Alert rates. The point is at the lowest threshold whose alert rate is at most the value.
     rule : str or Expr, default None
         Rule of `operating_point` (except `"bayes"`) that chooses the threshold of the point; the
         highest of several that are equally good.
@@ -143,8 +142,9 @@ def intervals(
     ci : str or None, optional
         Method of the interval.
 
-        - `"bootstrap_bca"`: quantiles of the resamples, corrected for bias and skewness; not at a
-          rate or by a rule, nor for the measures without influence values in Notes.
+        - `"bootstrap_bca"`: quantiles of the resamples, corrected for bias and skewness; the
+          default, except at a rate, by a rule, and for the measures without influence values in
+          Notes.
         - `"bootstrap"`: quantiles of the resamples; the default at a rate or by a rule.
         - `"bootstrap_basic"`: these quantiles, reflected at the estimate: 2·`estimate` - quantile;
           the default for measures without influence values.
@@ -169,8 +169,7 @@ def intervals(
     missing : {"raise", "drop", "worst"}, default "raise"
         Missing values: an error, rows left out, or missing scores count as errors.
     prevalence : float, default None
-        Prevalence at which metrics that depend on it, such as precision, are computed. By default,
-        that of the data.
+        Prevalence, by default that of the data, at which metrics such as precision are computed.
     beta : float, default 1.0
         Weight of recall relative to precision in `"f_beta"`.
     costs : mapping of str to float, default None
@@ -199,9 +198,9 @@ def intervals(
         at a given threshold, is 0 or 1, the limits are Newcombe's or Wilson's (see `ci_method`).
 
         `note` is null, or the first of these values that applies: `no_rows, no_positives,
-        no_negatives, one_positive, one_negative, zero_variance, no_solution, no_limits,
-        redrawn`; with `cluster`, `one_positive_cluster` and `one_negative_cluster`. `redrawn:12`:
-        12 resamples without a class were drawn again, or were left out because the metric is
+        no_negatives, one_positive, one_negative, zero_variance, no_solution, no_limits, redrawn`;
+        with `cluster`, `one_positive_cluster` and `one_negative_cluster`. `redrawn:12`: 12
+        resamples without a class were drawn again, or were left out because the metric is
         undefined.
 
     Raises
@@ -221,9 +220,9 @@ def intervals(
     class as the data. For all others, rows are drawn from both classes together. The intervals do
     not correct the bias of metrics at a threshold that a rule chose on the same data.
 
-    With `prevalence`, `alert_rate` is a rate at this prevalence. It is not available for
-    `"average_precision"`, `"pr_auc"` and measures of probabilities, except `"cllr"` and
-    `"cllr_min"`. The value of a named expression in a row must not depend on other rows.
+    `prevalence` is not available for `"average_precision"`, `"pr_auc"` and measures of
+    probabilities, except `"cllr"` and `"cllr_min"`. With it, `alert_rate` is a rate at this
+    prevalence. The value of a named expression in a row must not depend on other rows.
 
     The measures without influence values (derivatives with respect to the weight of a row) are
     `"miscalibration"`, `"discrimination"`, `"ece"` and `"mce"` (of ten quantile bins),
@@ -293,21 +292,11 @@ def intervals(
             for name, metric in parsed.items()
         },
     )
+    probabilities = options.of_probabilities
     roles = Roles(
-        label,
-        score,
-        by,
-        positive,
-        weight=weight,
-        count=count,
-        missing=missing,
-        cluster=cluster,
-        needs_scores=options.of_probabilities,
+        label, score, by, positive, weight, count, missing, cluster, needs_scores=probabilities
     )
-
-    def compute(cases: Cases) -> pl.DataFrame:
-        return interval_table(cases, options)
-
+    compute = partial(interval_table, options=options)
     table = plan_table(
         predictions, roles, compute, columns=METRIC_INTERVALS.columns(), anchor="metric"
     )
@@ -328,9 +317,6 @@ def interval_table(cases: Cases, options: IntervalOptions) -> pl.DataFrame:
         if cases.weight is None and cases.cluster is None:
             intervals.add_proportions("wilson", degenerate_only=True)
     return intervals.table()
-
-
-# The methods for proportions of rows at given thresholds.
 
 
 class MetricIntervals(IntervalColumns):
@@ -399,11 +385,8 @@ class MetricIntervals(IntervalColumns):
                 )
                 for depends_on_prevalence in rates_by_dependence
             ]
-        draws = RandomDraws(
-            n_draws=confidence.n_boot,
-            seed=confidence.seed,
-            keys=stream_keys(self.scan.rows.keys, self.cases.model),
-            cluster=self.cases.cluster,
+        draws = RandomDraws.of_cases(
+            self.cases, self.scan.rows.keys, confidence.n_boot, confidence.seed
         )
         groups = None if at_threshold else enough
         for resamples in resample_groups(self.scan, statistics, draws, groups):

@@ -38,8 +38,7 @@ class ScoreSteps:
     """The distinct scores of all groups as probabilities, by group and falling score.
 
     `pos` and `neg` are the sums of the row weights at each score, `tp` and `fp` those at or above
-    it. `n` is the number of rows (for replicates of weighted rows, their weight), and `group` the
-    group.
+    it. `n` is the number of rows (for replicates of weighted rows, their weight).
     """
 
     group: IntArray

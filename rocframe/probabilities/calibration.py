@@ -22,7 +22,6 @@ from rocframe.kernel.resample import (
     ReplicateCounts,
     ReplicateStatistic,
     resample_groups,
-    stream_keys,
 )
 from rocframe.kernel.scan import BLOCK_ROWS, Scan
 from rocframe.options import (
@@ -162,9 +161,8 @@ def calibration(
     DataFrame or LazyFrame
         One row per group and bin or point, sorted by group and rising score: `*by`, (`model`,)
         `bin, score_mean, event_rate, lower, upper, score_min, score_max, n, ci_level, ci_method,
-        note, method`, then with `consistency` `consistency_lower,
-        consistency_upper`. `bin` (from 0) and `n` are Int64, `ci_method`, `note` and `method`
-        String, all others Float64.
+        note, method`, then with `consistency` `consistency_lower, consistency_upper`. `bin` (from
+        0) and `n` are Int64, `ci_method`, `note` and `method` String, all others Float64.
 
         `score_mean` and `event_rate` are weighted means; `n` counts rows, without weights. For
         points, `score_mean` is the score, and `score_min`, `score_max` and `n` are null. Scores,
@@ -236,20 +234,9 @@ def calibration(
         consistency=consistency,
         confidence=(ci, level, n_boot, seed),
     )
-    roles = Roles(
-        label=label,
-        score=score,
-        by=by,
-        positive=positive,
-        weight=weight,
-        count=count,
-        missing=missing,
-        cluster=cluster,
-        needs_scores=True,
-    )
     table = plan_table(
         predictions,
-        roles,
+        Roles(label, score, by, positive, weight, count, missing, cluster, needs_scores=True),
         lambda cases: _calibration_table(cases, options),
         columns=calibration_columns(consistency=options.consistency),
         anchor="bin",
@@ -317,12 +304,8 @@ def _calibration_table(cases: Cases, options: CalibrationOptions) -> pl.DataFram
     ci, level = options.confidence.ci, options.confidence.level
     draws = None
     if options.consistency or not (ci is None or ci in PROPORTION_LIMITS):
-        draws = RandomDraws(
-            n_draws=options.confidence.n_boot,
-            seed=options.confidence.seed,
-            keys=stream_keys(scan.rows.keys, cases.model),
-            cluster=cases.cluster,
-        )
+        confidence = options.confidence
+        draws = RandomDraws.of_cases(cases, scan.rows.keys, confidence.n_boot, confidence.seed)
     limits = confidence_limits(scan, rates, ci, level, draws)
     group, number, source = _result_rows(rates, len(scan.totals.pos), options)
     has_rate = source >= 0
@@ -387,17 +370,10 @@ def _rates_of_bins(scan: Scan, options: CalibrationOptions) -> EventRates:
 
 
 def _loess_estimate(
-    options: CalibrationOptions, points: Points, owner: IntArray, *at: FloatArray
+    options: CalibrationOptions, points: Points, owner: IntArray, score: FloatArray, _: FloatArray
 ) -> FloatArray:
-    """Return local regressions at the scores `at[0]`."""
-    return loess(points, span=options.span, degree=options.degree).at(owner, at[0])
-
-
-def _kernel_estimate(
-    _: CalibrationOptions, points: Points, owner: IntArray, *at: FloatArray
-) -> FloatArray:
-    """Return kernel estimates at the scores `at[0]`, with the bandwidths `at[1]` of the groups."""
-    return kernel(points, owner, *at)
+    """Return local regressions at scores."""
+    return loess(points, span=options.span, degree=options.degree).at(owner, score)
 
 
 def _smooth_rates(
@@ -464,11 +440,10 @@ RATE_METHODS: dict[str, RateMethod] = {
         RateMethod(
             name="kernel",
             options=("grid", "bandwidth"),
-            rates=partial(_smooth_rates, estimate=_kernel_estimate),
+            rates=partial(_smooth_rates, estimate=lambda _, *at: kernel(*at)),
         ),
     )
 }
-# Limits of proportions of independent rows; the other intervals are quantiles of resamples.
 
 
 def _result_rows(
@@ -497,10 +472,9 @@ MAX_DRAWN_NUMBERS = 1 << 21  # largest number of random numbers that a thread ke
 class EventRates:
     """The event rates of all groups: of bins or at points, by group and rising score.
 
-    `score` is the mean score of the bin, or the score of the point, for which `bins` is None.
-    `depends_on_labels` is True if the labels determine the bins. `of_replicates(sample, own)`
-    returns the event rates of the replicates of a group (rows) for its bins or points `own`
-    (columns).
+    `score` is the mean score of the bin, or that of the point, for which `bins` is None. The labels
+    may determine the bins (`depends_on_labels`). `of_replicates(sample, own)` returns the event
+    rates of the replicates of a group (rows) for its bins or points `own` (columns).
     """
 
     group: IntArray

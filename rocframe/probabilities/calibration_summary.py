@@ -120,9 +120,8 @@ def calibration_summary(
 
         `n_pos`, `n_neg` and `n_missing` (Int64) count rows, without weights. `note` (String) is
         null or the first of `no_rows, no_positives, no_negatives, separated, one_positive,
-        one_negative, zero_variance,
-        left_out`. `separated`: a threshold separates the classes. `left_out:3`: 3 rows with a score
-        of 0 or 1 are left out of the logistic parameters.
+        one_negative, zero_variance, left_out`. `separated`: a threshold separates the classes.
+        `left_out:3`: 3 rows with a score of 0 or 1 are left out of the logistic parameters.
 
         Statistics are null without rows. `brier_skill`, `cllr`, `cllr_min` and the logistic
         parameters are null if a class is absent, and the logistic parameters also if all scores are
@@ -148,13 +147,13 @@ def calibration_summary(
     ----------
     - Dimitriadis, Gneiting, Jordan (2021), Proceedings of the National Academy of Sciences 118(8),
       e2016191118. doi:10.1073/pnas.2016191118
-    - Stephenson, Coelho, Jolliffe (2008), Weather and Forecasting 23(4), 752-757.
+    - Stephenson, Coelho, Jolliffe (2008), Weather and Forecasting 23(4).
       doi:10.1175/2007WAF2006116.1
     - Naeini, Cooper, Hauskrecht (2015), Proceedings of the AAAI Conference on Artificial
       Intelligence 29(1). doi:10.1609/aaai.v29i1.9602
     - Cox (1958), Biometrika 45(3/4). doi:10.1093/biomet/45.3-4.562
     - Spiegelhalter (1986), Statistics in Medicine 5(5). doi:10.1002/sim.4780050506
-    - Hosmer, Lemeshow (1980), Communications in Statistics - Theory and Methods 9(10), 1043-1069.
+    - Hosmer, Lemeshow (1980), Communications in Statistics - Theory and Methods 9(10).
       doi:10.1080/03610928008827941
     - Austin, Steyerberg (2019), Statistics in Medicine 38(21). doi:10.1002/sim.8281
     - Brümmer, du Preez (2006), Computer Speech and Language 20(2-3). doi:10.1016/j.csl.2005.08.001
@@ -180,19 +179,9 @@ def calibration_summary(
     check_choice("method", method, BIN_METHODS)
     n_bins = parse_integer("bins", bins, high=MAX_BINS, example=10)
     n_fitted = parse_integer("n_fitted", n_fitted, low=0, example=2)
-    roles = Roles(
-        label=label,
-        score=score,
-        by=by,
-        positive=positive,
-        weight=weight,
-        count=count,
-        missing=missing,
-        needs_scores=True,
-    )
     table = plan_table(
         predictions,
-        roles,
+        Roles(label, score, by, positive, weight, count, missing, needs_scores=True),
         lambda cases: _measures_table(cases, method, n_bins, n_fitted),
         columns=CALIBRATION_SUMMARY.columns(),
         anchor="n_pos",
@@ -305,9 +294,8 @@ def smooth_ece(points: Points) -> FloatArray:
 def curve_errors(points: Points) -> CurveErrors:
     """Return the summary of the differences between the scores and their local regression.
 
-    The percentile for a share p is the smallest difference e for which the rows with a difference
-    of at most e have at least the share p of the row weight; if exactly, the mean of e and the
-    next.
+    The percentile for a share p is the smallest difference e such that differences of at most e
+    have the share p of the row weight, or if they have exactly p, the mean of e and the next.
     """
     owner = points.owner
     error = np.abs(points.score - loess(points).at(owner, points.score))

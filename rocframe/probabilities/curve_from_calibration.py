@@ -182,8 +182,8 @@ def curve_from_calibration(
 class CalibrationLayout:
     """The columns of a calibration table that determine the curves.
 
-    `keys` are the dtypes of the group columns, `count` that of the counts. `columns` are the
-    columns of threshold, event rate, and number of rows or density, by their name in `inputs`.
+    `count` is the dtype of the counts. `columns` are those of the threshold, of the event rate, and
+    of the number of rows or the density, by their name in `inputs`.
     """
 
     keys: dict[str, pl.DataType]

@@ -198,16 +198,7 @@ def fit_calibration(
     check_supported("smooth_targets", smooth_targets, f"method={method!r}", supported=supported)
     if over is not None:
         check_column_name("over", over, example="fold")
-    roles = Roles(
-        label=label,
-        score=score,
-        by=by if over is None else (*parse_names(by), over),
-        positive=positive,
-        weight=weight,
-        count=count,
-        missing=missing,
-        needs_scores=True,
-    )
+    by = by if over is None else (*parse_names(by), over)
 
     def fit(cases: Cases) -> FittedFunctions:
         if function.has_knots:
@@ -224,7 +215,7 @@ def fit_calibration(
 
     table = plan_table(
         predictions,
-        roles,
+        Roles(label, score, by, positive, weight, count, missing, needs_scores=True),
         compute,
         columns=FIT.columns(),
         anchor="n_pos",
@@ -273,12 +264,7 @@ def _fit_isotonic(cases: Cases) -> FittedFunctions:
 
 def _totals(scan: Scan, notes: NDArray[np.object_]) -> dict[str, Array]:
     """Return the numbers of rows and the note of each group."""
-    return {
-        "n_pos": scan.totals.pos_rows,
-        "n_neg": scan.totals.neg_rows,
-        "n_missing": scan.rows.unscored.n_missing,
-        "note": notes,
-    }
+    return scan.size_columns | {"note": notes}
 
 
 def _fit_parameters(cases: Cases, function: FunctionType, *, smooth: bool) -> FittedFunctions:
@@ -742,9 +728,8 @@ def _check_models(fit: pl.DataFrame, by: Sequence[str], models: Sequence[str]) -
 class ScoreFunctions:
     """The functions of a table of `fit_calibration` that convert scores to probabilities.
 
-    `groups` has a mask of the groups that have each type of function; its last value, of the group
-    -1 without a fit, is False. Group i has `parameters[i]`, or the knots `starts[i]` to
-    `starts[i + 1] - 1`.
+    `groups` has a mask of the groups with each type of function, False for the group -1 without a
+    fit. Group i has `parameters[i]`, or the knots `starts[i]` to `starts[i + 1] - 1`.
     """
 
     groups: dict[str, BoolArray]

@@ -9,6 +9,7 @@ doi:10.1175/2007WAF2006116.1 (parts of the Brier score); Ehm et al. (2016), doi:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,17 +17,17 @@ import polars as pl
 
 from rocframe.areas.pairs import group_sums
 from rocframe.curves.convex_hull import hull_vertices
-from rocframe.curves.table import check_ends, curve_layout, read_curves, score_outside_unit
+from rocframe.curves.table import check_ends, plan_curves, score_outside_unit
 from rocframe.decisions.decision_curve import class_totals
 from rocframe.errors import ScoreError
-from rocframe.frames import as_input_frame, build_table, lazy_plan, through_node
+from rocframe.frames import build_table
 from rocframe.inference import class_notes
 from rocframe.kernel.arrays import grouped_bisect
 from rocframe.kernel.groups import group_starts, groups_of_rows, is_run_start, run_starts
-from rocframe.options import grid_values, parse_fraction, parse_grid, public
+from rocframe.options import check_group_columns, grid_values, parse_fraction, parse_grid, public
 from rocframe.probabilities.bins import block_steps, concatenate, isotonic_bins
 from rocframe.schemas.curves import murphy_columns
-from rocframe.schemas.table_type import THRESHOLD
+from rocframe.schemas.table_type import SIDE, THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from rocframe.kernel.arrays import Array, BoolArray, FloatArray, IntArray
     from rocframe.kernel.scan import Block, Scannable
     from rocframe.probabilities.bins import Bins, ScoreSteps
+    from rocframe.schemas.table_type import Schema
 
 # Probabilities are clipped to [EPSILON, 1 - EPSILON] before their logarithm is computed.
 EPSILON = 2.0**-52  # machine epsilon of Float64
@@ -219,9 +221,8 @@ WEIGHT_SHARE_ROUNDING = 1e-9  # smaller differences of shares of the row weight 
 class Points:
     """The scores of all groups, by group and rising score; groups without scores are absent.
 
-    Group `groups[i]` has the points `starts[i]` to `starts[i + 1] - 1`. `score` is the weighted
-    mean score of a point, `weight` and `pos` are sums over its rows and its positives, and `share`
-    is the share of the weight of the group at this score or below.
+    Group `groups[i]` has the points `starts[i]` to `starts[i + 1] - 1`. `score` is a weighted mean,
+    `weight` and `pos` are sums, and `share` is that of the weight at this score or below.
     """
 
     groups: IntArray
@@ -371,13 +372,12 @@ def murphy_curve(
     -------
     DataFrame or LazyFrame
         One row per group and threshold, in rising order: `*by, probability_threshold,
-        elementary_score, miscalibration, discrimination, uncertainty,
-        note`. With `grid="vertices"`, the column `side` is left of `note`. All costs are Float64.
+        elementary_score, miscalibration, discrimination, uncertainty, note`. With
+        `grid="vertices"`, the column `side` is left of `note`. All costs are Float64.
 
-        `elementary_score` = `miscalibration` - `discrimination` + `uncertainty`, where
-        `uncertainty` is the elementary score of the constant score π, the prevalence.
-        `miscalibration` is the decrease of the elementary score by isotonic recalibration of the
-        scores.
+        `elementary_score` = `miscalibration` - `discrimination` + `uncertainty`. `uncertainty` is
+        the elementary score of the constant score π, the prevalence, and `miscalibration` the
+        decrease by isotonic recalibration of the scores.
 
         `elementary_score` jumps at a score below 1. With `grid="vertices"`, such a threshold has
         two rows: `side` (String) is `left` for the value there, and `right` for the limit from
@@ -397,7 +397,6 @@ def murphy_curve(
     --------
     decision_curve : The net benefit NB: `elementary_score` is 2·(1 - θ)·(π - NB).
     cost_curve : The lowest expected cost of all thresholds, for scores of any range.
-    calibration_summary : The Brier score and its parts, and measures of calibration.
 
     Notes
     -----
@@ -405,9 +404,8 @@ def murphy_curve(
     weighted means of elementary scores, so a model with a lower Murphy curve at all thresholds has
     lower values of all of them. `log_loss` is the integral of `elementary_score` / (2·θ·(1 - θ)).
 
-    Ehm et al. (2016) predict rows with a score of exactly θ as negative, so results differ at
-    thresholds that are equal to a score. With unscored rows (`missing="worst"`), `discrimination`
-    can be below 0, because they are errors at all thresholds.
+    Ehm et al. (2016) predict rows with a score of exactly θ as negative. With unscored rows, which
+    are errors at all thresholds, `discrimination` can be below 0.
 
     References
     ----------
@@ -438,24 +436,19 @@ def murphy_curve(
     thresholds = parse_grid(grid, keyword="vertices")
     if prevalence is not None:
         prevalence = parse_fraction("prevalence", prevalence, example=0.1)
-    columns = murphy_columns(sides=isinstance(thresholds, str))
-
-    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-        # The tables of all grids have the same reserved names.
-        table = curve_layout(schema, by, tuple(murphy_columns(sides=True)))
-        return through_node(
-            plan.select(table.count_columns),
-            lambda frame: murphy_table(read_curves(frame, table), thresholds, prevalence),
-            schema={**table.keys, **columns},
-            by=table.by,
-            anchor="probability_threshold",
-        )
-
-    return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))
+    return plan_curves(
+        curves,
+        by,
+        murphy_columns(sides=isinstance(thresholds, str)),
+        partial(murphy_table, grid=thresholds, prevalence=prevalence),
+        anchor="probability_threshold",
+        # No grid allows the name `side` for a group column.
+        check=lambda table: check_group_columns(table.by, table.keys, (SIDE,)),
+    )
 
 
 def murphy_table(
-    curves: Curves, grid: int | str | list[float], prevalence: float | None
+    curves: Curves, columns: Schema, *, grid: int | str | list[float], prevalence: float | None
 ) -> pl.DataFrame:
     """Return the result of `murphy_curve`: a row for each curve and threshold."""
     problem = score_outside_unit(curves)
@@ -496,7 +489,7 @@ def murphy_table(
             "side": pl.Series(points.is_right).replace_strict({False: "left", True: "right"}),
             "note": pl.Series(class_notes(pos, neg).tolist(), dtype=pl.String).gather(curve),
         },
-        murphy_columns(sides=isinstance(grid, str)),
+        columns,
         rows=curve,
     )
 

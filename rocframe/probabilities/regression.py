@@ -52,8 +52,7 @@ class LogisticRows:
     """The rows of some groups for a logistic regression; each row stands for equal observations.
 
     Group `groups[i]` has the rows `starts[i]` to `starts[i + 1] - 1`, at least one. `pos` and `neg`
-    are weights. `columns` are the regressors, such as ones for an intercept. `offset` is a term of
-    the linear predictor without a parameter.
+    are weights, and `columns` regressors. `offset` is a term without a parameter.
     """
 
     groups: IntArray
@@ -111,9 +110,8 @@ def fit_logistic(parts: Sequence[LogisticRows], n_columns: int, selected: BoolAr
     """Return the maximum likelihood estimates of logistic regressions, with one row for each group.
 
     The model is logit(P) = offset + Σ parameter · regressor. A group may have rows in several
-    `parts`; `selected` is a mask of the groups to fit. The parameters are NaN if the regressors are
-    linearly dependent, or if the likelihood has no finite maximum because a linear function of them
-    separates the classes.
+    `parts`; `selected` is a mask of the groups to fit. Parameters are NaN without a unique finite
+    maximum: linearly dependent regressors, or a linear function that separates the classes.
     """
     n_rows = np.zeros(len(selected), np.int64)
     for part in parts:
@@ -367,10 +365,9 @@ def loess(points: Points, *, span: float = 2 / 3, degree: int = 1) -> SmoothCurv
     """Return the local regression of the labels on the score in each group.
 
     A line (`degree=1`) or a parabola (`degree=2`) is fitted by least squares with the tricube
-    weights (1 - (d/h)³)³ times the row weights. d is the distance to the score, and h is the
-    smallest distance with at least the share of the row weight of `_neighborhood_shares`. A group
-    with more than `MAX_FITS` points has about as many fits: half evenly spaced in score, the others
-    in rank.
+    weights (1 - (d/h)³)³ times the row weights. d is the distance to the score, and within h are
+    the rows of `_neighborhood_shares`. With more than `MAX_FITS` points, half of the fits are
+    evenly spaced in score, the others in rank.
     """
     fits = _fit_positions(points)
     owner = points.owner[fits]
