@@ -90,8 +90,9 @@ def summary(
 
     References
     ----------
-    - Fawcett (2006), Pattern Recognition Letters 27(8). doi:10.1016/j.patrec.2005.10.010
-    - Hand (2009), Machine Learning 77(1). doi:10.1007/s10994-009-5119-5
+    - T. Fawcett (2006), Pattern Recognition Letters 27(8), 861-874.
+      doi:10.1016/j.patrec.2005.10.010
+    - D. J. Hand (2009), Machine Learning 77(1), 103-123. doi:10.1007/s10994-009-5119-5
 
     Examples
     --------

@@ -122,9 +122,9 @@ def area(
 
     References
     ----------
-    - Saito, Rehmsmeier (2015), PLoS ONE 10(3), e0118432. doi:10.1371/journal.pone.0118432
-    - Davis, Goadrich (2006), ICML, 233-240. doi:10.1145/1143844.1143874
-    - Vuk, Curk (2006), Metodološki zvezki 3(1).
+    - T. Saito, M. Rehmsmeier (2015), PLoS ONE 10(3), e0118432. doi:10.1371/journal.pone.0118432
+    - J. Davis, M. Goadrich (2006), ICML, 233-240. doi:10.1145/1143844.1143874
+    - M. Vuk, T. Curk (2006), Metodološki zvezki 3(1), 89-108.
 
     Examples
     --------

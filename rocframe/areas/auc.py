@@ -173,14 +173,15 @@ def auc(
 
     References
     ----------
-    - DeLong, DeLong, Clarke-Pearson (1988), Biometrics 44(3). doi:10.2307/2531595
-    - Newcombe (2006), Statistics in Medicine 25(4). doi:10.1002/sim.2324
-    - Hanley, McNeil (1982), Radiology 143(1). doi:10.1148/radiology.143.1.7063747
-    - Obuchowski (1997), Biometrics 53(2). doi:10.2307/2533958
-    - Efron (1987), Journal of the American Statistical Association 82(397).
+    - E. R. DeLong et al. (1988), Biometrics 44(3), 837-845. doi:10.2307/2531595
+    - R. G. Newcombe (2006), Statistics in Medicine 25(4), 559-573. doi:10.1002/sim.2324
+    - J. A. Hanley, B. J. McNeil (1982), Radiology 143(1), 29-36.
+      doi:10.1148/radiology.143.1.7063747
+    - N. A. Obuchowski (1997), Biometrics 53(2), 567-578. doi:10.2307/2533958
+    - B. Efron (1987), Journal of the American Statistical Association 82(397), 171-185.
       doi:10.1080/01621459.1987.10478410
-    - McClish (1989), Medical Decision Making 9(3). doi:10.1177/0272989X8900900307
-    - Clémençon, Vayatis (2007), Journal of Machine Learning Research 8.
+    - D. K. McClish (1989), Medical Decision Making 9(3), 190-195. doi:10.1177/0272989X8900900307
+    - S. Clémençon, N. Vayatis (2007), Journal of Machine Learning Research 8, 2671-2699.
 
     Examples
     --------

@@ -90,8 +90,9 @@ def tie_bounds(
 
     References
     ----------
-    - Fawcett (2006), Pattern Recognition Letters 27(8), figure 6. doi:10.1016/j.patrec.2005.10.010
-    - Davis, Goadrich (2006), ICML, 233-240. doi:10.1145/1143844.1143874
+    - T. Fawcett (2006), Pattern Recognition Letters 27(8), 861-874, figure 6.
+      doi:10.1016/j.patrec.2005.10.010
+    - J. Davis, M. Goadrich (2006), ICML, 233-240. doi:10.1145/1143844.1143874
 
     Examples
     --------
@@ -265,7 +266,8 @@ def ties(curves: FrameT, /, *, by: By = None) -> FrameT:
 
     References
     ----------
-    Fawcett (2006), Pattern Recognition Letters 27(8), figure 6. doi:10.1016/j.patrec.2005.10.010
+    T. Fawcett (2006), Pattern Recognition Letters 27(8), 861-874, figure 6.
+    doi:10.1016/j.patrec.2005.10.010
 
     Examples
     --------

@@ -235,8 +235,9 @@ def average(
 
     References
     ----------
-    - Fawcett (2006), Pattern Recognition Letters 27(8), section 8. doi:10.1016/j.patrec.2005.10.010
-    - Nadeau, Bengio (2003), Machine Learning 52(3). doi:10.1023/A:1024068626366
+    - T. Fawcett (2006), Pattern Recognition Letters 27(8), 861-874, section 8.
+      doi:10.1016/j.patrec.2005.10.010
+    - C. Nadeau, Y. Bengio (2003), Machine Learning 52(3), 239-281. doi:10.1023/A:1024068626366
 
     Examples
     --------

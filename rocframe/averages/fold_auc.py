@@ -152,8 +152,8 @@ def fold_auc(
 
     References
     ----------
-    - Obuchowski (1997), Biometrics 53(2). doi:10.2307/2533958
-    - LeDell, Petersen, van der Laan (2015), Electronic Journal of Statistics 9(1).
+    - N. A. Obuchowski (1997), Biometrics 53(2), 567-578. doi:10.2307/2533958
+    - E. LeDell et al. (2015), Electronic Journal of Statistics 9(1), 1583-1607.
       doi:10.1214/15-EJS1035
 
     Examples
@@ -516,7 +516,7 @@ def pooling_gap(
 
     References
     ----------
-    Forman, Scholz (2010), ACM SIGKDD Explorations 12(1). doi:10.1145/1882471.1882479
+    G. Forman, M. Scholz (2010), ACM SIGKDD Explorations 12(1), 49-57. doi:10.1145/1882471.1882479
 
     Examples
     --------

@@ -163,9 +163,10 @@ def band(
 
     References
     ----------
-    - Campbell (1994), Statistics in Medicine 13(5-7). doi:10.1002/sim.4780130513
-    - Ma, Hall (1993), Medical Decision Making 13(3). doi:10.1177/0272989X9301300304
-    - Macskassy, Provost, Rosset (2005), ICML, 537-544. doi:10.1145/1102351.1102419
+    - G. Campbell (1994), Statistics in Medicine 13(5-7), 499-508. doi:10.1002/sim.4780130513
+    - G. Ma, W. J. Hall (1993), Medical Decision Making 13(3), 191-197.
+      doi:10.1177/0272989X9301300304
+    - S. A. Macskassy et al. (2005), ICML, 537-544. doi:10.1145/1102351.1102419
 
     Examples
     --------

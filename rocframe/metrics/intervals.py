@@ -232,13 +232,14 @@ def intervals(
 
     References
     ----------
-    - Davison, Hinkley (1997), Bootstrap Methods and their Application, Cambridge University Press,
-      chapters 2 and 5. doi:10.1017/CBO9780511802843
-    - Newcombe (1998), Statistics in Medicine 17(8), two articles.
+    - A. C. Davison, D. V. Hinkley (1997), Bootstrap Methods and their Application, Cambridge
+      University Press, chapters 2 and 5. doi:10.1017/CBO9780511802843
+    - R. G. Newcombe (1998), Statistics in Medicine 17(8), 857-872 and 873-890.
       doi:10.1002/(SICI)1097-0258(19980430)17:8<857::AID-SIM777>3.0.CO;2-E and
       doi:10.1002/(SICI)1097-0258(19980430)17:8<873::AID-SIM779>3.0.CO;2-I
-    - Boyd, Eng, Page (2013), ECML PKDD, 451-466. doi:10.1007/978-3-642-40994-3_29
-    - Fang, Santos (2019), The Review of Economic Studies 86(1). doi:10.1093/restud/rdy049
+    - K. Boyd et al. (2013), ECML PKDD, 451-466. doi:10.1007/978-3-642-40994-3_29
+    - Z. Fang, A. Santos (2019), The Review of Economic Studies 86(1), 377-412.
+      doi:10.1093/restud/rdy049
 
     Examples
     --------

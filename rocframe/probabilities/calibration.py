@@ -197,12 +197,12 @@ def calibration(
 
     References
     ----------
-    - Bröcker, Smith (2007), Weather and Forecasting 22(3). doi:10.1175/WAF993.1
-    - Dimitriadis, Gneiting, Jordan (2021), Proceedings of the National Academy of Sciences 118(8),
-      e2016191118. doi:10.1073/pnas.2016191118
-    - Sen, Banerjee, Woodroofe (2010), The Annals of Statistics 38(4). doi:10.1214/09-AOS777
-    - Błasiok, Nakkiran (2023), "Smooth ECE". doi:10.48550/arXiv.2309.12236
-    - Vuk, Curk (2006), Metodološki zvezki 3(1), section 6.
+    - J. Bröcker, L. A. Smith (2007), Weather and Forecasting 22(3), 651-661. doi:10.1175/WAF993.1
+    - T. Dimitriadis et al. (2021), Proceedings of the National Academy of Sciences 118(8).
+      doi:10.1073/pnas.2016191118
+    - B. Sen et al. (2010), The Annals of Statistics 38(4), 1953-1977. doi:10.1214/09-AOS777
+    - J. Błasiok, P. Nakkiran (2023), "Smooth ECE". doi:10.48550/arXiv.2309.12236
+    - M. Vuk, T. Curk (2006), Metodološki zvezki 3(1), 89-108, section 6.
 
     Examples
     --------

@@ -145,19 +145,21 @@ def calibration_summary(
 
     References
     ----------
-    - Dimitriadis, Gneiting, Jordan (2021), Proceedings of the National Academy of Sciences 118(8),
-      e2016191118. doi:10.1073/pnas.2016191118
-    - Stephenson, Coelho, Jolliffe (2008), Weather and Forecasting 23(4).
+    - T. Dimitriadis et al. (2021), Proceedings of the National Academy of Sciences 118(8).
+      doi:10.1073/pnas.2016191118
+    - D. B. Stephenson et al. (2008), Weather and Forecasting 23(4), 752-757.
       doi:10.1175/2007WAF2006116.1
-    - Naeini, Cooper, Hauskrecht (2015), Proceedings of the AAAI Conference on Artificial
-      Intelligence 29(1). doi:10.1609/aaai.v29i1.9602
-    - Cox (1958), Biometrika 45(3/4). doi:10.1093/biomet/45.3-4.562
-    - Spiegelhalter (1986), Statistics in Medicine 5(5). doi:10.1002/sim.4780050506
-    - Hosmer, Lemeshow (1980), Communications in Statistics - Theory and Methods 9(10).
+    - M. P. Naeini et al. (2015), AAAI Conference on Artificial Intelligence 29(1).
+      doi:10.1609/aaai.v29i1.9602
+    - D. R. Cox (1958), Biometrika 45(3/4), 562-565. doi:10.1093/biomet/45.3-4.562
+    - D. J. Spiegelhalter (1986), Statistics in Medicine 5(5), 421-433. doi:10.1002/sim.4780050506
+    - D. W. Hosmer, S. Lemeshow (1980), Communications in Statistics 9(10), 1043-1069.
       doi:10.1080/03610928008827941
-    - Austin, Steyerberg (2019), Statistics in Medicine 38(21). doi:10.1002/sim.8281
-    - Brümmer, du Preez (2006), Computer Speech and Language 20(2-3). doi:10.1016/j.csl.2005.08.001
-    - Błasiok, Nakkiran (2023), "Smooth ECE". doi:10.48550/arXiv.2309.12236
+    - P. C. Austin, E. W. Steyerberg (2019), Statistics in Medicine 38(21), 4051-4065.
+      doi:10.1002/sim.8281
+    - N. Brümmer, J. du Preez (2006), Computer Speech and Language 20(2-3), 230-275.
+      doi:10.1016/j.csl.2005.08.001
+    - J. Błasiok, P. Nakkiran (2023), "Smooth ECE". doi:10.48550/arXiv.2309.12236
 
     Examples
     --------

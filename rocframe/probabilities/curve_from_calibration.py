@@ -123,8 +123,9 @@ def curve_from_calibration(
 
     References
     ----------
-    - Vuk, Curk (2006), Metodološki zvezki 3(1), section 6.
-    - Fawcett, Niculescu-Mizil (2007), Machine Learning 68(1). doi:10.1007/s10994-007-5011-0
+    - M. Vuk, T. Curk (2006), Metodološki zvezki 3(1), 89-108, section 6.
+    - T. Fawcett, A. Niculescu-Mizil (2007), Machine Learning 68(1), 97-106.
+      doi:10.1007/s10994-007-5011-0
 
     Examples
     --------

@@ -162,12 +162,12 @@ def fit_calibration(
 
     References
     ----------
-    - Zadrozny, Elkan (2002), ACM SIGKDD, 694-699. doi:10.1145/775047.775151
-    - Platt (1999), Advances in Large Margin Classifiers, 61-74.
-    - Cox (1958), Biometrika 45(3/4). doi:10.1093/biomet/45.3-4.562
-    - Kull, Silva Filho, Flach (2017), Electronic Journal of Statistics 11(2).
+    - B. Zadrozny, C. Elkan (2002), ACM SIGKDD, 694-699. doi:10.1145/775047.775151
+    - J. C. Platt (1999), Advances in Large Margin Classifiers, 61-74.
+    - D. R. Cox (1958), Biometrika 45(3/4), 562-565. doi:10.1093/biomet/45.3-4.562
+    - M. Kull et al. (2017), Electronic Journal of Statistics 11(2), 5052-5080.
       doi:10.1214/17-EJS1338SI
-    - Guo, Pleiss, Sun, Weinberger (2017), ICML, 1321-1330. doi:10.48550/arXiv.1706.04599
+    - C. Guo et al. (2017), ICML, 1321-1330. doi:10.48550/arXiv.1706.04599
 
     Examples
     --------

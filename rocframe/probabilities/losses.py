@@ -409,10 +409,10 @@ def murphy_curve(
 
     References
     ----------
-    - Ehm, Gneiting, Jordan, Krüger (2016), Journal of the Royal Statistical Society B 78(3).
+    - W. Ehm et al. (2016), Journal of the Royal Statistical Society B 78(3), 505-562.
       doi:10.1111/rssb.12154
-    - Dimitriadis, Gneiting, Jordan (2021), Proceedings of the National Academy of Sciences 118(8),
-      e2016191118. doi:10.1073/pnas.2016191118
+    - T. Dimitriadis et al. (2021), Proceedings of the National Academy of Sciences 118(8).
+      doi:10.1073/pnas.2016191118
 
     Examples
     --------
