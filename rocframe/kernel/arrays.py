@@ -125,10 +125,7 @@ def interpolate_in_groups(
     last: NDArray[np.int64],
     at: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Return y at the values `at` of x, each between the points `first` to `last` of one group.
-
-    x is rising. Outside the points, the result is the y of the nearest.
-    """
+    """Return y at `at`, interpolated between the points `first` to `last`, clipped outside."""
     after = grouped_bisect(lambda i: x[i] <= at, first, last)
     low, high = np.clip(after - 1, first, last), np.clip(after, first, last)
     return interpolate_segments((x[low], x[high]), (y[low], y[high]), at)
@@ -225,10 +222,7 @@ def split_rows(length: int, most: int) -> list[slice]:
 
 
 def split_groups(starts: NDArray[np.int64], most: int) -> list[slice]:
-    """Divide groups into slices of neighboring groups (at least one) with about `most` rows each.
-
-    Group i has the rows `starts[i]` to `starts[i + 1] - 1`.
-    """
+    """Divide groups, which begin at `starts`, into slices with about `most` rows."""
     levels = np.arange(0, starts[-1], most) if len(starts) > 1 else np.zeros(0)
     edges = np.unique(np.append(np.searchsorted(starts, levels), len(starts) - 1))
     return [slice(int(a), int(b)) for a, b in pairwise(edges)]

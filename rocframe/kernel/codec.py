@@ -210,10 +210,7 @@ PACKED_ROWS = 1 << 16  # number of rows that a thread packs at a time
 
 
 def sort_groups(codes: Codes, starts: NDArray[np.int64]) -> None:
-    """Sort the codes of each group in place; group i is `codes[starts[i] : starts[i + 1]]`.
-
-    Small groups of equal size are sorted together. Each large group is sorted on all threads.
-    """
+    """Sort the codes of each group in place: small groups together, large ones on all threads."""
     sizes = np.diff(starts)
     for rows in equal_size_groups(starts):
         codes[rows] = np.sort(codes[rows], axis=1)

@@ -228,10 +228,7 @@ def draw_classes(
     *,
     stratified: bool,
 ) -> tuple[list[RowCounts], int]:
-    """Draw replicates of two classes, and return how many of them were drawn again.
-
-    `clusters` has the cluster of each kind by class, or is empty; see `GroupSampler.draw`.
-    """
+    """Draw replicates of two classes, or of their `clusters`, and count those drawn again."""
     if clusters:
         # A draw is valid if it has rows of both classes. The probability of a valid draw is lowest
         # if only one cluster has positives, only one other cluster has negatives, and there are
@@ -565,10 +562,7 @@ def _merge_rows(
     *,
     steps: int,
 ) -> ClassRows:
-    """Return the kinds of rows of one class: rows with the same score, weight and cluster.
-
-    `step` is the position of the score of each row among the `steps` distinct scores of the group.
-    """
+    """Return the kinds of rows of one class; `step` is the position of the score of each row."""
     more_columns: list[NDArray[Any]] = [
         values for values in (weight, cluster) if values is not None
     ]

@@ -88,10 +88,7 @@ class BlockRange:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GroupTotals:
-    """Totals of each group, including unscored rows: numbers of rows, and sums of row weights.
-
-    `unscored_pos` and `unscored_neg` are the sums of the row weights of the unscored rows alone.
-    """
+    """Totals of each group: numbers of rows, sums of row weights, and those of unscored rows."""
 
     pos_rows: NDArray[np.int64]
     neg_rows: NDArray[np.int64]

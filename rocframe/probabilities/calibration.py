@@ -625,10 +625,7 @@ def _unlabeled_rows(scan: Scan, group: int) -> tuple[GroupRows, FloatArray]:
 
 
 def _drawn_proportions(bins: Bins, draws: RandomDraws, level: float) -> RateLimits:
-    """Return quantiles of the event rate of each bin over resamples of rows without weights.
-
-    The positives and negatives of a bin in a resample are drawn from a multinomial distribution.
-    """
+    """Return quantiles of the event rates of bins, from multinomial draws of both classes."""
     starts = group_starts(bins.group, len(draws.keys))
     most = max(1, MAX_DRAWN_NUMBERS // draws.n_draws)
     parts = [
