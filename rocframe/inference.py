@@ -145,7 +145,7 @@ def logit(
     z: float | NDArray[np.float64],
     maximum: float,
 ) -> Limits:
-    """Return the Wald limits of logit(area / maximum) as areas; NaN if the area is 0 or `maximum`."""
+    """Return the Wald limits of logit(area / maximum) as areas; NaN at 0 and `maximum`."""
     share = area / maximum
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         middle = np.log(share / (1 - share))
@@ -163,7 +163,7 @@ def newcombe(
     n_neg: NDArray[np.int64],
     z: float | NDArray[np.float64],
 ) -> Limits:
-    """Return Newcombe's (2006) limits of an AUC: |area - θ| = z·se(θ), with the error for the area θ."""
+    """Return Newcombe's (2006) limits θ of an AUC: |area - θ| = z·se(θ), the error for the area θ."""
     if not len(area):
         return area, area
     ends = np.array([[0.0], [1.0]])  # a row for the lower limits and a row for the upper limits

@@ -47,7 +47,8 @@ class Statistic:
     `replicate` computes the statistic, the value in `column` if it returns several. `influence`
     returns the empirical influence values of positives and of negatives: derivatives with respect
     to the weight of the rows with each distinct score, and last of the unscored rows; None: no BCa
-    limits. `supremum` returns the replicates for `supremum_limits`.
+    limits. `supremum` returns the replicates for `supremum_limits`. `of_probabilities`: scores must
+    be in [0, 1].
     """
 
     replicate: ReplicateStatistic

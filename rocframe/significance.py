@@ -385,7 +385,7 @@ def best_p_value(p_value: NDArray[np.float64], best_of: int | None) -> NDArray[n
 
 
 def expected_best_auc(se: NDArray[np.float64], best_of: int) -> NDArray[np.float64]:
-    """Return the expected largest of `best_of` random areas, which are normal and limited to [0, 1]."""
+    """Return the expected largest of `best_of` random areas, normal and limited to [0, 1]."""
     from scipy.special import log_ndtr
 
     # The expected value of the maximum z of N standard normal variables that are limited to
@@ -569,8 +569,8 @@ UINT16_VALUES = 1 << 16
 class SubsetSampler:
     """Draws `batch_size` subsets of `n_drawn` rows at once, and adds up their ranks.
 
-    `"scores"` draws the number of rows with each distinct score, `"draws"` draws the rows of a
-    subset one after the other, and `"rows"` draws for each row whether it is in the subset.
+    The strategies draw the number of rows with each distinct score (`"scores"`), the rows of a
+    subset one after the other (`"draws"`), or for each row whether it is in the subset (`"rows"`).
     """
 
     strategy: Literal["scores", "draws", "rows"]
@@ -647,7 +647,10 @@ def sample_subsets(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CenteredRanks:
-    """Doubled ranks minus their mean; group `i` has the scores `starts[i]` to `starts[i + 1] - 1`."""
+    """Doubled ranks minus their mean, and the number of rows, of each distinct score.
+
+    Group `i` has the scores `starts[i]` to `starts[i + 1] - 1`.
+    """
 
     starts: NDArray[np.int64]
     n_rows: NDArray[np.int64]
