@@ -163,7 +163,7 @@ def newcombe(
     n_neg: NDArray[np.int64],
     z: float | NDArray[np.float64],
 ) -> Limits:
-    """Return Newcombe's (2006) limits θ of an AUC: |area - θ| = z·se(θ), the error for the area θ."""
+    """Return Newcombe's (2006) limits θ of an AUC: |area - θ| = z·se(θ)."""
     if not len(area):
         return area, area
     ends = np.array([[0.0], [1.0]])  # a row for the lower limits and a row for the upper limits

@@ -48,11 +48,9 @@ def power(
     null : float or sequence of float, default 0.5
         Area under the null hypothesis, between 0 and 1, for tests of one model.
     auc_b : float or sequence of float, default None
-        Assumed area of a second model with as many rows, and the area of both under the null
-        hypothesis.
+        Assumed area of a second model, and the area of both models under the null hypothesis.
     correlation : float or sequence of float, default None
-        Correlation of the estimated areas: 0 for different rows; for the same rows, slightly less
-        than the correlation of the scores within a class.
+        Correlation of the two estimated areas: 0 for different rows, usually above 0 for the same.
     n_pos : int or sequence of int
         Number of positive rows.
     n_neg : int or sequence of int
@@ -62,20 +60,18 @@ def power(
     alternative : {"two-sided", "greater", "less"}, default "two-sided"
         The true area differs from the null (`"two-sided"`), is larger or is smaller.
     variance : str, optional
-        Variance of an area: `"hanley_mcneil_exponential"` (default), exact for exponential scores
-        and good for many others, or `"obuchowski"` for ratings, such as 1 to 5.
+        `"hanley_mcneil_exponential"` (default), or `"obuchowski"` for ratings, such as 1 to 5.
     se_at : {"estimate", "null"}, default "estimate"
-        Area for the standard error: the assumed one, as in DeLong's tests, or that of the null
-        hypothesis, as in published formulas and in permutation tests.
+        The standard error is that for the assumed area, as in DeLong's tests, or for the null area.
 
     Returns
     -------
     DataFrame
         One row per combination of values, in their order: `difference, n_pos, n_neg, power, auc,
         null, auc_b, correlation, se, se_null, ratio, target, alpha, alternative, variance, se_at,
-        note`. `power` (Float64, in [0, 1]) is the probability of a p-value of at most `alpha`.
-        `difference` is `auc` minus `null` or `auc_b`; `se` and `se_null` are its standard errors if
-        the areas are as assumed, and under the null hypothesis. `target` and `note` are null.
+        note`. `power` (Float64) is the probability of a p-value of at most `alpha`. `se` and
+        `se_null` are the standard errors of `difference` if the areas are as assumed, and under the
+        null hypothesis.
 
     Raises
     ------
@@ -84,14 +80,14 @@ def power(
 
     Notes
     -----
-    The estimated area is assumed to be normally distributed, which is poor for areas near 1 and for
-    fewer than 10 rows of a class. Rows are assumed to be independent.
+    The estimated area is assumed to be normal, which is poor near 1 and for fewer than 10 rows of a
+    class, and the rows to be independent.
 
     References
     ----------
     - J. A. Hanley, B. J. McNeil (1982), Radiology 143(1), 29-36.
       doi:10.1148/radiology.143.1.7063747
-    - J. A. Hanley, B. J. McNeil (1983), Radiology 148(3), 839-843 (two models).
+    - J. A. Hanley, B. J. McNeil (1983), Radiology 148(3), 839-843.
       doi:10.1148/radiology.148.3.6878708
     - N. A. Obuchowski, D. K. McClish (1997), Statistics in Medicine 16(13), 1529-1542.
       doi:10.1002/(SICI)1097-0258(19970715)16:13<1529::AID-SIM565>3.0.CO;2-H
@@ -149,11 +145,9 @@ def sample_size(
     null : float or sequence of float, default 0.5
         Area under the null hypothesis, between 0 and 1, for tests of one model.
     auc_b : float or sequence of float, default None
-        Assumed area of a second model with as many rows, and the area of both under the null
-        hypothesis.
+        Assumed area of a second model, and the area of both models under the null hypothesis.
     correlation : float or sequence of float, default None
-        Correlation of the estimated areas: 0 for different rows; for the same rows, slightly less
-        than the correlation of the scores within a class.
+        Correlation of the two estimated areas: 0 for different rows, usually above 0 for the same.
     ratio : float or sequence of float, default 1.0
         Number of negatives per positive.
     power : float or sequence of float, default 0.8
@@ -163,11 +157,9 @@ def sample_size(
     alternative : {"two-sided", "greater", "less"}, default "two-sided"
         The true area differs from the null (`"two-sided"`), is larger or is smaller.
     variance : str, optional
-        Variance of an area: `"hanley_mcneil_exponential"` (default), exact for exponential scores
-        and good for many others, or `"obuchowski"` for ratings, such as 1 to 5.
+        `"hanley_mcneil_exponential"` (default), or `"obuchowski"` for ratings, such as 1 to 5.
     se_at : {"estimate", "null"}, default "estimate"
-        Area for the standard error: the assumed one, as in DeLong's tests, or that of the null
-        hypothesis, as in published formulas and in permutation tests.
+        The standard error is that for the assumed area, as in DeLong's tests, or for the null area.
 
     Returns
     -------
@@ -186,8 +178,7 @@ def sample_size(
 
     References
     ----------
-    - J. A. Hanley, B. J. McNeil (1982), Radiology 143(1), 29-36.
-      doi:10.1148/radiology.143.1.7063747
+    J. A. Hanley, B. J. McNeil (1982), Radiology 143(1), 29-36. doi:10.1148/radiology.143.1.7063747
 
     Examples
     --------
@@ -240,11 +231,9 @@ def detectable_difference(
     null : float or sequence of float, default 0.5
         Area under the null hypothesis, between 0 and 1, for tests of one model.
     auc_b : float or sequence of float, default None
-        Assumed area of a second model with as many rows, and the area of both under the null
-        hypothesis.
+        Assumed area of a second model, and the area of both models under the null hypothesis.
     correlation : float or sequence of float, default None
-        Correlation of the estimated areas: 0 for different rows; for the same rows, slightly less
-        than the correlation of the scores within a class.
+        Correlation of the two estimated areas: 0 for different rows, usually above 0 for the same.
     n_pos : int or sequence of int
         Number of positive rows.
     n_neg : int or sequence of int
@@ -256,11 +245,9 @@ def detectable_difference(
     alternative : {"two-sided", "greater", "less"}, default "two-sided"
         The true area differs from the null (`"two-sided"`), is larger or is smaller.
     variance : str, optional
-        Variance of an area: `"hanley_mcneil_exponential"` (default), exact for exponential scores
-        and good for many others, or `"obuchowski"` for ratings, such as 1 to 5.
+        `"hanley_mcneil_exponential"` (default), or `"obuchowski"` for ratings, such as 1 to 5.
     se_at : {"estimate", "null"}, default "estimate"
-        Area for the standard error: the assumed one, as in DeLong's tests, or that of the null
-        hypothesis, as in published formulas and in permutation tests.
+        The standard error is that for the assumed area, as in DeLong's tests, or for the null area.
 
     Returns
     -------
@@ -278,8 +265,7 @@ def detectable_difference(
 
     References
     ----------
-    - J. A. Hanley, B. J. McNeil (1982), Radiology 143(1), 29-36.
-      doi:10.1148/radiology.143.1.7063747
+    J. A. Hanley, B. J. McNeil (1982), Radiology 143(1), 29-36. doi:10.1148/radiology.143.1.7063747
 
     Examples
     --------

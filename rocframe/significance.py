@@ -103,20 +103,19 @@ def auc_test(
     null : float, default 0.5
         AUC that the null hypothesis assumes, between 0 and 1. 0.5 is chance.
     method : str, default None
-        `"mann_whitney"` and `"permutation"` require `null=0.5`, and do not support `weight`,
-        `cluster` and `missing="worst"`.
+        `"mann_whitney"` and `"permutation"` require `null=0.5`, and no `weight`, `cluster` and
+        `missing="worst"`; otherwise, the default is `"delong_t"`.
 
-        - `"mann_whitney"`: the normal approximation of the permutation test.
+        - `"mann_whitney"`, the default: the normal approximation of the permutation test.
         - `"permutation"`: a test that permutes the labels of a group.
         - `"delong_t"`: the test of Brunner and Munzel, a t test with DeLong's standard error.
         - `"delong"`: the same statistic as a z test, not for few rows of a class.
-        - None: `"mann_whitney"` if its conditions are met, otherwise `"delong_t"`.
     alternative : {"two-sided", "greater", "less"}, default "two-sided"
         The true area differs from the null (`"two-sided"`), is larger or is smaller.
     adjust : {"holm", "bh"} or None, default "holm"
         Adjustment of the p-values of a family of tests. `"holm"` controls the probability of at
-        least one false rejection. `"bh"` (Benjamini and Hochberg) controls the expected share of
-        false rejections among all rejections. None: no adjustment.
+        least one false rejection, `"bh"` (Benjamini and Hochberg) the expected share of false
+        rejections among all rejections.
     n_perm : int, default 9999
         Number of random permutations. If a group has at most this many different permutations, all
         are used and the p-value is exact. Otherwise it is at least 1 / (1 + n_perm).
@@ -140,25 +139,23 @@ def auc_test(
     -------
     DataFrame or LazyFrame
         One row per group, sorted by group: `*by`, (`model`,) `auc, p_adjusted, p_value, null, se,
-        statistic, df, n_pos, n_neg, n_missing, test, note`.
+        statistic, df, n_pos, n_neg, n_missing, test, note`. `p_adjusted` (Float64) is adjusted over
+        all rows of the result. `statistic` (Float64) is `auc - null` divided by `se`, which is
+        DeLong's standard error or the standard deviation over all permutations of the labels.
+        `test` (String) is the method, or `permutation_exact` if all permutations were used.
 
-        - `p_adjusted` (Float64) is adjusted over all rows of the result.
-        - `statistic` (Float64) is `auc - null` divided by `se` (Float64), DeLong's standard error
-          or the standard deviation over all permutations of the labels. `df` (Float64) is null
-          except for `"delong_t"`.
-        - `test` (String) is the method, or `permutation_exact` if all permutations were used.
-        - With `best_of`, the columns `best_of` (Int64), `auc_by_chance` (Float64) and `p_best`
-          (Float64) are left of `note`: the expected largest AUC of `best_of` models with
-          independent random scores, and the probability that it is at least `auc`.
+        With `best_of`, the columns `best_of` (Int64), `auc_by_chance` (Float64) and `p_best`
+        (Float64) are left of `note`: the expected largest AUC of `best_of` models with independent
+        random scores, and the probability that it is at least `auc`.
 
         The statistics are null if a class has no rows and, except for `auc`, with `"delong_t"` and
-        `"delong"` if a class has only one row or cluster. If the variance is 0, `se` and `df` are
-        null; `statistic` is 0 and the p-value 1 if `auc` equals `null`, and null otherwise.
+        `"delong"` if a class has only one row or cluster. If the variance is 0, `se` is null; the
+        p-value is 1 if `auc` equals `null`, and null otherwise.
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
-        no_negatives, one_positive, one_negative, zero_variance`, `few_rows:3`; with `cluster`,
-        `one_positive_cluster` and `one_negative_cluster`. With `few_rows`, below 10 rows or
-        clusters of a class, `"delong_t"` and `"delong"` reject a true null hypothesis too often.
+        no_negatives, one_positive, one_negative, zero_variance`, `few_rows:3` (below 10 rows or
+        clusters of a class, for `"delong_t"` and `"delong"`); with `cluster`,
+        `one_positive_cluster` and `one_negative_cluster`.
 
     Raises
     ------
@@ -180,8 +177,7 @@ def auc_test(
     ----------
     - E. Brunner, U. Munzel (2000), Biometrical Journal 42(1), 17-25.
       doi:10.1002/(SICI)1521-4036(200001)42:1<17::AID-BIMJ17>3.0.CO;2-U
-    - E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson (1988), Biometrics 44(3), 837-845.
-      doi:10.2307/2531595
+    - E. R. DeLong et al. (1988), Biometrics 44(3), 837-845. doi:10.2307/2531595
     - G. Forman (2002), HP Laboratories, technical report HPL-2002-123 (`best_of`).
     - H. B. Mann, D. R. Whitney (1947), Annals of Mathematical Statistics 18(1), 50-60.
       doi:10.1214/aoms/1177730491
@@ -240,8 +236,8 @@ class AucTest:
     """A test of an AUC.
 
     With `labels_are_random`, the variance is that over all assignments of the labels to the rows,
-    which must be equally likely (not so for weighted or clustered rows); otherwise it is DeLong's.
-    With `permutes`, the p-value is that of these assignments; with `has_df`, that of a t
+    which must be equally likely (not for weighted or clustered rows); otherwise it is DeLong's. The
+    p-value is that of these assignments (`permutes`), of a t (`has_df`) or of a normal
     distribution.
     """
 
@@ -440,10 +436,7 @@ def permutation_p_values(
 
 
 class PermutationTests(NamedTuple):
-    """Permutation tests of some groups.
-
-    `exact` is true if all permutations were enumerated; `best_auc` is NaN for all other groups.
-    """
+    """Permutation tests; `best_auc` is NaN if not all permutations were enumerated (`exact`)."""
 
     p_value: NDArray[np.float64]
     exact: NDArray[np.bool_]
@@ -484,10 +477,7 @@ def _count_enumerated(
     n_extreme: NDArray[np.int64],
     best_auc: NDArray[np.float64],
 ) -> None:
-    """Count in `n_extreme` the subsets of `selected` groups that are as extreme as the data.
-
-    With `best_of`, the expected largest AUC of `best_of` random subsets is stored in `best_auc`.
-    """
+    """Count in `n_extreme` the subsets of `selected` groups that are as extreme as the data."""
     best_of = draws.options.best_of
     shapes = np.stack([draws.n_rows[selected], draws.n_drawn[selected]], axis=1)
     for n_rows, n_drawn in np.unique(shapes, axis=0).tolist():

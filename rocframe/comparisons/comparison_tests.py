@@ -1,9 +1,6 @@
 """Tests of pairs of models: of mean losses, by bootstrap, by permutation, and their records.
 
-The loss of a row is a number that depends on this row only, so t tests of means apply: the paired
-test (that of Diebold and Mariano, if losses are not autocorrelated), and Welch's test for models
-that scored different rows. The permutation tests exchange the ranks of both models at random within
-rows. The sources are in the docstring of `compare`.
+The sources are in the docstring of `compare`, the definitions in docs/numbers.md.
 """
 
 from __future__ import annotations
@@ -85,10 +82,8 @@ def t_test(comparison: PairedComparison) -> list[dict[str, Any]]:
 class PairedRows:
     """The rows of a batch, for weighted means of each group and the variances of these means.
 
-    `starts` is the first row of each group, and `group` the group of each row. `count` and `weight`
-    are those of each row. `clusters` are the clusters of the rows, or None. `n_units` is the number
-    of rows or, with clusters, of clusters of each group. `class_units` are these numbers for the
-    positives and the negatives.
+    `starts` is the first row of each group. `n_units` and `class_units` count the rows or clusters
+    of each group, and of its positives and negatives.
     """
 
     starts: NDArray[np.int64]
@@ -130,8 +125,8 @@ class PairedRows:
     def variance_of_mean(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the variance of each mean; NaN for groups with fewer than two rows or clusters.
 
-        The variance is n/(n - 1) times the sum of squares of weight * (value - mean) / total weight
-        over the n rows. In clusters, these terms are added up before they are squared.
+        It is n/(n - 1) times the sum of squares of weight * (value - mean) / total weight over the
+        n rows, or over clusters, whose terms are added up first.
         """
         total = segment_sums(self.count * self.weight, np.ones(len(values)), self.starts)
         deviation = self.weight * (values - self.mean(values)[self.group]) / total[self.group]
@@ -260,11 +255,9 @@ def exchange_test(
 ) -> Iterator[dict[str, Any]]:
     """Yield the columns of a permutation test of each pair of models.
 
-    Each row has a rank by the scores of each model. The test exchanges the two ranks of random
-    rows, or of all rows of random clusters. `statistic` is a function of the ranks of both models
-    and the number of positives. `extreme` returns which values of the statistic are at least as
-    extreme as the observed value. If there are at most `draws.n_draws` exchanges, all of them are
-    enumerated.
+    The two ranks of random rows, or of all rows of random clusters, are exchanged between the
+    models. `statistic` is a function of the ranks of both models and the number of positives;
+    `extreme` returns which of its values are at least as extreme as the observed one.
     """
     batch, draws = comparison.batch, comparison.draws
     ranks = dict(zip(batch.models, map(doubled_ranks, batch.scans()), strict=True))
@@ -302,8 +295,7 @@ def exchange_test(
 class _RankedGroup(NamedTuple):
     """The doubled ranks of the rows of one group by both models, with the positives first.
 
-    A unit is a row or a cluster whose ranks are exchanged together. `unit` is the number of the
-    unit of each row.
+    `unit` is the number of the row or cluster with which the ranks of each row are exchanged.
     """
 
     a: DoubledRanks
@@ -434,12 +426,11 @@ EXAMPLE_RANGES = {"fpr": (0, 0.1), "tpr": (0.9, 1)}
 class ComparisonTest:
     """A test of the difference of two models.
 
-    `metrics` are the metrics that the test can compare. `compare_pairs` compares models that scored
-    the same rows. For a test of different rows, it is None, `estimator` estimates the metric of one
-    model, and `compare_estimates` compares the estimates of two models. `draws` is the option with
-    the number of random draws. `needs_variance` is false for a test that has a p-value if the
-    estimated variance is 0. `unsupported` maps the options that the test does not support to hints
-    for error messages.
+    `compare_pairs` compares models that scored the same rows. For a test of different rows, it is
+    None, `estimator` estimates a metric of one model, and `compare_estimates` compares two
+    estimates. `draws` is the option with the number of random draws. `needs_variance` is false if
+    the test has a p-value for an estimated variance of 0. `unsupported` maps options to hints for
+    error messages.
     """
 
     name: str

@@ -53,9 +53,8 @@ ComparedMetric = Literal["auc", "average_precision", "brier", "log_loss"]
 class Metric:
     """A metric by which models are compared.
 
-    `values` returns the metric of each group of a scan. If the metric is the mean of a loss,
-    `row_losses` returns the losses of probabilities whose rows are positive, and negative. With
-    `bootstrap_t`, the bootstrap test is a t test.
+    If it is the mean of a loss, `row_losses` returns the losses of probabilities whose rows are
+    positive, and negative. With `bootstrap_t`, the bootstrap test is a t test.
     """
 
     values: Callable[[Scannable], NDArray[np.float64]]
@@ -83,12 +82,7 @@ METRICS: dict[ComparedMetric, Metric] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quantity:
-    """The compared quantity: a metric, a partial area, or a rate.
-
-    `rate_range` is the range of the partial area, or None. `fixed_rate` is the name and the value
-    of a fixed rate, or None. At a fixed FPR, TPR is compared; at a fixed TPR, FPR is compared. In
-    both cases, `metric` is "auc".
-    """
+    """The compared quantity: a metric, a partial area, or (for `"auc"`) the other rate at a fixed one."""
 
     metric: ComparedMetric = "auc"
     rate_range: RateRange | None = None
@@ -98,11 +92,7 @@ class Quantity:
     def parse(
         cls, metric: ComparedMetric, rates: Mapping[str, object], standardize: str | None
     ) -> Quantity:
-        """Return the compared quantity.
-
-        `rates` are the arguments `fpr`, `tpr`, `specificity` and `sensitivity`. A number is a fixed
-        rate, and a pair of numbers is the range of a partial area.
-        """
+        """Return the compared quantity; a number in `rates` is a fixed rate, a pair of numbers a range."""
         check_choice("metric", metric, METRICS)
         if metric != "auc":
             for name, value in {**rates, "standardize": standardize}.items():
@@ -198,8 +188,8 @@ class Hypothesis:
     ) -> Hypothesis:
         """Return the hypothesis for the options `margin` and `alternative`.
 
-        The alternative of non-inferiority is a - b < margin, or a - b > -margin if low values of
-        the quantity are better, as for the FPR and for losses.
+        The alternative of non-inferiority is a - b < margin, or a - b > -margin for low better
+        values.
         """
         check_alternative(alternative)
         if margin is None:
@@ -243,9 +233,7 @@ class PairedComparison:
     ) -> dict[str, Any]:
         """Return the columns of the test of a pair of models, with a note for each group.
 
-        `rows` are the numbers of rows of each class, and `units` are the numbers of rows or
-        clusters. `variance` is the variance of the difference, or None for a test without a
-        variance.
+        `rows` and `units` are the numbers of rows, and of rows or clusters, of each class.
         """
         is_exact = variance is None or self.hypothesis.quantity.is_loss
         note = class_notes(
@@ -268,9 +256,8 @@ def difference_columns(
 ) -> dict[str, NDArray[np.float64]]:
     """Return both values, their difference with Wald limits, and the test of the null hypothesis.
 
-    `values` and the `variance` of their difference are not standardized. The statistic is compared
-    with the standard normal distribution, or with a t distribution with `df` degrees of freedom.
-    Undefined results are NaN.
+    `values` and the `variance` of their difference are not standardized. The reference is the
+    normal distribution, or t with `df` degrees of freedom. Undefined results are NaN.
     """
     from scipy.special import stdtrit
 
@@ -341,10 +328,9 @@ def welch_columns(
     hypothesis: Hypothesis,
     shared: tuple[NDArray[np.float64], NDArray[np.int64]] | None = None,
 ) -> dict[str, NDArray[np.float64]]:
-    """Return the columns of `difference_columns` for the estimates of two samples.
+    """Return `difference_columns` of two samples by a t test with Welch's degrees of freedom.
 
-    The test is a t test with Welch's degrees of freedom. `shared` are the covariances of the
-    estimates and the numbers of clusters of both samples, or None if the samples are independent.
+    `shared` are the covariances of dependent estimates, and the clusters of both samples together.
     """
     variance, df = welch_variance(a, b)
     if shared is not None:
@@ -375,9 +361,8 @@ def welch_variance(
 class UnpairedEstimates:
     """The estimates of one model, their variances and numbers of rows or clusters, by group.
 
-    `spread` is the sum of v²/(n - 1) over the independent parts v of the variance, where n is the
-    number of rows or clusters from which v is estimated. The degrees of freedom are variance² /
-    spread.
+    `spread` is the sum of v²/(n - 1) over the independent parts v of the variance, each from n rows
+    or clusters: there are variance² / spread degrees of freedom.
     """
 
     groups: NDArray[np.int64]

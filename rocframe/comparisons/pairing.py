@@ -1,7 +1,7 @@
 """Options, columns and result tables of functions that compare several models.
 
-An instance is a case, such as a person, that each model scores once. If each model has a score
-column, each row is one instance. In a long table, `id` identifies the instance of a row.
+An instance is a case that each model scores once: a row with several score columns, or the rows of
+a long table with the same `id`.
 """
 
 from __future__ import annotations
@@ -56,10 +56,9 @@ Unmatched = Literal["raise", "drop"]
 class PairingOptions:
     """The columns of the predictions, and the options of the pairing of their rows.
 
-    `min_models` is the minimum number of score columns. If `single_model` is true, a single score
-    column without `id` can be one model. `unpaired` is a text for errors: the option to use for
-    models that scored different rows, or None if there is no such option. If `probabilities` is
-    true, scores outside [0, 1] raise an error.
+    `min_models` is the minimum number of score columns. With `single_model`, one score column
+    without `id` can be one model. `unpaired` is the option for models that scored different rows,
+    for errors. With `probabilities`, scores outside [0, 1] raise an error.
     """
 
     roles: Roles
@@ -101,10 +100,9 @@ class PairingOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PairingColumns:
-    """The resolved columns of a comparison.
+    """The resolved columns of a comparison; `between` is None for one score column per model.
 
-    `between` is None if each model has its own score column. `model` is the dtype of the models, or
-    Null if there is one score column and no column of models.
+    `model` is the dtype of the models, or Null for one score column without a column of models.
     """
 
     bound: BoundRoles
@@ -126,9 +124,8 @@ def plan_comparison(
 ) -> FrameT:
     """Return the table that `build` computes, as the same kind of frame as the predictions.
 
-    `schema` returns the columns of the result for a dtype of the models. `anchor` is the name of a
-    column that is never null. `independent_groups` is true if the result of a group does not depend
-    on other groups.
+    `schema` returns its columns for a dtype of the models. The column `anchor` is never null.
+    `independent_groups` is true if the result of a group does not depend on other groups.
     """
 
     def resolve(plan: pl.LazyFrame, columns: pl.Schema) -> pl.LazyFrame:
@@ -238,9 +235,8 @@ def build_model_table(
 ) -> pl.DataFrame:
     """Concatenate the columns of all parts to a table, sorted by group and the columns in `order`.
 
-    The column `group` of a part contains row numbers of `keys`. Other columns can be one value for
-    all rows of the part. Columns named `model`, `model_a` or `model_b` contain positions in
-    `models`. `constants` are columns with one value for all rows of the table.
+    `group` of a part contains row numbers of `keys`, and `model`, `model_a` and `model_b` positions
+    in `models`. Other columns, and `constants`, can be one value for all rows.
     """
     if not parts:
         return build_table(keys[:0], {}, schema)
@@ -274,8 +270,8 @@ def model_position(argument: str, model: object, models: Sequence[object]) -> in
 class Instances:
     """The predictions of several models; element `i` of each array belongs to instance `i`.
 
-    `models` are sorted. `groups` are the groups of the instances. `score` and `state` have one
-    array for each model. `present` is True if a model has a row for an instance.
+    `score` and `state` have an array for each of the sorted models. `present` is True if a model
+    has a row for an instance.
     """
 
     models: pl.Series
@@ -492,10 +488,9 @@ def _match_instances(
 class ModelBatch:
     """Models that scored the same instances in some groups.
 
-    `models` and `groups` are positions in the lists of all models and groups. The instances of
-    group `i` are `rows[starts[i]:starts[i + 1]]`. The positives are first; the negatives start at
-    `middle[i]`. `unmatched` is the number of rows of the models that are left out because another
-    model did not score the instance.
+    The instances of group `i` are `rows[starts[i]:starts[i + 1]]`; the negatives start at
+    `middle[i]`. `unmatched` is the number of rows that are left out because another model has no
+    such row.
     """
 
     instances: Instances
@@ -612,9 +607,8 @@ def model_batches(
 ) -> Iterator[ModelBatch]:
     """Yield batches of models and groups.
 
-    If `all_models` is true, a batch has all models of its groups, and the instances that all of
-    these models scored. Otherwise, each pair of models of a group is in one batch, with the
-    instances that both models scored.
+    With `all_models`, a batch has all models of its groups, and the instances that all of them
+    scored. Otherwise, each pair of models of a group is in one batch, with those that both scored.
     """
     # From here on, instances are sorted by group, with the positives first.
     groups = instances.groups
