@@ -303,7 +303,7 @@ SQUARED_ROUNDING = 1e-24
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Estimates:
-    """Estimates with known variances; `correlations` are those of groups with dependent estimates."""
+    """Estimates with known variances, and the correlations in groups with dependent estimates."""
 
     value: NDArray[np.float64]
     variance: NDArray[np.float64]

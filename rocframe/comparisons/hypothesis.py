@@ -82,7 +82,7 @@ METRICS: dict[ComparedMetric, Metric] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quantity:
-    """The compared quantity: a metric, a partial area, or (for `"auc"`) the other rate at a fixed one."""
+    """The compared quantity: a metric, a partial area, or the other rate at a fixed FPR or TPR."""
 
     metric: ComparedMetric = "auc"
     rate_range: RateRange | None = None
@@ -92,7 +92,7 @@ class Quantity:
     def parse(
         cls, metric: ComparedMetric, rates: Mapping[str, object], standardize: str | None
     ) -> Quantity:
-        """Return the compared quantity; a number in `rates` is a fixed rate, a pair of numbers a range."""
+        """Return the compared quantity; in `rates`, a number is a fixed rate, and a pair a range."""
         check_choice("metric", metric, METRICS)
         if metric != "auc":
             for name, value in {**rates, "standardize": standardize}.items():

@@ -50,43 +50,32 @@ MIN_AREA = 1e-12  # of a concavity with weighted rows; smaller areas are roundin
 def concavities(curves: FrameT, /, *, min_rows: int = 1, by: By = None) -> FrameT:
     """Find the parts of ROC curves that are below their convex hull.
 
-    A concavity is a part of the curve between two neighboring vertices of its convex hull, below
-    the hull. There, the scores rank the rows worse than at random.
+    A concavity is the part of a curve between two neighboring vertices of its convex hull. There,
+    the scores rank the rows worse than at random. Most concavities are due to small numbers of
+    rows: they are no evidence that scores are wrong.
 
     Parameters
     ----------
     curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`, with all rows of each curve.
     min_rows : int, default 1
-        Return only concavities with at least this number of rows, or this sum of weights; 1 returns
-        all.
+        Return only concavities with at least this number of rows, or sum of weights; 1: all.
     by : str or sequence of str, default None
         Group columns; by default, all columns left of `threshold`.
 
     Returns
     -------
     DataFrame or LazyFrame
-        `*by, area, threshold_above, threshold_below, score_max, fpr_above, tpr_above, fpr_below,
-        tpr_below, n_pos, n_neg, auc`; one row per concavity, sorted by group and falling threshold.
-        Curves without concavities have no row.
-
-        - `area` (Float64) is the area between the hull and the curve, and `auc` (Float64) the area
-          under the complete curve.
-        - The concavity consists of the rows with `threshold_below <= score < threshold_above`, the
-          thresholds of the two vertices. `score_max` is the highest score of these rows, and
-          `threshold_below` the lowest.
-        - `fpr_above`, `tpr_above`, `fpr_below` and `tpr_below` (Float64) are the rates of the
-          vertices.
-        - `n_pos` and `n_neg` are the numbers of rows in the concavity (Int64), or the sums of
-          weights (Float64).
-
-        No value is null, except in group columns.
+        One row per concavity, sorted by group and falling threshold: `*by, area, threshold_above,
+        threshold_below, score_max, fpr_above, tpr_above, fpr_below, tpr_below, n_pos, n_neg, auc`.
+        It consists of the rows with `threshold_below <= score < threshold_above`; `score_max` is
+        the highest of these scores, and `n_pos` and `n_neg` are numbers of rows (Int64) or sums of
+        weights. `area` (Float64) is between hull and curve, and `auc` that of the complete curve.
 
     Raises
     ------
     RocframeError
-        If the table is not a curve table, if a curve lacks some of its rows, or if an option is
-        invalid.
+        If the table is not a curve table, if a curve lacks rows, or if an option is invalid.
 
     See Also
     --------
@@ -94,17 +83,10 @@ def concavities(curves: FrameT, /, *, min_rows: int = 1, by: By = None) -> Frame
     repaired_auc : The effect of the repair on other data.
     hull : The vertices of the hull.
 
-    Notes
-    -----
-    Most empirical curves have concavities, because the numbers of rows are small: they are no
-    evidence that scores are wrong. `repaired_auc` measures the effect of a repair on other data.
-
     References
     ----------
-    - P. A. Flach, S. Wu (2005), "Repairing concavities in ROC curves", Proceedings of the 19th
-      International Joint Conference on Artificial Intelligence, 702-707.
-    - T. Fawcett (2006), Pattern Recognition Letters 27(8), 861-874.
-      doi:10.1016/j.patrec.2005.10.010
+    - P. A. Flach, S. Wu (2005), Proceedings of the 19th IJCAI, 702-707.
+    - T. Fawcett (2006), Pattern Recognition Letters 27, 861-874. doi:10.1016/j.patrec.2005.10.010
 
     Examples
     --------
@@ -197,9 +179,8 @@ def repair_scores(
 ) -> FrameT:
     """Add a column with scores whose order is reversed in concavities of the ROC curve.
 
-    On the data in which a concavity was found, the reversal always increases the AUC. On other
-    data, it decreases the AUC if the concavity is due to chance: measure it with `repaired_auc`
-    first.
+    On the data in which a concavity was found, the reversal increases the AUC by twice its area. On
+    other data, it decreases the AUC if the concavity is due to chance: see `repaired_auc`.
 
     Parameters
     ----------
@@ -210,8 +191,8 @@ def repair_scores(
     concavities : DataFrame
         A table of `concavities`, whose columns left of `area` are also columns of the predictions.
     which : {"largest", "all"}, default "largest"
-        Repaired concavities of each group: the one with the largest area (of equal ones, the one
-        with the highest scores), or all.
+        The concavity of each group with the largest area (of equal ones, the highest scores), or
+        all.
 
     Returns
     -------
@@ -224,8 +205,7 @@ def repair_scores(
     Raises
     ------
     RocframeError
-        If a column is missing, if a concavity has infinite scores, if the predictions already have
-        a column `repaired_score`, or if an option is invalid.
+        If a table, a column or an option is invalid, or if a concavity has infinite scores.
 
     See Also
     --------
@@ -234,39 +214,22 @@ def repair_scores(
 
     Notes
     -----
-    The repaired part of the curve is the original part, rotated by 180° around the middle of the
-    line between its ends. The AUC increases by twice the area of the concavity.
-
-    Repaired scores are rounded to Float64. If the scores of a concavity differ by many orders of
-    magnitude, such as 0.7 and 1e-17, small scores can have the same repaired score, and the AUC
-    increases less. To prevent this, compute the curves from the logarithms of such scores. Repaired
-    scores are not probabilities.
+    If the scores of a concavity differ by many orders of magnitude, such as 0.7 and 1e-17, small
+    scores can have the same repaired score. To prevent this, use the logarithms of such scores.
+    Repaired scores are not probabilities.
 
     References
     ----------
-    - P. A. Flach, S. Wu (2005), "Repairing concavities in ROC curves", Proceedings of the 19th
-      International Joint Conference on Artificial Intelligence, 702-707.
+    P. A. Flach, S. Wu (2005), "Repairing concavities in ROC curves", Proceedings of the 19th
+    International Joint Conference on Artificial Intelligence, 702-707.
 
     Examples
     --------
     >>> import polars as pl, rocframe as rf
     >>> predictions = pl.DataFrame({"label": [1, 0, 0, 1, 1, 0], "score": [6, 5, 4, 3, 2, 1]})
     >>> parts = rf.curve(predictions, "label", "score").roc.concavities()
-    >>> repaired = predictions.roc.repair_scores("score", parts)
-    >>> repaired
-    shape: (6, 3)
-    ┌───────┬───────┬────────────────┐
-    │ label ┆ score ┆ repaired_score │
-    │ ---   ┆ ---   ┆ ---            │
-    │ i64   ┆ i64   ┆ f64            │
-    ╞═══════╪═══════╪════════════════╡
-    │ 1     ┆ 6     ┆ 6.0            │
-    │ 0     ┆ 5     ┆ 2.0            │
-    │ 0     ┆ 4     ┆ 3.0            │
-    │ 1     ┆ 3     ┆ 4.0            │
-    │ 1     ┆ 2     ┆ 5.0            │
-    │ 0     ┆ 1     ┆ 1.0            │
-    └───────┴───────┴────────────────┘
+    >>> predictions.roc.repair_scores("score", parts)["repaired_score"].to_list()
+    [6.0, 2.0, 3.0, 4.0, 5.0, 1.0]
     """
     check_choice("which", which, get_args(Which))
     by = parse_concavities("concavities", concavities)
@@ -319,9 +282,9 @@ def parse_concavities(argument: str, table: object) -> tuple[str, ...]:
 class Intervals(NamedTuple):
     """Intervals of scores whose order is reversed, sorted by group and score.
 
-    Interval i consists of the scores with `lower[i] <= score < upper[i]`, or of all scores from
-    `lower[i]` if `upper[i]` is NaN. `highest[i]` is the highest score of the concavity in the data
-    in which it was found, and `area[i]` is its area.
+    They contain the scores with `lower <= score < upper`, or from `lower` if `upper` is NaN.
+    `highest` is the highest score of the concavity in the data in which it was found, and `area`
+    its area.
     """
 
     group: NDArray[np.int64]
@@ -341,9 +304,8 @@ class Intervals(NamedTuple):
         *,
         scores: np.dtype[Any],
     ) -> Intervals:
-        """Return the intervals of a table of concavities.
+        """Return the intervals of a table of concavities; rows have the keys `keys[group]`.
 
-        `group` is the group number of each row of the table, and the index of its key in `keys`.
         Thresholds are rounded to `scores`, the float dtype of the scores that are repaired.
         """
         names = ("threshold_below", "threshold_above", "score_max", "area", "tpr_above")
@@ -408,8 +370,8 @@ class Intervals(NamedTuple):
 def _upper_limits(threshold: NDArray[np.float64], tp: NDArray[Any]) -> NDArray[np.float64]:
     """Return the upper limit of the scores of each concavity; NaN if there is no limit.
 
-    There is no limit if the upper vertex is the first row of the curve, which has the threshold inf
-    and no true positives. The row of the score inf has the same threshold, but has true positives.
+    The first row of a curve has no limit: it has the threshold inf and no true positives. The row
+    of the score inf has true positives.
     """
     return np.where((threshold == np.inf) & (tp == 0), np.nan, threshold)
 
@@ -422,11 +384,7 @@ def doubled_pairs(rows: CurveRows, n_curves: int) -> NDArray[Any]:
 
 
 def doubled_wins(rows: CurveRows, scores: NDArray[np.float64], n_curves: int) -> NDArray[Any]:
-    """Return twice the number of concordant pairs of each curve; a tied pair counts 1.
-
-    In a concordant pair, the positive has the higher score. `scores` are the scores of the rows of
-    curves. The first row of a curve has no score.
-    """
+    """Return twice the number of concordant pairs of each curve by `scores`; a tied pair counts 1."""
     index = np.flatnonzero(~is_run_start(rows.curve))
     pos, neg = (count[index] - count[index - 1] for count in rows.unit_counts[:2])
     curve, score = rows.curve[index], scores[index]
@@ -461,48 +419,41 @@ def repaired_auc(
     """Measure the change of the AUC if concavities that were found on other data are repaired.
 
     For each fold, concavities are found on the pooled rows of all other folds, and the order of the
-    scores of this fold is reversed within them. With `chosen=`, the concavities of a given table
-    are repaired instead, such as those of validation data.
+    scores of this fold is reversed within them; with `chosen=`, within those of a given table.
 
     Parameters
     ----------
     curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`, with all rows of each curve.
     over : str, default "fold"
-        Group column with the parts of the data: the other curves that differ from a curve only in
-        this column are pooled. Not used with `chosen`.
+        Group column of the folds: the other curves that differ from a curve only in it are pooled.
     chosen : DataFrame, default None
         A table of `concavities`, whose group columns must be group columns of `curves`.
     which : {"largest", "all"}, default "largest"
-        Repaired concavities of each group: the one with the largest area (of equal ones, the one
-        with the highest scores), or all.
+        The concavity of each group with the largest area (of equal ones, the highest scores), or
+        all.
     min_rows : int, default 1
-        Repair only concavities with at least this number of rows, or this sum of weights; 1 repairs
-        all. Not used with `chosen`.
+        Repair only concavities with at least this number of rows, or sum of weights; 1: all.
     by : str or sequence of str, default None
         Group columns; by default, all columns left of `threshold`.
 
     Returns
     -------
     DataFrame or LazyFrame
-        `*by, gain_realised, gain_chosen, optimism, auc_repaired, auc, n_concavities, note`; one row
-        per curve.
+        One row per curve: `*by, gain_realised, gain_chosen, optimism, auc_repaired, auc,
+        n_concavities, note`. `gain_realised` (Float64) is `auc_repaired - auc`, `gain_chosen` the
+        gain on the data in which the concavities were found, and `optimism` the difference of both
+        gains.
 
-        - `gain_realised` (Float64) is `auc_repaired - auc`, after and before the repair.
-        - `gain_chosen` (Float64) is twice the area of the repaired concavities: the gain on the
-          data in which they were found. `optimism` (Float64) is `gain_chosen - gain_realised`.
-        - `n_concavities` (Int64) is the number of repaired concavities.
-
-        `auc`, `auc_repaired`, `gain_realised` and `optimism` are null if the curve lacks a class,
-        and `gain_chosen` and `optimism` if the pooled data of the other folds do. `note` (String)
-        describes the curve, or else the pooled data if they lack a class: null, `no_rows`,
-        `no_positives`, `no_negatives`, `one_positive` or `one_negative`.
+        Values are null if the curve lacks a class; `gain_chosen` and `optimism` if the pooled data
+        of the other folds do. `note` (String) describes the curve, or else the pooled data: null,
+        `no_rows`, `no_positives`, `no_negatives`, `one_positive` or `one_negative`.
 
     Raises
     ------
     RocframeError
-        If the table is not a curve table, if a curve lacks some of its rows, if a concavity has
-        infinite scores, or if an option is invalid or unused.
+        If a table or an option is invalid, if a curve lacks rows, or if a concavity has infinite
+        scores.
 
     See Also
     --------
@@ -511,38 +462,29 @@ def repaired_auc(
 
     Notes
     -----
-    The scores of all folds are compared with the same thresholds, so they must be on one scale,
-    such as probabilities. If a concavity is due to chance, `gain_realised` is negative. Repair
-    scores only if the gain is positive in most folds.
+    The scores of all folds must be on one scale, such as probabilities. Repair scores only if the
+    gain is positive in most folds.
 
     References
     ----------
-    - P. A. Flach, S. Wu (2005), "Repairing concavities in ROC curves", Proceedings of the 19th
-      International Joint Conference on Artificial Intelligence, 702-707.
+    P. A. Flach, S. Wu (2005), "Repairing concavities in ROC curves", Proceedings of the 19th
+    International Joint Conference on Artificial Intelligence, 702-707.
 
     Examples
     --------
     >>> import polars as pl, rocframe as rf
-    >>> votes = rf.datasets.vote()
-    >>> curves = rf.curve(votes, "label", "score", by=["model", "fold"])
-    >>> repaired = rf.repaired_auc(curves)
-    >>> repaired.group_by("model", maintain_order=True).agg(
-    ...     pl.col("gain_realised", "gain_chosen").mean(),
-    ...     better=(pl.col("gain_realised") > 0).sum(),
-    ... )
-    shape: (6, 4)
-    ┌─────────────────────┬───────────────┬─────────────┬────────┐
-    │ model               ┆ gain_realised ┆ gain_chosen ┆ better │
-    │ ---                 ┆ ---           ┆ ---         ┆ ---    │
-    │ str                 ┆ f64           ┆ f64         ┆ u32    │
-    ╞═════════════════════╪═══════════════╪═════════════╪════════╡
-    │ decision_tree       ┆ -0.002937     ┆ 0.009576    ┆ 0      │
-    │ linear_svm          ┆ -0.00263      ┆ 0.003617    ┆ 3      │
-    │ logistic_regression ┆ -0.005698     ┆ 0.004144    ┆ 2      │
-    │ naive_bayes         ┆ -0.007385     ┆ 0.004216    ┆ 3      │
-    │ nearest_neighbours  ┆ 0.001158      ┆ 0.001465    ┆ 4      │
-    │ random_forest       ┆ -0.003498     ┆ 0.000506    ┆ 1      │
-    └─────────────────────┴───────────────┴─────────────┴────────┘
+    >>> votes = rf.datasets.vote().filter(pl.col("model") == "naive_bayes")
+    >>> repaired = rf.curve(votes, "label", "score", by="fold").roc.repaired_auc()
+    >>> repaired.select("fold", "gain_realised", "gain_chosen", "n_concavities").head(2)
+    shape: (2, 4)
+    ┌──────┬───────────────┬─────────────┬───────────────┐
+    │ fold ┆ gain_realised ┆ gain_chosen ┆ n_concavities │
+    │ ---  ┆ ---           ┆ ---         ┆ ---           │
+    │ i8   ┆ f64           ┆ f64         ┆ i64           │
+    ╞══════╪═══════════════╪═════════════╪═══════════════╡
+    │ 1    ┆ 0.001818      ┆ 0.003838    ┆ 1             │
+    │ 2    ┆ 0.002727      ┆ 0.004089    ┆ 1             │
+    └──────┴───────────────┴─────────────┴───────────────┘
     """
     keys: dict[str, pl.DataType] = {}
     min_rows = parse_integer("min_rows", min_rows, example=10)

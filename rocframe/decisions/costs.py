@@ -42,11 +42,7 @@ class ErrorCosts(NamedTuple):
 
     @classmethod
     def parse(cls, costs: Mapping[str, float]) -> ErrorCosts:
-        """Return the costs of errors.
-
-        Raise an error if a false positive costs less than a true negative, if a false negative
-        costs less than a true positive, or if no wrong prediction costs more than a correct one.
-        """
+        """Return the costs of errors; raise an error unless they exceed those of no errors."""
         exact = {name: exact_fraction(costs.get(name, 0)) for name in CONFUSION}
         fp, fn = exact["fp"] - exact["tn"], exact["fn"] - exact["tp"]
         if fp < 0 or fn < 0 or fp == fn == 0:
@@ -73,9 +69,8 @@ def cost_rule(settings: Settings) -> Rule:
 class LowestCost:
     """The row of lowest expected cost of each curve, its cost, and the slope of equal cost.
 
-    The slope of lines of equal cost in ROC coordinates is `rise` divided by `run`. `rise` and `run`
-    are at least 0, and one of them may be 0. `n_optima` is the number of rows with the lowest cost.
-    If a curve lacks a class, `row` is -1, `n_optima` is 0, and the other values are NaN.
+    The slope in ROC coordinates is `rise / run`, both at least 0. `n_optima` is the number of rows
+    with the lowest cost. If a curve lacks a class, `row` is -1, `n_optima` 0, and the others NaN.
     """
 
     row: NDArray[np.int64]
@@ -89,11 +84,9 @@ ERROR_RATE_COSTS = {"fp": 1.0, "fn": 1.0}  # with these costs, the expected cost
 
 
 def lowest_cost(curves: Curves, settings: Settings) -> LowestCost:
-    """Return the row of lowest expected cost of each curve.
+    """Return the row of lowest expected cost of each curve; of several, the highest threshold.
 
-    Of several such rows, the row with the highest threshold is returned. Without costs in
-    `settings`, each error costs 1. Without a prevalence, the costs are those at the prevalence of
-    the table or of each curve.
+    By default, each error costs 1, and the prevalence is that of the table or of each curve.
     """
     settings = replace(
         settings,
@@ -147,11 +140,7 @@ PairCosts: TypeAlias = (
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ClassCosts:
-    """Share of each class, and costs of errors of its one-vs-rest curve.
-
-    `prior` maps each class to its share. `costs` maps each class to the costs of the outcomes of
-    its curve, such as `fp` and `fn`, or is None if no costs are given.
-    """
+    """Share of each class (`prior`), and costs of the outcomes of its one-vs-rest curve."""
 
     prior: Mapping[Any, float]
     costs: Mapping[Any, Mapping[str, float]] | None
@@ -223,8 +212,7 @@ def _parse_shares(prior: object) -> dict[Any, float]:
 def _parse_pairs(costs: Any, classes: list[Any]) -> dict[tuple[Any, Any], Fraction]:
     """Return the cost of each pair (true class, predicted class), from a mapping or a matrix.
 
-    A matrix has a row for each true class and a column for each predicted class, both in the order
-    of `classes`.
+    A matrix has a row for each true and a column for each predicted class, in their order.
     """
     cost_of_pair = costs
     if not isinstance(costs, Mapping):
@@ -270,8 +258,7 @@ def _costs_against_rest(
 ) -> dict[Any, dict[str, float]]:
     """Return the mean cost of a false positive and a false negative of each one-vs-rest curve.
 
-    The means are over the other classes, weighted by their shares. Pairs of classes that are not in
-    `pairs` cost 1.
+    The means are over the other classes, weighted by their shares. Other pairs cost 1.
     """
     shares = {name: exact_fraction(share) for name, share in prior.items()}
     total = sum(shares.values())
@@ -296,8 +283,7 @@ NEAR_OPTIMUM = 1e-9  # values at a smaller relative distance from the best are c
 class CurveRows:
     """Rows of curves, sorted by curve and falling threshold.
 
-    `curve` is the index of the curve of each row. `pos` and `neg` are the sizes of the classes of
-    this curve. `scores` is the float dtype of the scores.
+    `pos` and `neg` are the class sizes of the curve of each row.
     """
 
     curve: NDArray[np.int64]
@@ -345,10 +331,9 @@ class CurveRows:
 
     @property
     def unit_counts(self) -> tuple[NDArray[Any], ...]:
-        """The arrays tp, fp, pos and neg. Sums of weights are scaled by powers of two.
+        """The arrays tp, fp, pos and neg; sums of weights are scaled by powers of two.
 
-        The power for tp and pos depends on pos, and the power for fp and neg on neg. Therefore
-        products of scaled sums do not underflow. Integer counts are not changed.
+        The powers depend on pos and on neg, so that products of scaled sums do not underflow.
         """
         tp, pos = scale_by_totals(self.pos, self.tp, self.pos)
         fp, neg = scale_by_totals(self.neg, self.fp, self.neg)
@@ -375,7 +360,7 @@ class CurveRows:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CountPolynomial:
-    """A polynomial in tp, fp, pos and neg, in which all terms have the same degree.
+    """A homogeneous polynomial in tp, fp, pos and neg.
 
     `largest` is an upper bound of the sum of the absolute coefficients.
     """
@@ -392,8 +377,8 @@ class CountPolynomial:
     def candidates(self, rows: CurveRows) -> tuple[NDArray[Any], NDArray[np.int64] | None]:
         """Return the values of the polynomial at candidates for the best row, and their positions.
 
-        The value of any other row is lower than that of the best row of the same curve. The
-        positions are None if all rows are candidates. Values from integer counts are exact.
+        The values of other rows are lower than the best one of their curve. The positions are None
+        if all rows are candidates. Values from integer counts are exact.
         """
         if not len(rows.curve):
             return np.zeros(0), None
@@ -416,11 +401,9 @@ class CountPolynomial:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Rule:
-    """A rule that chooses a row of each curve.
+    """A rule that chooses a row of each curve: at `threshold`, or with the highest `polynomial`.
 
-    `value` is the metric that describes the row. The row has the highest value of `polynomial`. If
-    `polynomial` is None, the row has the highest or, with `minimize`, lowest value of the metric. A
-    rule with a `threshold` chooses the row at this threshold.
+    Without both, the row has the best value of the metric `value`, which describes the row.
     """
 
     name: str
@@ -509,9 +492,8 @@ def linear_gain(tp_gain: Fraction, fp_loss: Fraction, prevalence: float | None) 
 def _simple_ratio(a: Fraction, b: Fraction) -> tuple[Fraction, Fraction]:
     """Return two numbers with the ratio of `a` and `b`, without the rounding of their floats.
 
-    If the ratio differs from a ratio of small integers by less than the rounding errors of two
-    floats, the result is these integers. Therefore costs that are multiplied by a common factor
-    have the same ties.
+    If a ratio of small integers is within the rounding errors of two floats, the result is these
+    integers, so that costs that are multiplied by a common factor have the same ties.
     """
     if not a or not b:
         return a, b
