@@ -278,10 +278,7 @@ def paired_difference(
     total: Any,
     level: float,
 ) -> Estimate:
-    """Return the difference of two proportions of the same rows, with Newcombe's (1998) limits.
-
-    This is method 10: Wilson's limits, and the correlation phi with a continuity correction.
-    """
+    """Return the difference of paired proportions, with limits by method 10 of Newcombe (1998)."""
     of_a, of_b = both + only_a, both + only_b
     neither = total - of_a - only_b
     product = both * neither - only_a * only_b
@@ -354,7 +351,7 @@ def permutation_p_value(
 ) -> NDArray[np.float64]:
     """Return the share of permutations whose statistic is at least as extreme as that of the data.
 
-    Unless `exact`, the data count as one more permutation: no p-value is 0 (Phipson, Smyth 2010).
+    Unless `exact`, the data count as one more: no p-value is 0 (Phipson and Smyth 2010).
     """
     data = np.where(exact, 0, 1)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -397,10 +394,10 @@ def adjust_table(
 def simultaneous_limits(
     table: pl.DataFrame, groups: NDArray[Any], level: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-    """Return Bonferroni's simultaneous limits of the differences in a table of tests.
+    """Return Bonferroni's simultaneous limits of the differences in a table of tests, or None.
 
-    A family is that of which Holm's adjustment is `p_adjusted`: a group, or all tests. Limits other
-    than estimate ± quantile · se are NaN. None: no such family, or only families of one test.
+    A family has the p-values of which Holm's adjustment is `p_adjusted`: those of a group, or all.
+    Limits other than estimate ± quantile · se are NaN.
     """
     from scipy.special import ndtri, stdtrit
 
@@ -526,10 +523,10 @@ def class_notes(
     unmatched: NDArray[np.int64] | None = None,
     **others: NDArray[np.bool_ | np.int64],
 ) -> NDArray[np.object_]:
-    """Return the first note that applies to each group, or None.
+    """Return the first note that applies to each group, or None; see `first_notes`.
 
-    `n_pos` and `n_neg` are numbers of clusters if `clustered`. Sums of weights have no notes on
-    single rows. Each other argument is as in `first_notes`.
+    Class sizes are numbers of clusters if `clustered`. Sums of weights have no notes on single
+    rows.
     """
     one_positive: Note = "one_positive_cluster" if clustered else "one_positive"
     one_negative: Note = "one_negative_cluster" if clustered else "one_negative"

@@ -95,17 +95,8 @@ def power(
     Examples
     --------
     >>> import rocframe as rf
-    >>> plans = rf.power(auc=0.7, n_pos=[20, 40], n_neg=80)
-    >>> plans.select("n_pos", "n_neg", "power", "auc", "null")
-    shape: (2, 5)
-    ┌───────┬───────┬──────────┬─────┬──────┐
-    │ n_pos ┆ n_neg ┆ power    ┆ auc ┆ null │
-    │ ---   ┆ ---   ┆ ---      ┆ --- ┆ ---  │
-    │ i64   ┆ i64   ┆ f64      ┆ f64 ┆ f64  │
-    ╞═══════╪═══════╪══════════╪═════╪══════╡
-    │ 20    ┆ 80    ┆ 0.809272 ┆ 0.7 ┆ 0.5  │
-    │ 40    ┆ 80    ┆ 0.966058 ┆ 0.7 ┆ 0.5  │
-    └───────┴───────┴──────────┴─────┴──────┘
+    >>> rf.power(auc=0.7, n_pos=[20, 40], n_neg=80)["power"].round(3).to_list()
+    [0.809, 0.966]
     """
     return _plan(
         PlannedTest,
@@ -183,17 +174,8 @@ def sample_size(
     Examples
     --------
     >>> import rocframe as rf
-    >>> plans = rf.sample_size(auc=[0.7, 0.8], ratio=4)
-    >>> plans.select("n_pos", "n_neg", "power", "auc", "null", "target")
-    shape: (2, 6)
-    ┌───────┬───────┬──────────┬─────┬──────┬────────┐
-    │ n_pos ┆ n_neg ┆ power    ┆ auc ┆ null ┆ target │
-    │ ---   ┆ ---   ┆ ---      ┆ --- ┆ ---  ┆ ---    │
-    │ i64   ┆ i64   ┆ f64      ┆ f64 ┆ f64  ┆ f64    │
-    ╞═══════╪═══════╪══════════╪═════╪══════╪════════╡
-    │ 20    ┆ 80    ┆ 0.809272 ┆ 0.7 ┆ 0.5  ┆ 0.8    │
-    │ 10    ┆ 40    ┆ 0.920464 ┆ 0.8 ┆ 0.5  ┆ 0.8    │
-    └───────┴───────┴──────────┴─────┴──────┴────────┘
+    >>> rf.sample_size(auc=[0.7, 0.8], ratio=4).select("n_pos", "n_neg").rows()
+    [(20, 80), (10, 40)]
     """
     return _plan(
         _smallest_sample,
@@ -271,17 +253,8 @@ def detectable_difference(
     --------
     >>> import rocframe as rf
     >>> plans = rf.detectable_difference(n_pos=[10, 30, 300], n_neg=300)
-    >>> plans.select("difference", "n_pos", "n_neg", "auc", "null", "note")
-    shape: (3, 6)
-    ┌────────────┬───────┬───────┬──────────┬──────┬──────┐
-    │ difference ┆ n_pos ┆ n_neg ┆ auc      ┆ null ┆ note │
-    │ ---        ┆ ---   ┆ ---   ┆ ---      ┆ ---  ┆ ---  │
-    │ f64        ┆ i64   ┆ i64   ┆ f64      ┆ f64  ┆ str  │
-    ╞════════════╪═══════╪═══════╪══════════╪══════╪══════╡
-    │ 0.252752   ┆ 10    ┆ 300   ┆ 0.752752 ┆ 0.5  ┆ null │
-    │ 0.157911   ┆ 30    ┆ 300   ┆ 0.657911 ┆ 0.5  ┆ null │
-    │ 0.065397   ┆ 300   ┆ 300   ┆ 0.565397 ┆ 0.5  ┆ null │
-    └────────────┴───────┴───────┴──────────┴──────┴──────┘
+    >>> plans["difference"].round(3).to_list()
+    [0.253, 0.158, 0.065]
     """
     return _plan(
         _nearest_area,
@@ -299,10 +272,7 @@ def detectable_difference(
 
 
 def _plan(solve: Callable[..., PlannedTest | None], **options: Any) -> pl.DataFrame:
-    """Return a row for each combination of options: the test that `solve` returns.
-
-    If `solve` returns None, there is no solution. If `ratio` is null, it is computed.
-    """
+    """Return a row for each combination of options: the test that `solve` returns, if any."""
     rows = []
     for combination in parse_planning_options(**options):
         test = solve(**combination)
@@ -377,8 +347,8 @@ def _first_test(
 ) -> PlannedTest | None:
     """Return the test at the smallest value with the power, found by bisection; None if none has.
 
-    The power need not increase with the value, so bisection alone could miss the smallest one. It
-    refines the interval below the first of the rising `candidates` with the power.
+    The power need not increase with the value: bisection starts below the first of the rising
+    `candidates` with the power.
     """
     for above in candidates:
         if test_at(above).power >= power:

@@ -45,10 +45,9 @@ class Statistic:
     """A statistic that can be bootstrapped, and the range of its values.
 
     `replicate` computes the statistic, the value in `column` if it returns several. `influence`
-    returns the empirical influence values of positives and of negatives: derivatives with respect
-    to the weight of the rows with each distinct score, and last of the unscored rows; None: no BCa
-    limits. `supremum` returns the replicates for `supremum_limits`. `of_probabilities`: scores must
-    be in [0, 1].
+    (None: no BCa limits) returns the empirical influence values of positives and of negatives:
+    derivatives with respect to the weight of the rows with each distinct score, and last of the
+    unscored rows.
     """
 
     replicate: ReplicateStatistic
@@ -76,8 +75,7 @@ class Statistic:
 class BootstrapLimits:
     """How limits are computed from replicates: as quantiles, unless one of the fields is True.
 
-    Quantiles reflected at the estimate, quantiles corrected for bias and skewness (BCa, which
-    requires influence values), or `supremum_limits`.
+    Quantiles are reflected at the estimate, or corrected for bias and skewness (BCa).
     """
 
     is_reflected: bool = False
@@ -152,8 +150,7 @@ def batched_replicates(
 ) -> tuple[NDArray[Any], int]:
     """Return all replicates, one row each, and the number of resamples that were drawn again.
 
-    `draw` returns both for one batch, each from a separate random stream, so that results do not
-    depend on the number of threads. `arrays_only` is that of `run_parallel`.
+    Each batch of `draw` has its own random stream: results do not depend on the number of threads.
     """
     parts = run_parallel(
         lambda batch: draw(seed.stream(key, batch[0]), batch[1]),
@@ -172,10 +169,7 @@ def bootstrap_interval(
     bounds: tuple[float, float],
     acceleration: Callable[[], float] = lambda: 0.0,
 ) -> BootstrapInterval:
-    """Return the standard error and, unless `ci` is None, the limits; NaN replicates are left out.
-
-    The replicates of a supremum have three columns; see `supremum_limits`.
-    """
+    """Return the standard error and the limits (not for None); NaN replicates are left out."""
     method = None if ci is None else BOOTSTRAPS[ci]
     of_supremum = method is not None and method.of_supremum
     values = replicates[:, 0] if of_supremum else replicates
@@ -207,9 +201,7 @@ def bootstrap_interval(
 def rounding_scale(largest: Any, bounds: tuple[float, float], unit: Any = 1.0) -> Any:
     """Return the size of the numbers that determine the rounding errors of a statistic.
 
-    A statistic with negative values is a difference of two rates, which have rounding errors of
-    `unit`, the value of a rate of 1, even if the difference is nearly 0. For others, it is
-    `largest`.
+    A difference of two rates has those of `unit`, a rate of 1, even if it is nearly 0.
     """
     return unit if -inf < bounds[0] < 0 else largest
 
@@ -230,11 +222,7 @@ def bootstrap_limits(
     *,
     scale: float = 1.0,
 ) -> tuple[float, float]:
-    """Return the limits from the sorted replicates `values`, with the acceleration `a`.
-
-    BCa limits are NaN if all replicates are on one side of the estimate, and basic limits if one of
-    them is a difference of two infinite numbers.
-    """
+    """Return the limits from the sorted replicates `values`, with the acceleration `a`, or NaN."""
     p_lower, p_upper = (1 - level) / 2, (1 + level) / 2
     if method.is_corrected:
         tied = nearly_equal(values, estimate, scale=scale)

@@ -236,9 +236,8 @@ class AucTest:
     """A test of an AUC.
 
     With `labels_are_random`, the variance is that over all assignments of the labels to the rows,
-    which must be equally likely (not for weighted or clustered rows); otherwise it is DeLong's. The
-    p-value is that of these assignments (`permutes`), of a t (`has_df`) or of a normal
-    distribution.
+    which must be equally likely (not for weighted or clustered rows); otherwise it is DeLong's.
+    `permutes`: the p-value is that of these assignments; `has_df`: of a t distribution.
     """
 
     labels_are_random: bool = False
@@ -444,10 +443,9 @@ class PermutationTests(NamedTuple):
 
 
 class _Draws(NamedTuple):
-    """Groups from which random subsets of rows are drawn, and the result for their labels.
+    """Groups from which subsets of rows, as large as the smaller class, are drawn.
 
-    A subset of `groups[i]` has `n_drawn` of `n_rows` rows, as the smaller class. `sign` is -1 if
-    this is the negative class. `observed` is the sum of the centered ranks of the positives.
+    `sign` is -1 if this is the negative class; `observed` is the rank sum of the positives.
     """
 
     ranks: CenteredRanks
@@ -502,10 +500,7 @@ def _count_enumerated(
 
 
 def _expected_maximum(n_sums: NDArray[np.int64], best_of: int) -> NDArray[np.float64]:
-    """Return the expected largest AUC of `best_of` random subsets of each group.
-
-    Column `i` of `n_sums` is the number of subsets whose AUC is `i` / (number of columns - 1).
-    """
+    """Return the expected largest of `best_of` areas; columns count areas from 0 to 1."""
     # The expected value of a number in [0, 1] is 1 minus the integral of its distribution function.
     share = np.cumsum(n_sums, axis=1) / n_sums.sum(axis=1, keepdims=True)
     result: NDArray[np.float64] = 1 - (share[:, :-1] ** best_of).mean(axis=1)
@@ -557,7 +552,7 @@ UINT16_VALUES = 1 << 16
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SubsetSampler:
-    """Draws `batch_size` subsets of `n_drawn` rows at once, and adds up their ranks.
+    """Draws subsets of `n_drawn` rows, and adds up their ranks.
 
     The strategies draw the number of rows with each distinct score (`"scores"`), the rows of a
     subset one after the other (`"draws"`), or for each row whether it is in the subset (`"rows"`).
@@ -637,10 +632,7 @@ def sample_subsets(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CenteredRanks:
-    """Doubled ranks minus their mean, and the number of rows, of each distinct score.
-
-    Group `i` has the scores `starts[i]` to `starts[i + 1] - 1`.
-    """
+    """Doubled ranks minus their mean of the distinct scores; those of a group start at `starts`."""
 
     starts: NDArray[np.int64]
     n_rows: NDArray[np.int64]

@@ -82,8 +82,7 @@ def t_test(comparison: PairedComparison) -> list[dict[str, Any]]:
 class PairedRows:
     """The rows of a batch, for weighted means of each group and the variances of these means.
 
-    `starts` is the first row of each group. `n_units` and `class_units` count the rows or clusters
-    of each group, and of its positives and negatives.
+    `n_units` and `class_units` count the rows or clusters of groups, and of their classes.
     """
 
     starts: NDArray[np.int64]
@@ -125,8 +124,8 @@ class PairedRows:
     def variance_of_mean(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the variance of each mean; NaN for groups with fewer than two rows or clusters.
 
-        It is n/(n - 1) times the sum of squares of weight * (value - mean) / total weight over the
-        n rows, or over clusters, whose terms are added up first.
+        It is n/(n - 1) Σ(weight · (value - mean) / total weight)² over the n rows, or over
+        clusters, whose terms are added up first.
         """
         total = segment_sums(self.count * self.weight, np.ones(len(values)), self.starts)
         deviation = self.weight * (values - self.mean(values)[self.group]) / total[self.group]
@@ -253,11 +252,10 @@ def exchange_test(
     statistic: Callable[[DoubledRanks, DoubledRanks, int], NDArray[Any]],
     extreme: Callable[[NDArray[Any], Any], NDArray[np.bool_]],
 ) -> Iterator[dict[str, Any]]:
-    """Yield the columns of a permutation test of each pair of models.
+    """Yield the columns of a test that exchanges two ranks of random rows or clusters of each pair.
 
-    The two ranks of random rows, or of all rows of random clusters, are exchanged between the
-    models. `statistic` is a function of the ranks of both models and the number of positives;
-    `extreme` returns which of its values are at least as extreme as the observed one.
+    `statistic` is a function of the ranks of both models and the number of positives; `extreme`
+    returns which of its values are at least as extreme as the observed one.
     """
     batch, draws = comparison.batch, comparison.draws
     ranks = dict(zip(batch.models, map(doubled_ranks, batch.scans()), strict=True))
@@ -293,10 +291,7 @@ def exchange_test(
 
 
 class _RankedGroup(NamedTuple):
-    """The doubled ranks of the rows of one group by both models, with the positives first.
-
-    `unit` is the number of the row or cluster with which the ranks of each row are exchanged.
-    """
+    """The doubled ranks of one group by both models, positives first, and the exchanged units."""
 
     a: DoubledRanks
     b: DoubledRanks
@@ -426,11 +421,9 @@ EXAMPLE_RANGES = {"fpr": (0, 0.1), "tpr": (0.9, 1)}
 class ComparisonTest:
     """A test of the difference of two models.
 
-    `compare_pairs` compares models that scored the same rows. For a test of different rows, it is
-    None, `estimator` estimates a metric of one model, and `compare_estimates` compares two
-    estimates. `draws` is the option with the number of random draws. `needs_variance` is false if
-    the test has a p-value for an estimated variance of 0. `unsupported` maps options to hints for
-    error messages.
+    `compare_pairs` compares models that scored the same rows. For different rows, it is None, and
+    `compare_estimates` compares two results of `estimator`. `needs_variance` is false if the test
+    has a p-value for a variance of 0. `unsupported` maps options to hints for error messages.
     """
 
     name: str

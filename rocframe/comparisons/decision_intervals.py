@@ -351,8 +351,8 @@ def _in_threshold_ranges(
 class Decisions(NamedTuple):
     """The number of thresholds up to the score of each row of a group, for each model (rows).
 
-    The first `n_pos` rows are positive. A positive without a score is never predicted positive, a
-    negative without a score always.
+    The first `n_pos` rows are positive. Without a score, a positive is never predicted positive, a
+    negative always.
     """
 
     step: NDArray[np.int64]
@@ -390,8 +390,7 @@ def net_benefit_limits(
 ) -> NDArray[np.float64]:
     """Return lower limits, upper limits and standard errors; NaN if undefined.
 
-    Item 0 is for the net benefit of each model, the difference of the share of true positives and
-    of that of false positives times the odds. Item 1 is for its difference from the baseline.
+    Item 0 is for the net benefit of each model, item 1 for its difference from the baseline.
     """
     level, prevalence = options.confidence.level, options.prevalence
     limits = np.full((2, 3, len(decisions.step), len(options.axis)), np.nan)
@@ -444,10 +443,9 @@ def _columns_of_group(
     baseline: int | None,
     stream: tuple[RandomDraws, int, int],
 ) -> dict[str, Any]:
-    """Return the columns of all models and points of a group.
+    """Return the columns of all models and points of a group; `baseline` is a position or None.
 
-    `baseline` is its position among the models of the group, or None. `stream` has the draws, the
-    number of the group, and the number of its unmatched rows.
+    `stream` has the draws, the number of the group, and the number of its unmatched rows.
     """
     draws, group, unmatched = stream
     confidence, curve = options.confidence, options.curve
@@ -521,11 +519,10 @@ def _limits_of_replicates(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DecisionCurve:
-    """A kind of curve: its points, and its values at the points.
+    """A kind of curve: its points, and its values of each resample (rows) at each point (columns).
 
-    `values` returns the value of each resample (rows) at each point (columns), and `trivial_values`
-    those of the trivial classifiers, from the class sizes. `lowest` is the lowest possible value.
-    Values `of_probabilities` depend on the prevalence, and have intervals by MOVER.
+    Values `of_probabilities` depend on the prevalence, and have intervals by MOVER. `lowest` is the
+    lowest possible value.
     """
 
     name: DecisionKind
@@ -612,11 +609,7 @@ CURVES: dict[DecisionKind, DecisionCurve] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PairedSample:
-    """The rows of one group, with the first `n_pos` rows positive.
-
-    `populations` has the order of the rows by the scores of each model. `count` is the number of
-    identical rows that a row represents.
-    """
+    """The rows of one group, the first `n_pos` positive, and their order by each model."""
 
     populations: list[GroupRows]
     n_pos: int
@@ -669,9 +662,7 @@ class PairedSample:
     ) -> tuple[NDArray[Any], int]:
         """Return a row of values for each resample, and how many resamples were drawn again.
 
-        `statistic` computes the values of several resamples from the counts of each model. If
-        `stratified`, classes have their sizes in the data, unless rows are in clusters.
-        `arrays_only` is that of `run_parallel`.
+        If `stratified`, classes have their sizes in the data, unless rows are in clusters.
         """
         sides = [RowSampler.from_counts(self.count[rows]) for rows in self.classes]
         clusters = [] if self.cluster is None else [self.cluster[rows] for rows in self.classes]

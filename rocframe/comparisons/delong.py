@@ -65,10 +65,9 @@ MIN_MATRIX_SIZE = 16  # with this many models, matrix products are faster than p
 class PairedAreas:
     """Areas of the models of a batch, and the placement values for their variances.
 
-    For each model, `area` has the area of each group, `placements` the placement value of each row,
-    and `total` the sum over the positives of each group (None if the values are not integers).
-    `segment` has the first row of each class of a group. `units` counts the clusters or rows of
-    each class. `scales` are divisors that convert placement values of positives and negatives to
+    For each model, `area` has the area of each group, `placements` the value of each row, and
+    `total` the sum over the positives (None if it is not exact). `segment` has the first row of
+    each class, `units` the clusters or rows of each class. Placement values divided by `scales` are
     proportions.
     """
 
@@ -424,16 +423,8 @@ def auc_covariance(
     >>> scores = {"a": [0.9, 0.3, 0.3, 0.1], "b": [2, 3, 3, 0]}
     >>> predictions = pl.DataFrame({"label": [1, 1, 0, 0], **scores})
     >>> matrix = rf.auc_covariance(predictions, "label", ["a", "b"])
-    >>> matrix.select("model_a", "model_b", "covariance", "auc_a", "auc_b").head(2)
-    shape: (2, 5)
-    ┌─────────┬─────────┬────────────┬───────┬───────┐
-    │ model_a ┆ model_b ┆ covariance ┆ auc_a ┆ auc_b │
-    │ ---     ┆ ---     ┆ ---        ┆ ---   ┆ ---   │
-    │ str     ┆ str     ┆ f64        ┆ f64   ┆ f64   │
-    ╞═════════╪═════════╪════════════╪═══════╪═══════╡
-    │ a       ┆ a       ┆ 0.03125    ┆ 0.875 ┆ 0.875 │
-    │ a       ┆ b       ┆ 0.03125    ┆ 0.875 ┆ 0.625 │
-    └─────────┴─────────┴────────────┴───────┴───────┘
+    >>> matrix.select("model_a", "model_b", "covariance").rows()[1:]
+    [('a', 'b', 0.03125), ('b', 'a', 0.03125), ('b', 'b', 0.15625)]
     """
     roles = Roles(label, score, by, positive, weight, count, missing, cluster)
     rates = {"fpr": fpr, "tpr": tpr, "specificity": specificity, "sensitivity": sensitivity}
@@ -558,10 +549,7 @@ def newcombe_unpaired(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AreaDifference:
-    """Two areas of each group, their class sizes, and the correlation of their estimates.
-
-    The correlation is 0 if the rows are different, or if the estimate of a variance is 0.
-    """
+    """Two areas of each group, their class sizes, and the correlation of their estimates, or 0."""
 
     a: NDArray[np.float64]
     b: NDArray[np.float64]
@@ -574,8 +562,8 @@ class AreaDifference:
     ) -> dict[str, NDArray[np.float64]]:
         """Return the areas, their difference with limits, and the test of the null hypothesis.
 
-        `variance` and `df` are DeLong's: if it is NaN, so are limits and p-values; if it is 0, `df`
-        is that of the smallest class.
+        Limits and p-values are NaN if DeLong's `variance` is. If it is 0, `df` is that of the
+        smallest class.
         """
         from scipy.special import stdtrit
 

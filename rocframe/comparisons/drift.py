@@ -186,13 +186,11 @@ def drift(
     -----
     Without `cluster`, rows are assumed to be independent. With `windows(closed="both")`, windows
     that share only the rows exactly at the end are tested, as if these rows were independent: the
-    p-values are then too large. Rows with a null in `over` are one window, which is never the
-    reference of `"first"` and `"previous"`.
-
-    All tests against the same reference depend on its estimate: with few rows, they have low power.
-    To compare weeks with the first month, pass its rows as a table, and leave them out of
-    `predictions`. If a growing table is evaluated each day, the number of tests grows, so that
-    `p_adjusted` of a past window can increase.
+    p-values are too large. Rows with a null in `over` are one window, never a reference of
+    `"first"` and `"previous"`. All tests against the same reference depend on its estimate: with
+    few rows, they have low power. To compare weeks with the first month, pass its rows as a table,
+    and leave them out of `predictions`. If a growing table is evaluated each day, `p_adjusted` of a
+    past window can increase.
 
     References
     ----------
@@ -367,7 +365,7 @@ def plan_windows(
     """Return a table that is computed from the windows of each group.
 
     With `reference`, the last key column of the cases is True for its rows. `columns` returns the
-    columns of the result for the dtype of `over`. With `keep_windows`, it has those of the windows.
+    columns of the result for the dtype of `over`; with `keep_windows`, the windows are added.
     """
     if type(over) is not str:
         problem = "expected the name of one column"
@@ -414,9 +412,8 @@ def _add_reference(
 ) -> tuple[pl.LazyFrame, BoundRoles]:
     """Return the rows of the predictions and of a reference table, and the roles of their columns.
 
-    `rows` are the predictions with the columns of `bound`, and `schema` all their columns. The last
-    group column `reference` is True for the rows of the reference, which have no windows. No other
-    group column has this name, because it is a column of the result.
+    The last group column `reference` is True for the rows of the reference, which have no windows.
+    No other group column has this name, because it is a column of the result.
     """
     reference_schema = reference.collect_schema()
     by = parse_names(roles.by)
@@ -500,10 +497,9 @@ def _kind_of_values(dtype: pl.DataType) -> str:
 class TimeWindows:
     """The windows of all groups, sorted by group and time, with their areas.
 
-    `areas` is the table of `auc`, with one row per window. `group` is the number of the group of
-    each window, and `keys` are the keys of the groups. If the reference is a table, each of its
-    groups is one row without a window, for which `is_reference` is True. Window i overlaps window j
-    of the same group if `start[i] < end[j]` and `start[j] < end[i]`.
+    If the reference is a table, each of its groups is one row without a window, for which
+    `is_reference` is True. Window i overlaps window j of the same group if `start[i] < end[j]` and
+    `start[j] < end[i]`.
     """
 
     areas: pl.DataFrame
@@ -638,11 +634,10 @@ class TimeWindows:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class WindowClusters:
-    """The clusters of the windows, and the covariances of the areas of windows of a group.
+    """The numbers of clusters with each class, of the windows and of the groups.
 
-    `sizes` are the numbers of clusters with positives and with negatives of each window, and
-    `group_sizes` those of each group. `shared` is a matrix with the numbers of clusters that are in
-    both windows, as `covariance`.
+    For each two windows, there are the covariance of their areas, and the number of `shared`
+    clusters.
     """
 
     sizes: ClassSizes

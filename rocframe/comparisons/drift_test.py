@@ -97,15 +97,11 @@ def drift_test(
     DataFrame or LazyFrame
         One row per group, sorted by group: `*by`, (`model`,) `homogeneity_p_adjusted,
         trend_p_adjusted, homogeneity_p, trend_p, se, between_sd, cochran_q, df, df_denominator,
-        mean_auc, n_windows, n_pos, n_neg, n_missing, ci_level, slope, lower, upper, note`.
-
-        - `homogeneity_p` and `trend_p` (Float64) are the p-values of both tests.
-        - `slope` (Float64) is the change of the AUC per day, or per unit for integers, with its
-          limits and its standard error `se`.
-        - `between_sd` (Float64) is the standard deviation of the AUC between windows without the
-          sampling error, and 0 if the areas differ less than expected by chance.
-        - `n_windows` (Int64) is the number of tested windows, without those that lack a class or
-          have only one row or cluster of a class.
+        mean_auc, n_windows, n_pos, n_neg, n_missing, ci_level, slope, lower, upper, note`. `slope`
+        (Float64) is the change of the AUC per day, or per unit for integers, with limits and
+        standard error `se`. `between_sd` (Float64) is the standard deviation of the AUC between
+        windows without the sampling error. `n_windows` (Int64) excludes windows with at most one
+        row or cluster of a class.
 
         The columns of the test of homogeneity are null if `n_windows` is below 2, or if the pooled
         variance is 0; those of the trend also if `n_windows` is below 3, for other dtypes of
@@ -126,14 +122,11 @@ def drift_test(
     Notes
     -----
     The trend is a random effects meta-regression of the AUC on the start of the window, with Knapp
-    and Hartung's t test. It accounts for variation between windows that is not sampling error: if
-    the AUC varies from week to week, this alone is not a trend.
-
-    If windows with fewer than about 10 positives are mixed with much larger windows, the test of
-    homogeneity rejects too often; use longer windows. With many rows per window, it finds changes
-    that are too small to matter: see `between_sd`. Without `cluster`, rows are assumed to be
-    independent. If few clusters are in many windows, it rejects too rarely. Rows with a null in
-    `over` are left out of the tests.
+    and Hartung's t test: variation from week to week alone is not a trend. If windows with fewer
+    than about 10 positives are mixed with much larger windows, the test of homogeneity rejects too
+    often; use longer windows. With many rows per window, it finds changes that are too small to
+    matter: see `between_sd`. If few clusters are in many windows, it rejects too rarely. Rows with
+    a null in `over` are left out of the tests.
 
     References
     ----------
@@ -149,20 +142,11 @@ def drift_test(
     --------
     >>> import polars as pl, rocframe as rf
     >>> scores = [9, 8, 4, 5, 2, 1, 9, 7, 3, 5, 4, 4, 9, 3, 2, 6, 5, 2]
-    >>> weeks = [1] * 6 + [2] * 6 + [3] * 6
-    >>> predictions = pl.DataFrame(
-    ...     {"week": weeks, "label": [1, 1, 1, 0, 0, 0] * 3, "score": scores}
-    ... )
+    >>> weeks, labels = [1] * 6 + [2] * 6 + [3] * 6, [1, 1, 1, 0, 0, 0] * 3
+    >>> predictions = pl.DataFrame({"week": weeks, "label": labels, "score": scores})
     >>> tests = rf.drift_test(predictions, "label", "score", over="week")
-    >>> tests.select("homogeneity_p", "trend_p", "slope", "lower", "upper", "n_windows")
-    shape: (1, 6)
-    ┌───────────────┬──────────┬───────────┬──────────┬──────────┬───────────┐
-    │ homogeneity_p ┆ trend_p  ┆ slope     ┆ lower    ┆ upper    ┆ n_windows │
-    │ ---           ┆ ---      ┆ ---       ┆ ---      ┆ ---      ┆ ---       │
-    │ f64           ┆ f64      ┆ f64       ┆ f64      ┆ f64      ┆ i64       │
-    ╞═══════════════╪══════════╪═══════════╪══════════╪══════════╪═══════════╡
-    │ 0.623412      ┆ 0.052389 ┆ -0.194444 ┆ -0.39822 ┆ 0.009331 ┆ 3         │
-    └───────────────┴──────────┴───────────┴──────────┴──────────┴───────────┘
+    >>> tests.select(pl.col("homogeneity_p", "trend_p", "slope").round(3)).row(0, named=True)
+    {'homogeneity_p': 0.623, 'trend_p': 0.052, 'slope': -0.194}
     """
     level = parse_level(level)
     check_adjust(adjust)
@@ -254,8 +238,8 @@ def pooled_variance(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the variance of the area of each window, and its degrees of freedom in each group.
 
-    `rows` are numbers of rows or clusters of each class in a window, and `units` of clusters in a
-    group. The variances of placement values are pooled over windows, weighted by `rows - 1`.
+    Variances of placement values are pooled over the windows, weighted by `rows - 1`. `units` are
+    the numbers of clusters in a group.
     """
 
     def total(values: NDArray[Any]) -> NDArray[np.float64]:
@@ -320,11 +304,9 @@ class Estimates:
     ) -> tuple[NDArray[np.float64], ...]:
         """Return the moments of the residual sum of squares of weighted least squares.
 
-        `design` are the columns of the model, and `weight` is at most 1 / variance; the rest of the
-        variance 1 / weight is independent. The expected sum and its degrees of freedom are the
-        number of estimates minus the number of columns if estimates are independent. The third
-        result is the ratio of the variance of the last coefficient to that with independent
-        estimates.
+        The part of the variance 1 / `weight` above that of the estimates is independent. The
+        moments are the expected sum, its degrees of freedom, and the ratio of the variance of the
+        last coefficient to that with independent estimates.
         """
         expected = (self.n - len(design)).astype(np.float64)
         df, ratio = expected.copy(), np.ones(self.n_groups)

@@ -153,17 +153,8 @@ def hull_shares(
     >>> import polars as pl, rocframe as rf
     >>> votes = rf.datasets.vote()
     >>> shares = rf.hull_shares(votes, "label", "score", id="id", n_boot=200, seed=1)
-    >>> shares.select("model", "share_on_hull", "n_vertices").tail(3)
-    shape: (3, 3)
-    ┌────────────────────┬───────────────┬────────────┐
-    │ model              ┆ share_on_hull ┆ n_vertices │
-    │ ---                ┆ ---           ┆ ---        │
-    │ str                ┆ f64           ┆ i64        │
-    ╞════════════════════╪═══════════════╪════════════╡
-    │ naive_bayes        ┆ 0.82          ┆ 1          │
-    │ nearest_neighbours ┆ 0.915         ┆ 2          │
-    │ random_forest      ┆ 0.315         ┆ 0          │
-    └────────────────────┴───────────────┴────────────┘
+    >>> shares.select("model", "share_on_hull").rows()[-2:]
+    [('nearest_neighbours', 0.915), ('random_forest', 0.315)]
     """
     check_flag("paired", paired)
     check_supported("id", id, "paired=False", supported=paired)
@@ -327,11 +318,7 @@ def vertex_counts(resamples: Sequence[ReplicateCounts]) -> NDArray[np.int64]:
 def _curve_vertices(
     scan: ReplicateScan, pos_scale: NDArray[Any], neg_scale: NDArray[Any]
 ) -> tuple[NDArray[Any], ...]:
-    """Return the vertices of the hull of each resample of one model.
-
-    The arrays are the resample of each vertex, the true and false positives times `pos_scale` and
-    `neg_scale`, and whether no or every scored row is predicted positive.
-    """
+    """Return the resample of each vertex, its scaled tp and fp, and whether it is an end."""
     tp, fp = scan.curve_counts()
     size = len(tp)
     is_trivial = np.zeros(tp.shape, bool)
@@ -348,8 +335,8 @@ def _curve_vertices(
 def _common_denominators(totals: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
     """Return factors that turn the counts of each model into rates with the same denominator.
 
-    `totals` has the rows of a class in each resample of each model. The factors are integers if the
-    totals are, and their products with counts are small.
+    `totals` are the class sizes of each model. Factors are integers if totals are integers and
+    products small.
     """
     if totals[0].dtype.kind == "i":
         if all(np.array_equal(total, totals[0]) for total in totals):

@@ -51,10 +51,9 @@ ComparedMetric = Literal["auc", "average_precision", "brier", "log_loss"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Metric:
-    """A metric by which models are compared.
+    """A metric by which models are compared: of each group of a scan, or the mean of a loss.
 
-    If it is the mean of a loss, `row_losses` returns the losses of probabilities whose rows are
-    positive, and negative. With `bootstrap_t`, the bootstrap test is a t test.
+    `row_losses` returns the losses of probabilities of positive, and of negative rows.
     """
 
     values: Callable[[Scannable], NDArray[np.float64]]
@@ -92,7 +91,7 @@ class Quantity:
     def parse(
         cls, metric: ComparedMetric, rates: Mapping[str, object], standardize: str | None
     ) -> Quantity:
-        """Return the compared quantity; in `rates`, a number is a fixed rate, and a pair a range."""
+        """Return the compared quantity; numbers in `rates` are fixed rates, pairs are ranges."""
         check_choice("metric", metric, METRICS)
         if metric != "auc":
             for name, value in {**rates, "standardize": standardize}.items():
@@ -186,11 +185,7 @@ class Hypothesis:
     def parse(
         cls, quantity: Quantity, margin: float | None, alternative: Alternative, level: float
     ) -> Hypothesis:
-        """Return the hypothesis for the options `margin` and `alternative`.
-
-        The alternative of non-inferiority is a - b < margin, or a - b > -margin for low better
-        values.
-        """
+        """Return the hypothesis; `margin` is positive also if low values are better."""
         check_alternative(alternative)
         if margin is None:
             return cls(quantity=quantity, null=0.0, alternative=alternative, level=level)
@@ -231,10 +226,7 @@ class PairedComparison:
         variance: NDArray[np.float64] | None = None,
         redrawn: NDArray[np.int64] | None = None,
     ) -> dict[str, Any]:
-        """Return the columns of the test of a pair of models, with a note for each group.
-
-        `rows` and `units` are the numbers of rows, and of rows or clusters, of each class.
-        """
+        """Return the columns of the test of a pair of models; `rows` and `units` count classes."""
         is_exact = variance is None or self.hypothesis.quantity.is_loss
         note = class_notes(
             *units,
@@ -256,8 +248,7 @@ def difference_columns(
 ) -> dict[str, NDArray[np.float64]]:
     """Return both values, their difference with Wald limits, and the test of the null hypothesis.
 
-    `values` and the `variance` of their difference are not standardized. The reference is the
-    normal distribution, or t with `df` degrees of freedom. Undefined results are NaN.
+    `values` and `variance` are not standardized. The test is a t test if there are `df`.
     """
     from scipy.special import stdtrit
 
@@ -330,7 +321,7 @@ def welch_columns(
 ) -> dict[str, NDArray[np.float64]]:
     """Return `difference_columns` of two samples by a t test with Welch's degrees of freedom.
 
-    `shared` are the covariances of dependent estimates, and the clusters of both samples together.
+    `shared` are the covariances of dependent estimates, and the numbers of clusters.
     """
     variance, df = welch_variance(a, b)
     if shared is not None:
@@ -361,8 +352,7 @@ def welch_variance(
 class UnpairedEstimates:
     """The estimates of one model, their variances and numbers of rows or clusters, by group.
 
-    `spread` is the sum of v²/(n - 1) over the independent parts v of the variance, each from n rows
-    or clusters: there are variance² / spread degrees of freedom.
+    `spread` is the sum of v²/(n - 1) over the independent parts v of the variance.
     """
 
     groups: NDArray[np.int64]

@@ -56,9 +56,8 @@ Unmatched = Literal["raise", "drop"]
 class PairingOptions:
     """The columns of the predictions, and the options of the pairing of their rows.
 
-    `min_models` is the minimum number of score columns. With `single_model`, one score column
-    without `id` can be one model. `unpaired` is the option for models that scored different rows,
-    for errors. With `probabilities`, scores outside [0, 1] raise an error.
+    With `single_model`, one score column without `id` can be one model. `unpaired` is the option
+    for models that scored different rows, for errors. `probabilities`: scores must be in [0, 1].
     """
 
     roles: Roles
@@ -125,7 +124,6 @@ def plan_comparison(
     """Return the table that `build` computes, as the same kind of frame as the predictions.
 
     `schema` returns its columns for a dtype of the models. The column `anchor` is never null.
-    `independent_groups` is true if the result of a group does not depend on other groups.
     """
 
     def resolve(plan: pl.LazyFrame, columns: pl.Schema) -> pl.LazyFrame:
@@ -235,8 +233,8 @@ def build_model_table(
 ) -> pl.DataFrame:
     """Concatenate the columns of all parts to a table, sorted by group and the columns in `order`.
 
-    `group` of a part contains row numbers of `keys`, and `model`, `model_a` and `model_b` positions
-    in `models`. Other columns, and `constants`, can be one value for all rows.
+    `group` of a part contains row numbers of `keys`, and the columns of models positions in
+    `models`.
     """
     if not parts:
         return build_table(keys[:0], {}, schema)
@@ -270,8 +268,7 @@ def model_position(argument: str, model: object, models: Sequence[object]) -> in
 class Instances:
     """The predictions of several models; element `i` of each array belongs to instance `i`.
 
-    `score` and `state` have an array for each of the sorted models. `present` is True if a model
-    has a row for an instance.
+    `score`, `state` and `present` (whether there is a row) have an array for each sorted model.
     """
 
     models: pl.Series
@@ -489,8 +486,8 @@ class ModelBatch:
     """Models that scored the same instances in some groups.
 
     The instances of group `i` are `rows[starts[i]:starts[i + 1]]`; the negatives start at
-    `middle[i]`. `unmatched` is the number of rows that are left out because another model has no
-    such row.
+    `middle[i]`. `unmatched` counts the rows that are left out because another model has no such
+    row.
     """
 
     instances: Instances
@@ -605,10 +602,10 @@ class ModelBatch:
 def model_batches(
     instances: Instances, options: PairingOptions, *, all_models: bool = False
 ) -> Iterator[ModelBatch]:
-    """Yield batches of models and groups.
+    """Yield batches of models and groups: each pair of models of a group is in one batch.
 
     With `all_models`, a batch has all models of its groups, and the instances that all of them
-    scored. Otherwise, each pair of models of a group is in one batch, with those that both scored.
+    scored.
     """
     # From here on, instances are sorted by group, with the positives first.
     groups = instances.groups

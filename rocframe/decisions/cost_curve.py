@@ -150,9 +150,9 @@ def cost_curve(
 class EnvelopeLines(NamedTuple):
     """The lines of the lower envelope of each curve, sorted by curve and rising probability cost.
 
-    A line is the cost of the row at position `row` of the curve table. `first` is the index of the
-    first line of each curve. `curve` and `crossing` are the curve and the probability cost of each
-    crossing of two neighboring lines, which curves that lack a class do not have.
+    A line is the cost of the row at position `row`; `first` is the first line of each curve.
+    `curve` and `crossing` are the curve and the probability cost of each crossing of two
+    neighboring lines.
     """
 
     row: NDArray[np.int64]

@@ -67,10 +67,9 @@ def cost_rule(settings: Settings) -> Rule:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LowestCost:
-    """The row of lowest expected cost of each curve, its cost, and the slope of equal cost.
+    """The row of lowest expected cost of each curve (-1 and NaN if it lacks a class).
 
-    The slope in ROC coordinates is `rise / run`, both at least 0. `n_optima` is the number of rows
-    with the lowest cost. If a curve lacks a class, `row` is -1, `n_optima` 0, and the others NaN.
+    `rise / run` is the slope of equal cost in ROC coordinates, both at least 0.
     """
 
     row: NDArray[np.int64]
@@ -84,10 +83,7 @@ ERROR_RATE_COSTS = {"fp": 1.0, "fn": 1.0}  # with these costs, the expected cost
 
 
 def lowest_cost(curves: Curves, settings: Settings) -> LowestCost:
-    """Return the row of lowest expected cost of each curve; of several, the highest threshold.
-
-    By default, each error costs 1, and the prevalence is that of the table or of each curve.
-    """
+    """Return the row of lowest cost of each curve; without costs, of the lowest error rate."""
     settings = replace(
         settings,
         costs=ERROR_RATE_COSTS if settings.costs is None else settings.costs,
@@ -210,10 +206,7 @@ def _parse_shares(prior: object) -> dict[Any, float]:
 
 
 def _parse_pairs(costs: Any, classes: list[Any]) -> dict[tuple[Any, Any], Fraction]:
-    """Return the cost of each pair (true class, predicted class), from a mapping or a matrix.
-
-    A matrix has a row for each true and a column for each predicted class, in their order.
-    """
+    """Return the cost of each pair (true class, predicted class), from a mapping or a matrix."""
     cost_of_pair = costs
     if not isinstance(costs, Mapping):
         matrix = costs.to_numpy().tolist() if isinstance(costs, pl.DataFrame) else costs
@@ -281,10 +274,7 @@ NEAR_OPTIMUM = 1e-9  # values at a smaller relative distance from the best are c
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CurveRows:
-    """Rows of curves, sorted by curve and falling threshold.
-
-    `pos` and `neg` are the class sizes of the curve of each row.
-    """
+    """Rows of curves, sorted by curve and falling threshold, and the class sizes of their curve."""
 
     curve: NDArray[np.int64]
     threshold: NDArray[np.float64]
@@ -342,8 +332,7 @@ class CurveRows:
     def evaluate(self, metric: Rate) -> NDArray[np.float64]:
         """Return the value of a metric at each row, rounded; NaN if the metric is undefined.
 
-        Also NaN for curves of one class if the metric needs both classes: its values do not depend
-        on the decisions, so that no threshold is better than another.
+        Also for curves of one class if it needs both: it then does not depend on the decisions.
         """
         values = self.round_values(metric.evaluate(self.counts), metric)
         if metric.needs_both_classes:
@@ -360,10 +349,7 @@ class CurveRows:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CountPolynomial:
-    """A homogeneous polynomial in tp, fp, pos and neg.
-
-    `largest` is an upper bound of the sum of the absolute coefficients.
-    """
+    """A homogeneous polynomial in tp, fp, pos and neg; `largest` bounds Σ|coefficient|."""
 
     function: Callable[[Any, Any, Any, Any], Any]
     degree: int
@@ -377,8 +363,7 @@ class CountPolynomial:
     def candidates(self, rows: CurveRows) -> tuple[NDArray[Any], NDArray[np.int64] | None]:
         """Return the values of the polynomial at candidates for the best row, and their positions.
 
-        The values of other rows are lower than the best one of their curve. The positions are None
-        if all rows are candidates. Values from integer counts are exact.
+        The positions are None if all rows are candidates. Values from integer counts are exact.
         """
         if not len(rows.curve):
             return np.zeros(0), None
@@ -492,8 +477,8 @@ def linear_gain(tp_gain: Fraction, fp_loss: Fraction, prevalence: float | None) 
 def _simple_ratio(a: Fraction, b: Fraction) -> tuple[Fraction, Fraction]:
     """Return two numbers with the ratio of `a` and `b`, without the rounding of their floats.
 
-    If a ratio of small integers is within the rounding errors of two floats, the result is these
-    integers, so that costs that are multiplied by a common factor have the same ties.
+    Of ratios within the rounding errors, the simplest is chosen, so that costs that are multiplied
+    by a common factor have the same ties.
     """
     if not a or not b:
         return a, b

@@ -133,10 +133,7 @@ def parse_probability_thresholds(thresholds: object, argument: str = "thresholds
 def class_totals(
     pos: NDArray[Any], neg: NDArray[Any], prevalence: float | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return the prevalence, and the divisors of the counts of positives and of negatives.
-
-    A count divided by that of its class is a share of all rows at the prevalence; NaN without rows.
-    """
+    """Return the prevalence, and divisors of the counts of each class for shares of all rows."""
     with np.errstate(divide="ignore", invalid="ignore"):
         share = pos / (pos + neg)
         if prevalence is None:

@@ -88,13 +88,11 @@ def h_measure(
     -------
     DataFrame or LazyFrame
         One row per group, sorted by group: `*by`, (`model`,) `h_measure, expected_loss,
-        trivial_loss, prior_a, prior_b, n_pos, n_neg, n_missing, note`.
-
-        - `h_measure` (Float64) is 1 - `expected_loss` / `trivial_loss`, between 0 and 1, but can be
-          below 0 with `missing="worst"`.
-        - `expected_loss` (Float64) is the mean loss per row with the best threshold for each cost,
-          and `trivial_loss` the same for the better trivial classifier.
-        - `prior_a` and `prior_b` (Float64) are the parameters of the beta distribution.
+        trivial_loss, prior_a, prior_b, n_pos, n_neg, n_missing, note`. `h_measure` (Float64) is 1 -
+        `expected_loss` / `trivial_loss`, between 0 and 1, but can be below 0 with
+        `missing="worst"`. `expected_loss` is the mean loss per row with the best threshold for each
+        cost, and `trivial_loss` that of the better trivial classifier. `prior_a` and `prior_b` are
+        the parameters of the beta distribution.
 
         The H measure and the losses are null if a class has no rows, and `prior_a` and `prior_b`
         also if they depend on the prevalence. `note` (String) is null or `no_rows`, `no_positives`,
@@ -122,15 +120,8 @@ def h_measure(
     >>> scores = [0.9, 0.8, 0.7, 0.4, 0.4, 0.1]
     >>> predictions = pl.DataFrame({"label": [1, 0, 1, 0, 1, 0], "score": scores})
     >>> measure = rf.h_measure(predictions, "label", "score")
-    >>> measure.select("h_measure", "expected_loss", "trivial_loss", "prior_a", "prior_b")
-    shape: (1, 5)
-    ┌───────────┬───────────────┬──────────────┬─────────┬─────────┐
-    │ h_measure ┆ expected_loss ┆ trivial_loss ┆ prior_a ┆ prior_b │
-    │ ---       ┆ ---           ┆ ---          ┆ ---     ┆ ---     │
-    │ f64       ┆ f64           ┆ f64          ┆ f64     ┆ f64     │
-    ╞═══════════╪═══════════════╪══════════════╪═════════╪═════════╡
-    │ 0.333333  ┆ 0.104167      ┆ 0.15625      ┆ 2.0     ┆ 2.0     │
-    └───────────┴───────────────┴──────────────┴─────────┴─────────┘
+    >>> measure.select(pl.col("h_measure", "expected_loss").round(3)).row(0, named=True)
+    {'h_measure': 0.333, 'expected_loss': 0.104}
     """
     parsed = parse_prior(prior)
     roles = Roles(label, score, by, positive, weight, count, missing)

@@ -156,9 +156,8 @@ def hull(curves: FrameT, /, *, across: str | None = None, by: By = None) -> Fram
 class CommonHulls(NamedTuple):
     """Vertices of the common hull of each group, sorted by group and rising false positive rate.
 
-    `keys`, `note`, `n_curves` and the summed class sizes have an item for each group, `row`,
-    `curve` and `group` for each vertex, and `curve_group` for each curve. Several curves can
-    contain the same vertex: each pair of `shared_vertex` and `shared_curve` is a vertex and a curve
+    `row`, `curve` and `group` have an item for each vertex, `curve_group` for each curve, and
+    others for each group. Each pair of `shared_vertex` and `shared_curve` is a vertex and a curve
     that contains it.
     """
 
@@ -346,12 +345,9 @@ def iso_lines(
     DataFrame or LazyFrame
         One row per group: `*by, slope, intercept, expected_cost`, then the values of the row of
         lowest cost, `threshold, tp, fp, fn, tn`, (`prevalence` of the table,) the two axes of the
-        kind, and `n_optima, note`.
-
-        - `slope` (Float64) is at least 0, and infinite for a vertical line. `intercept` (Float64)
-          is y at x = 0; null for a vertical line. `expected_cost` is per row.
-        - `n_optima` (Int64) is the number of rows with the lowest cost; the one with the highest
-          threshold is returned.
+        kind, and `n_optima, note`. `slope` (Float64) is at least 0, and infinite for a vertical
+        line. `intercept` (Float64) is y at x = 0; null for a vertical line. `n_optima` (Int64) is
+        the number of rows with the lowest cost; the one with the highest threshold is returned.
 
         `note` (String) is null, `no_rows`, `no_positives`, `no_negatives`, `one_positive` or
         `one_negative`. If a curve lacks a class, `n_optima` is 0, and all columns left of it are
@@ -385,15 +381,8 @@ def iso_lines(
     >>> scores = [0.9, 0.6, 0.4, 0.4, 0.1]
     >>> predictions = pl.DataFrame({"label": [1, 0, 1, 0, 0], "score": scores})
     >>> lines = rf.curve(predictions, "label", "score").roc.iso_lines(costs={"fp": 1, "fn": 5})
-    >>> lines.select("slope", "intercept", "expected_cost", "threshold", "fpr", "tpr")
-    shape: (1, 6)
-    ┌───────┬───────────┬───────────────┬───────────┬──────────┬─────┐
-    │ slope ┆ intercept ┆ expected_cost ┆ threshold ┆ fpr      ┆ tpr │
-    │ ---   ┆ ---       ┆ ---           ┆ ---       ┆ ---      ┆ --- │
-    │ f64   ┆ f64       ┆ f64           ┆ f64       ┆ f64      ┆ f64 │
-    ╞═══════╪═══════════╪═══════════════╪═══════════╪══════════╪═════╡
-    │ 0.3   ┆ 0.8       ┆ 0.4           ┆ 0.4       ┆ 0.666667 ┆ 1.0 │
-    └───────┴───────────┴───────────────┴───────────┴──────────┴─────┘
+    >>> lines.select("slope", "intercept", "expected_cost", "threshold").row(0, named=True)
+    {'slope': 0.3, 'intercept': 0.8, 'expected_cost': 0.4, 'threshold': 0.4}
     """
     settings = Settings(costs=costs, prevalence=prevalence)
     if costs is not None:

@@ -123,15 +123,8 @@ def mix(
     >>> scores = [0.9, 0.8, 0.7, 0.4, 0.4, 0.1]
     >>> predictions = pl.DataFrame({"label": [1, 0, 1, 0, 1, 0], "score": scores})
     >>> point = rf.curve(predictions, "label", "score").roc.mix(fpr=0.5)
-    >>> point.select("fpr", "tpr", "mix", "threshold_above", "threshold_below")
-    shape: (1, 5)
-    ┌─────┬──────────┬──────┬─────────────────┬─────────────────┐
-    │ fpr ┆ tpr      ┆ mix  ┆ threshold_above ┆ threshold_below │
-    │ --- ┆ ---      ┆ ---  ┆ ---             ┆ ---             │
-    │ f64 ┆ f64      ┆ f64  ┆ f64             ┆ f64             │
-    ╞═════╪══════════╪══════╪═════════════════╪═════════════════╡
-    │ 0.5 ┆ 0.833333 ┆ 0.75 ┆ 0.9             ┆ 0.4             │
-    └─────┴──────────┴──────┴─────────────────┴─────────────────┘
+    >>> point.select("at", "mix", "threshold_above", "threshold_below").row(0, named=True)
+    {'at': 'fpr', 'mix': 0.75, 'threshold_above': 0.9, 'threshold_below': 0.4}
     """
     arguments = {"fpr": fpr, "tpr": tpr, "specificity": specificity, "sensitivity": sensitivity}
     axis, values = parse_point({**arguments, "alert_rate": alert_rate}, function="mix")
@@ -211,8 +204,8 @@ def _neighbors(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
     """Return the vertices above and below each value of each group, and whether they exist.
 
-    `rates` are the rising values of `axis` at the vertices. A vertex with exactly the value is
-    returned as both vertices; of two, the one with the higher TPR, or the lower FPR.
+    `rates` are the rising values of `axis` at the vertices. The best vertex with exactly the value
+    is returned as both.
     """
     starts = group_starts(group, n_groups)
     first, last = np.broadcast_arrays(
@@ -406,8 +399,7 @@ MULTIPLIER = 0x9E3779B97F4A7C15
 def uniform_draws(texts: pl.Series, seed: int) -> pl.Series:
     """Return a number in [0, 1) for each text or bytes, which depends only on them and the seed.
 
-    It is a polynomial hash of the bytes modulo 2**64, followed by the mixing function of
-    SplitMix64, the same in all versions of polars and numpy.
+    It is a polynomial hash of the bytes modulo 2**64, then mixed as by SplitMix64.
     """
     data = texts.cast(pl.Binary)
     lengths = data.bin.size().fill_null(0).to_numpy().astype(np.int64)
