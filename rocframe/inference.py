@@ -516,12 +516,7 @@ def class_notes(
     n_neg: NDArray[Any],
     *,
     clustered: bool = False,
-    zero_variance: NDArray[np.bool_] | None = None,
-    no_solution: NDArray[np.bool_] | None = None,
-    few_rows: NDArray[np.int64] | None = None,
-    redrawn: NDArray[np.int64] | None = None,
-    unmatched: NDArray[np.int64] | None = None,
-    **others: NDArray[np.bool_ | np.int64],
+    **others: NDArray[np.bool_ | np.int64] | None,
 ) -> NDArray[np.object_]:
     """Return the first note that applies to each group, or None; see `first_notes`.
 
@@ -534,12 +529,7 @@ def class_notes(
         **absent_classes(n_pos, n_neg),
         one_positive: n_pos == 1 if n_pos.dtype.kind != "f" else None,
         one_negative: n_neg == 1 if n_neg.dtype.kind != "f" else None,
-        "zero_variance": zero_variance,
-        "no_solution": no_solution,
-        "few_rows": few_rows,
-        "redrawn": redrawn,
-        "unmatched": unmatched,
-        **cast("Mapping[Note, NDArray[np.bool_ | np.int64]]", others),
+        **cast("Mapping[Note, NDArray[np.bool_ | np.int64] | None]", others),
     }
     return first_notes({note: values for note, values in applies.items() if values is not None})
 

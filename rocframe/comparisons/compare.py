@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 import polars as pl
 
-from rocframe.comparisons.comparison_tests import COMPARISON_TESTS, CompareOptions, ComparisonTest
+from rocframe.comparisons.comparison_tests import (
+    COMPARISON_TESTS,
+    NO_UNPAIRED_CLUSTERS,
+    CompareOptions,
+    ComparisonTest,
+)
 from rocframe.comparisons.delong import newcombe_paired, newcombe_unpaired
 from rocframe.comparisons.hypothesis import (
     PairedComparison,
@@ -567,10 +572,7 @@ GATE_TESTS: dict[str, ComparisonTest] = {
         estimator=area_estimates,
         compare_estimates=newcombe_unpaired,
         needs_variance=False,
-        unsupported={
-            "weight": 'Use method="delong_t_unpaired".',
-            "cluster": 'Use method="delong_t" with id=; this method supports clusters.',
-        },
+        unsupported={"weight": 'Use method="delong_t_unpaired".', **NO_UNPAIRED_CLUSTERS},
     ),
     **{name: COMPARISON_TESTS[name] for name in get_args(GateMethod)[2:]},
 }

@@ -383,16 +383,6 @@ def doubled_wins_of_ranks(ranks: DoubledRanks, n_pos: int) -> NDArray[np.int64]:
 STATISTIC_ROUNDING = 1e-9  # largest relative rounding error of the statistic
 
 
-def venkatraman_test(comparison: PairedComparison) -> Iterator[dict[str, Any]]:
-    """Yield the columns of Venkatraman and Begg's (1996) test of each pair of models."""
-    return exchange_test(
-        comparison,
-        name="venkatraman",
-        statistic=error_difference,
-        extreme=lambda values, observed: values >= observed * (1 - STATISTIC_ROUNDING),
-    )
-
-
 def error_difference(a: DoubledRanks, b: DoubledRanks, n_pos: int) -> NDArray[np.float64]:
     """Return the absolute difference of the models' numbers of errors, summed over all ranks."""
     # At a rank, the errors are the positives with later ranks and the negatives up to this rank.
@@ -495,23 +485,19 @@ class ComparisonTest:
 UNSUPPORTED_BY_PERMUTATIONS = dict.fromkeys(
     ("fpr", "tpr", "weight", "count", "margin"), 'Use method="delong_t" or method="bootstrap".'
 )
+NO_UNPAIRED_CLUSTERS = {"cluster": 'Use method="delong_t" with id=; this method supports clusters.'}
 COMPARISON_TESTS: dict[str, ComparisonTest] = {
     test.name: test
     for test in (
         ComparisonTest(name="delong_t", compare_pairs=partial(delong_paired, reference="t")),
         ComparisonTest(name="delong", compare_pairs=delong_paired),
-        *(
-            ComparisonTest(
-                name=name,
-                estimator=estimator,
-                unsupported={
-                    "cluster": 'Use method="delong_t" with id=; this method supports clusters.'
-                },
-            )
-            for name, estimator in {
-                "delong_t_unpaired": area_estimates,
-                "delong_unpaired": area_estimates_of_all_rows,
-            }.items()
+        ComparisonTest(
+            name="delong_t_unpaired", estimator=area_estimates, unsupported=NO_UNPAIRED_CLUSTERS
+        ),
+        ComparisonTest(
+            name="delong_unpaired",
+            estimator=area_estimates_of_all_rows,
+            unsupported=NO_UNPAIRED_CLUSTERS,
         ),
         ComparisonTest(name="t_test", metrics=LOSSES, compare_pairs=t_test),
         ComparisonTest(
@@ -536,7 +522,13 @@ COMPARISON_TESTS: dict[str, ComparisonTest] = {
         ),
         ComparisonTest(
             name="venkatraman",
-            compare_pairs=venkatraman_test,
+            # Venkatraman and Begg (1996)
+            compare_pairs=partial(
+                exchange_test,
+                name="venkatraman",
+                statistic=error_difference,
+                extreme=lambda values, observed: values >= observed * (1 - STATISTIC_ROUNDING),
+            ),
             draws="n_perm",
             has_limits=False,
             unsupported={

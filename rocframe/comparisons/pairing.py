@@ -351,18 +351,10 @@ def read_models(frame: pl.DataFrame, pairing: PairingColumns) -> UnpairedModels:
 
 
 def _take_cases(cases: Cases, rows: NDArray[np.int64]) -> Cases:
-    optional: dict[str, Any] = {
-        name: None if values is None else values[rows]
-        for name in ("state", "count", "weight", "cluster")
-        for values in [getattr(cases, name)]
-    }
-    return replace(
-        cases,
-        keys=take_rows(cases.keys, rows),
-        negative=cases.negative[rows],
-        score=cases.score[rows],
-        **optional,
-    )
+    names = ("negative", "score", "state", "count", "weight", "cluster")
+    arrays: dict[str, Any] = {name: getattr(cases, name) for name in names}
+    taken = {name: values[rows] for name, values in arrays.items() if values is not None}
+    return replace(cases, keys=take_rows(cases.keys, rows), **taken)
 
 
 def _read_long(frame: pl.DataFrame, cases: Cases, pairing: PairingColumns) -> Instances:

@@ -532,8 +532,13 @@ def _gain_columns(
     curves: Curves, intervals: Intervals, group: NDArray[np.int64], n_groups: int
 ) -> dict[str, Any]:
     """Return the columns of each curve, repaired in the intervals of `group` (-1: of no group)."""
-    rows = CurveRows.from_curves(curves)
-    auc, auc_repaired, gain = _repaired_areas(rows, intervals, group[rows.curve], len(group))
+    rows, n_curves = CurveRows.from_curves(curves), len(group)
+    pairs = doubled_pairs(rows, n_curves)
+    repaired = intervals.reverse(rows.threshold, group[rows.curve])
+    before, after = (doubled_wins(rows, scores, n_curves) for scores in (rows.threshold, repaired))
+    auc, auc_repaired, gain = (
+        exact_quotient(wins, pairs) for wins in (before, after, after - before)
+    )
     # The last element, with the index -1, is for curves without a group.
     n_concavities = np.bincount(intervals.group, minlength=n_groups + 1)
     area = np.bincount(intervals.group, intervals.area, n_groups + 1).astype(np.float64)
@@ -547,16 +552,3 @@ def _gain_columns(
         "n_concavities": n_concavities[group],
         "note": class_notes(curves.pos, curves.neg).tolist(),
     }
-
-
-def _repaired_areas(
-    rows: CurveRows, intervals: Intervals, group: NDArray[np.int64], n_curves: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return the areas before and after the repair, and their differences; rows have a `group`."""
-    pairs = doubled_pairs(rows, n_curves)
-    before = doubled_wins(rows, rows.threshold, n_curves)
-    after = doubled_wins(rows, intervals.reverse(rows.threshold, group), n_curves)
-    auc, auc_repaired, gain = (
-        exact_quotient(wins, pairs) for wins in (before, after, after - before)
-    )
-    return auc, auc_repaired, gain

@@ -176,6 +176,7 @@ def mixtures(
     )
     share = np.where(exists, segment_root(metric, value, upper, lower), np.nan)
     tp, fp = (interpolated_values(upper[name], lower[name], share) for name in ("tp", "fp"))
+    note = pl.Series(hulls.note[group].tolist(), dtype=pl.String)
     result: dict[str, Any] = {
         **confusion_counts(share, tp, fp, pos[group], neg[group]),
         "at": axis,
@@ -183,7 +184,8 @@ def mixtures(
         "fpr": fp / neg[group],
         "tpr": tp / pos[group],
         "mix": share,
-        "note": _mixture_notes(hulls.note[group], exists),
+        # A group without another note has a hull without this point.
+        "note": note.set(note.is_null() & pl.Series(~exists), "no_solution"),
     }
     for side, rows in (("above", above), ("below", below)):
         threshold = curves.columns.at(THRESHOLD, hulls.row[rows])
@@ -224,12 +226,6 @@ def _neighbors(
     above = np.where(is_vertex, inside, np.maximum(next_row - 1, first))
     below = np.where(is_vertex, inside, np.minimum(next_row, last))
     return above.ravel(), below.ravel(), (is_vertex | between).ravel()
-
-
-def _mixture_notes(note: NDArray[np.object_], exists: NDArray[np.bool_]) -> pl.Series:
-    """Return the note of each point; `no_solution` if the group has a hull without this point."""
-    notes = pl.Series(note.tolist(), dtype=pl.String)
-    return notes.set(notes.is_null() & pl.Series(~exists), "no_solution")
 
 
 @public
