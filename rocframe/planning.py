@@ -39,7 +39,8 @@ def power(
     """Compute the power of a test that compares two AUCs, or one AUC with a given area.
 
     The power is the probability that the test rejects the null hypothesis if the areas are as
-    assumed. Each argument takes one value or several.
+    assumed. Each argument takes one value or several. Rows are assumed to be independent, and the
+    estimated area normal, which is poor near 1 and for fewer than 10 rows of a class.
 
     Parameters
     ----------
@@ -77,11 +78,6 @@ def power(
     ------
     OptionValueError
         If a value or a combination is invalid.
-
-    Notes
-    -----
-    The estimated area is assumed to be normal, which is poor near 1 and for fewer than 10 rows of a
-    class, and the rows to be independent.
 
     References
     ----------

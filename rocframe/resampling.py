@@ -169,7 +169,7 @@ def bootstrap_interval(
     bounds: tuple[float, float],
     acceleration: Callable[[], float] = lambda: 0.0,
 ) -> BootstrapInterval:
-    """Return the standard error and the limits (not for None); NaN replicates are left out."""
+    """Return the standard error and, with `ci`, the limits; NaN replicates are left out."""
     method = None if ci is None else BOOTSTRAPS[ci]
     of_supremum = method is not None and method.of_supremum
     values = replicates[:, 0] if of_supremum else replicates

@@ -146,7 +146,8 @@ def auc_test(
 
         With `best_of`, the columns `best_of` (Int64), `auc_by_chance` (Float64) and `p_best`
         (Float64) are left of `note`: the expected largest AUC of `best_of` models with independent
-        random scores, and the probability that it is at least `auc`.
+        random scores, and the probability that it is at least `auc` (too large for correlated
+        models).
 
         The statistics are null if a class has no rows and, except for `auc`, with `"delong_t"` and
         `"delong"` if a class has only one row or cluster. If the variance is 0, `se` is null; the
@@ -165,13 +166,7 @@ def auc_test(
     See Also
     --------
     auc : The areas, with intervals.
-    compare : Test the difference of two models.
     power : Compute the power of a test.
-
-    Notes
-    -----
-    If the scores of the models are positively correlated, the largest AUC by chance is smaller, and
-    `p_best` is too large (conservative).
 
     References
     ----------

@@ -192,9 +192,9 @@ def compare(
         - `n_paired`, `n_pos` and `n_neg` (Int64) count the instances that both models scored; for
           unpaired tests, `n_paired` is null, the others are those of the model that has fewer.
 
-        The statistics are null if a class has fewer than two rows or clusters (for t tests of
-        losses, both classes together) or if the variance of the difference is 0; for a difference
-        of 0, there is a p-value. `"permutation"` and `"venkatraman"` have no limits.
+        The statistics are null if a class has fewer than two rows or clusters (for permutations, no
+        rows; for t tests of losses, both classes together), or if the variance of the difference is
+        0; a difference of 0 then has a p-value. `"permutation"` and `"venkatraman"` have no limits.
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
         no_negatives, one_positive, one_negative, zero_variance`, `few_rows:3` (below 4 rows or
@@ -203,14 +203,12 @@ def compare(
     Raises
     ------
     RocframeError
-        If a column, an option or a value is invalid, or if `id` does not pair the rows of the
-        models.
+        If a column, an option or a value is invalid, or if the rows cannot be paired by `id`.
 
     See Also
     --------
     contrast : Test more than two areas at once.
     auc_covariance : Estimate the covariance matrix of the areas.
-    auc_test : Test one area against chance.
 
     Notes
     -----
@@ -397,13 +395,9 @@ def gate(
 
     Non-inferior means better, or worse by less than `margin`. A group passes if a test rejects,
     after an adjustment for the number of groups, that the new model is worse by the margin or more.
-    The new model passes if all groups that are large enough for `min_rows` pass:
-    `gate(…)["passed"].all()`.
-
-    If the new model is worse by the margin or more in some groups, the probability that at least
-    one of these passes is at most about 1 - `level` for the default test of the AUC. It can be
-    higher for other metrics and methods, and for many groups with fewer than about 10 rows of a
-    class.
+    The probability of any false pass is at most about 1 - `level` for the default test of the AUC.
+    It can be higher for other metrics, and with fewer than about 10 rows of a class. The new model
+    passes if all groups that are large enough for `min_rows` pass: `gate(…)["passed"].all()`.
 
     Parameters
     ----------
@@ -481,8 +475,7 @@ def gate(
     Raises
     ------
     RocframeError
-        If a column, an option or a value is invalid, or if `id` does not pair the rows of the
-        models.
+        If a column, an option or a value is invalid, or if the rows cannot be paired by `id`.
 
     See Also
     --------

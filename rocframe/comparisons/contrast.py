@@ -151,8 +151,7 @@ def contrast(
     Raises
     ------
     RocframeError
-        If a column, an option or a value is invalid, or if `id` does not pair the rows of the
-        models.
+        If a column, an option or a value is invalid, or if the rows cannot be paired by `id`.
 
     See Also
     --------

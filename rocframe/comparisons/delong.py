@@ -404,8 +404,7 @@ def auc_covariance(
     Raises
     ------
     RocframeError
-        If a column, an option or a value is invalid, or if `id` does not pair the rows of the
-        models.
+        If a column, an option or a value is invalid, or if the rows cannot be paired by `id`.
 
     See Also
     --------

@@ -127,20 +127,17 @@ def hull_shares(
     Raises
     ------
     RocframeError
-        If a column, an option or a value is invalid, or if `id` does not pair the rows of the
-        models.
+        If a column, an option or a value is invalid, or if the rows cannot be paired by `id`.
 
     See Also
     --------
     hull : The vertices of the common hull of the data.
-    compare : Test the difference of the AUC of two models.
 
     Notes
     -----
-    Resamples have as many rows of each class as the data, or complete clusters with `cluster`. The
-    random error of a share p has the standard deviation √(p(1 - p)/n_boot). The share is not the
-    probability that the model is best: several models can be on a hull, and one vertex is enough,
-    even if it is optimal only for a small range of costs.
+    Resamples have as many rows of each class as the data, or complete clusters with `cluster`. A
+    share p has the random error √(p(1 - p)/n_boot). It is not the probability that the model is
+    best: one vertex is enough, even if it is optimal only for a small range of costs.
 
     References
     ----------

@@ -185,7 +185,7 @@ class Hypothesis:
     def parse(
         cls, quantity: Quantity, margin: float | None, alternative: Alternative, level: float
     ) -> Hypothesis:
-        """Return the hypothesis; `margin` is positive also if low values are better."""
+        """Return the hypothesis a - b < margin, or > -margin if low values are better."""
         check_alternative(alternative)
         if margin is None:
             return cls(quantity=quantity, null=0.0, alternative=alternative, level=level)
@@ -226,7 +226,7 @@ class PairedComparison:
         variance: NDArray[np.float64] | None = None,
         redrawn: NDArray[np.int64] | None = None,
     ) -> dict[str, Any]:
-        """Return the columns of the test of a pair of models; `rows` and `units` count classes."""
+        """Return the columns of the test of a pair of models, with a note for each group."""
         is_exact = variance is None or self.hypothesis.quantity.is_loss
         note = class_notes(
             *units,

@@ -81,7 +81,6 @@ def concavities(curves: FrameT, /, *, min_rows: int = 1, by: By = None) -> Frame
     --------
     repair_scores : Reverse the order of the scores in a concavity.
     repaired_auc : The effect of the repair on other data.
-    hull : The vertices of the hull.
 
     References
     ----------
@@ -414,7 +413,8 @@ def repaired_auc(
     """Measure the change of the AUC if concavities that were found on other data are repaired.
 
     For each fold, concavities are found on the pooled rows of all other folds, and the order of the
-    scores of this fold is reversed within them; with `chosen=`, within those of a given table.
+    scores of this fold is reversed within them; with `chosen=`, within those of a given table. The
+    scores of all folds must be on one scale. Repair scores only if most folds gain.
 
     Parameters
     ----------
@@ -454,11 +454,6 @@ def repaired_auc(
     --------
     concavities : The concavities of curves.
     repair_scores : The repaired scores of predictions.
-
-    Notes
-    -----
-    The scores of all folds must be on one scale, such as probabilities. Repair scores only if the
-    gain is positive in most folds.
 
     References
     ----------

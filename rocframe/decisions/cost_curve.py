@@ -43,7 +43,8 @@ def cost_curve(
 
     Each row of a curve table is a classifier, which predicts `score >= threshold` as positive. Its
     expected cost is a linear function of `probability_cost`. The result is the lower envelope of
-    these lines: the expected cost with the best threshold.
+    these lines: the expected cost with the best threshold. It does not depend on the prevalence of
+    the data. With equal costs, it is the error rate, and `probability_cost` the prevalence.
 
     Parameters
     ----------
@@ -89,13 +90,6 @@ def cost_curve(
     hull : The vertices of the convex hull, and the costs for which each of them is optimal.
     decision_intervals : Confidence intervals, and differences between models.
     relative_superiority : The ranges of costs in which each of several models is the best one.
-    operating_point : The best row for given costs.
-
-    Notes
-    -----
-    A cost curve does not depend on the prevalence of the data. With equal costs, `probability_cost`
-    is the prevalence, and `expected_cost` the error rate. The maximum of the envelope, which
-    `grid="vertices"` contains, is the equal error rate of the convex hull.
 
     References
     ----------

@@ -80,7 +80,6 @@ def decision_curve(
     --------
     decision_intervals : Confidence intervals, and differences between models.
     cost_curve : The expected cost as a function of the costs of errors, for any scores.
-    operating_point : The best row for given costs or benefits.
 
     References
     ----------

@@ -106,7 +106,6 @@ def h_measure(
     See Also
     --------
     cost_curve : The lowest expected cost for each ratio of costs.
-    auc : The area under the ROC curve.
 
     References
     ----------

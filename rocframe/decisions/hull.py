@@ -95,12 +95,6 @@ def hull(curves: FrameT, /, *, across: str | None = None, by: By = None) -> Fram
     area : The area under the hull, from the table of the hull.
     operating_point : The best row for given costs.
 
-    Notes
-    -----
-    The slope between two vertices is the likelihood ratio of the scores between their thresholds.
-    Times π / (1 - π), where π is the prevalence, it is the odds of the event rate by isotonic
-    regression.
-
     References
     ----------
     - F. Provost, T. Fawcett (2001), Machine Learning 42(3), 203-231. doi:10.1023/A:1007601015854
@@ -361,14 +355,8 @@ def iso_lines(
 
     See Also
     --------
-    hull : The ranges of slopes for which the points of a curve are optimal.
     operating_point : The row of lowest cost, under constraints.
     chart : Draws the lines, also over the curves.
-
-    Notes
-    -----
-    If the alert rates of the table were computed at another prevalence, the slope in a gain or lift
-    chart is computed from the slope in the ROC chart.
 
     References
     ----------

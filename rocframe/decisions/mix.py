@@ -110,7 +110,6 @@ def mix(
     See Also
     --------
     draw_decisions : Draw the decisions of single cases.
-    hull : The vertices of the hull.
     at : Points of each curve itself, with `interpolate=True` also between rows.
 
     References

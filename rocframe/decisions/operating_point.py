@@ -158,13 +158,9 @@ def operating_point(
 
     Notes
     -----
-    Rounding errors do not change the choice: ratios of integer counts are compared exactly, with
-    costs, benefits and prevalences as the fractions that the floats stand for, such as 5/6 for
-    0.8333333333333334; others after rounding to 12 significant digits. A row on a limit of
-    `subject_to` meets the constraint.
-
     `"bayes"` returns the row of `at(threshold=t)` with t = c_fp / (c_fp + c_fn), the costs of
-    errors minus those of correct predictions of the same class. Scores must be calibrated.
+    errors minus those of correct predictions of the same class. Rounding errors do not change the
+    choice of a row, and a row on a limit of `subject_to` meets the constraint.
 
     References
     ----------

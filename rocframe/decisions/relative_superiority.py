@@ -78,7 +78,6 @@ def relative_superiority(
     --------
     lc_index : The probability that each model has the lowest cost if costs are uncertain.
     cost_curve : The lowest expected cost for each ratio of costs.
-    hull : The points of the common hull.
 
     References
     ----------
