@@ -87,8 +87,8 @@ def auc_test(
     """Test whether the AUC of each group differs from chance, or from a given area.
 
     The p-value is the probability that the estimated area is at least as far from `null` as
-    observed, if the true area is `null`. How much better than chance a model is, the interval of
-    `auc` shows.
+    observed, if the true area is `null`. The interval of `auc` shows how much better than chance a
+    model is.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def auc_test(
         - `"mann_whitney"`, the default: the normal approximation of the permutation test.
         - `"permutation"`: a test that permutes the labels of a group.
         - `"delong_t"`: the test of Brunner and Munzel, a t test with DeLong's standard error.
-        - `"delong"`: the same statistic as a z test, not for few rows of a class.
+        - `"delong"`: a z test with the same statistic, for many rows of each class.
     alternative : {"two-sided", "greater", "less"}, default "two-sided"
         The true area differs from the null (`"two-sided"`), is larger or is smaller.
     adjust : {"holm", "bh"} or None, default "holm"

@@ -121,7 +121,7 @@ def compare(
 
         - `"delong_t"`, for areas: a t test with DeLong's variance and Satterthwaite's degrees of
           freedom.
-        - `"delong"`: a z test with the same variance, not for fewer than about 50 rows of a class.
+        - `"delong"`: a z test with the same variance, for at least about 50 rows of each class.
         - `"delong_t_unpaired"`, `"delong_unpaired"`: for models that scored different rows, with
           Satterthwaite's or with Welch's degrees of freedom.
         - `"t_test"`, `"t_test_unpaired"`: a paired t test of losses, and Welch's for different

@@ -103,7 +103,7 @@ def contrast(
         area.
     method : {"delong_f", "delong"}, default "delong_f"
         `"delong_f"`: an F test with DeLong's covariance matrix; `"delong"`: DeLong's chi-squared
-        test, not for fewer than about 50 rows of a class.
+        test, for at least about 50 rows of each class.
     fpr : (float, float), default None
         Range of the false positive rate, such as `(0, 0.1)`, over which TPR is integrated.
     tpr : (float, float), default None

@@ -196,10 +196,9 @@ def repair_scores(
     Returns
     -------
     DataFrame or LazyFrame
-        The predictions with a last column `repaired_score` (Float64): `threshold_below + score_max
-        - score`, at least `threshold_below`, for scores with `threshold_below <= score <
-        threshold_above` of a concavity, and the score itself otherwise. A null or NaN score remains
-        so.
+        The predictions with a last column `repaired_score` (Float64). Scores with `threshold_below
+        <= score < threshold_above` of a concavity become `threshold_below + score_max - score`, at
+        least `threshold_below`; others do not change. A null or NaN score remains so.
 
     Raises
     ------
@@ -437,8 +436,8 @@ def repaired_auc(
     DataFrame or LazyFrame
         One row per curve: `*by, gain_realised, gain_chosen, optimism, auc_repaired, auc,
         n_concavities, note`. `gain_realised` (Float64) is `auc_repaired - auc`, `gain_chosen` the
-        gain on the data in which the concavities were found, and `optimism` the difference of both
-        gains.
+        gain on the data in which the concavities were found, and `optimism` is `gain_chosen -
+        gain_realised`.
 
         Values are null if the curve lacks a class; `gain_chosen` and `optimism` if the pooled data
         of the other folds do. `note` (String) describes the curve, or else the pooled data: null,

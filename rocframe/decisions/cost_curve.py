@@ -69,8 +69,8 @@ def cost_curve(
         - `expected_cost` is the lowest cost, divided by π·c_fn + (1 - π)·c_fp, that of wrong
           predictions only. `threshold`, `fpr` and `fnr` are those of its row (the highest threshold
           of several).
-        - `trivial_cost` is that of predicting all rows positive, or all negative. `min_dcf` is
-          `expected_cost / trivial_cost`; null at the probability costs 0 and 1.
+        - `trivial_cost` is the lower one of predicting only positives, or only negatives. `min_dcf`
+          is `expected_cost / trivial_cost`; null at the probability costs 0 and 1.
 
         With `across`, `second_cost` (the lowest cost of all curves except the best one) and
         `cost_difference` are left of `note`, and the best curve is right of it: the first in sort

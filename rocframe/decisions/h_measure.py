@@ -71,8 +71,8 @@ def h_measure(
         The score, higher for positives. Several columns add the group column `model`.
     prior : (float, float) or str, default (2, 2)
         Parameters a and b of the beta distribution of the relative cost c_fp / (c_fp + c_fn), or a
-        name. With the prevalence π, `"symmetric"` is Beta(2, 2), `"severity_ratio"` Beta(2, 1 + (1
-        - π) / π), the default of the R package hmeasure, and `"prevalence"` Beta(1 + π, 2 - π).
+        name. With the prevalence π, `"symmetric"` is Beta(2, 2), `"prevalence"` Beta(1 + π, 2 - π),
+        and `"severity_ratio"` Beta(2, 1 / π), the default of the R package hmeasure.
     by : str or sequence of str, default None
         Group columns; null is a group.
     positive : object, default None

@@ -91,11 +91,11 @@ def mix(
         argument), `at_value, tp, fp, fn, tn` (Float64); with `across="model"`, `model_above,
         model_below`; then `threshold_above, threshold_below, mix` (Float64) and `note` (String).
 
-        To obtain the point, predict `score >= threshold_below` for a random proportion `mix`
-        (between 0 and 1) of the rows, and `score >= threshold_above` for the others. Rates and
-        counts are expected values; those of a common hull are for the mean class sizes of its
-        curves. If a vertex of the hull has the rate, `mix` is 0 and both thresholds are its
-        threshold.
+        To obtain the point, predict `score >= threshold_below` (of `model_below`) for a random
+        proportion `mix` of the rows, from 0 to 1, and `score >= threshold_above` (of `model_above`)
+        for the others. Rates and counts are expected values; those of a common hull are for the
+        mean class sizes of its curves. If a vertex of the hull has the rate, `mix` is 0 and both
+        thresholds are its threshold.
 
         All columns except `*by, at, at_value, note` are null if the curve lacks a class, or if no
         point of the hull has the rate. `note` is null or `no_rows`, `no_positives`, `no_negatives`,

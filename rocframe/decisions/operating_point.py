@@ -132,9 +132,9 @@ def operating_point(
         One row per group and rule, in the order of the rules: `*by, rule, value`, then the columns
         of the curve table, then `n_optima, note`.
 
-        - `value` (Float64) is the metric or expression of the rule (String) at the chosen row: TPR
-          - FPR for `"youden"`, the distance for `"closest_top_left"`, the mean of FPR and FNR for
-          `"equal_error"`, and the cost per row for `"expected_cost"` and `"bayes"`.
+        - `value` (Float64) is the metric or expression of the `rule` at the chosen row: the
+          distance for `"closest_top_left"`, the mean of FPR and FNR for `"equal_error"`, and the
+          cost per row for `"expected_cost"` and `"bayes"`.
         - `n_optima` (Int64) is the number of rows with the best value, of which the one with the
           highest threshold is returned.
 
