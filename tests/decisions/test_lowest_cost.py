@@ -121,26 +121,3 @@ def test_an_undefined_group_does_not_remove_rows_of_other_groups():
     assert best.row.tolist() == [1, -1, 5]
     np.testing.assert_array_equal(best.cost, [0, np.nan, 0.5])
     np.testing.assert_array_equal(best.rise, [0.5, np.nan, 0.5])
-
-
-@pytest.mark.parametrize("costs", [{}, {"fp": -1}, {"tp": 2}, {"fp": 1, "tn": 1}], ids=str)
-def test_costs_that_do_not_penalize_errors_raise_an_error(costs):
-    table = rf.curve(pl.DataFrame({"label": [1, 0], "score": [1, 0]}), "label", "score")
-    with pytest.raises(rf.OptionValueError) as caught:
-        found(table, costs)
-    assert str(caught.value) == (
-        f"costs={costs!r}: errors must cost more than correct predictions.\n"
-        'Use, for example, {"fp": 1, "fn": 5}; the cost of outcomes that are not named is 0.'
-    )
-
-
-@pytest.mark.parametrize(
-    ("costs", "start"),
-    [({"fq": 1}, "costs="), ({"fp": "x"}, "costs['fp']='x'"), ([1, 2], "costs=")],
-    ids=str,
-)
-def test_costs_are_checked_as_those_of_metrics(costs, start):
-    table = rf.curve(pl.DataFrame({"label": [1, 0], "score": [1, 0]}), "label", "score")
-    with pytest.raises(rf.RocframeError) as caught:
-        found(table, costs)
-    assert str(caught.value).startswith(start)
