@@ -67,8 +67,8 @@ def with_errors(text: str) -> str:
         try:
             exec(source, dict(names))
         except rf.RocframeError as error:
-            message = indent(f"{type(error).__name__}:\n{error}", "    ")
-            assert "\n\n" not in message
+            text = str(error).split("\n\nResolved plan")[0]  # polars adds the plan of a LazyFrame
+            message = indent(f"{type(error).__name__}:\n{text}", "    ")
             blocks.append(f"{source}\n{message}")
         except Exception as error:
             error.add_note(f"in the call\n{source}")
