@@ -414,9 +414,6 @@ def test_equal_mean_losses_are_rejected_at_the_nominal_rate():
     assert abs(share - 0.05) < 4 * sqrt(0.05 * 0.95 / groups)
 
 
-# Errors
-
-
 @every_loss
 @pytest.mark.parametrize("method", ["t_test", "t_test_unpaired", "bootstrap"])
 def test_scores_of_rows_without_a_label_need_not_be_probabilities(metric, method):
