@@ -88,6 +88,22 @@ def test_costs_that_are_equal_as_decimals_are_equal():
     assert best.cost.tolist() == pytest.approx([0.3 / 8])
 
 
+def test_costs_with_a_rounded_common_factor_have_the_same_ties():
+    # From the first optimum to the second, 103 positives and 101 negatives are added.
+    table = pl.DataFrame(
+        {
+            "threshold": [float("inf"), 3.0, 2.0, 1.0],
+            "tp": [0, 200, 303, 500],
+            "fp": [0, 0, 101, 500],
+            "fn": [500, 300, 197, 0],
+            "tn": [500, 500, 399, 0],
+        }
+    )
+    for factor in (1, 0.1, 0.7, 1.1):
+        best = found(table, {"fp": 103 * factor, "fn": 101 * factor})
+        assert (best.row.tolist(), best.n_optima.tolist()) == ([1], [2])
+
+
 def test_counts_whose_products_no_int64_holds_are_compared_exactly():
     big = 3 * 10**9
     table = pl.DataFrame(

@@ -101,6 +101,10 @@ def test_a_vertex_with_the_rate_needs_no_random_choice():
         (1 / 3, 2 / 3, 0, 3, 3),
         (1, 1, 0, 1, 1),
     ]
+    assert curves.roc.mix(tpr=1 / 3).select(POINT).rows() == [(0, 1 / 3, 0, 4, 4)]
+    # Of two vertices with the TPR 1, the one with the lower FPR.
+    ends_flat = rf.curve(table([(True, 3), (False, 2), (True, 1), (False, 0)]), "label", "score")
+    assert ends_flat.roc.mix(tpr=1).select(POINT).rows() == [(1 / 2, 1, 0, 1, 1)]
 
 
 def test_models_are_mixed_across_a_key_at_the_mean_class_sizes():

@@ -316,3 +316,13 @@ def test_group_columns_may_have_any_name(name):
     renamed = results(table.rename({"key": name}), name)
     for result, expected in zip(renamed, results(table, "key"), strict=True):
         assert_frame_equal(result.rename({name: "key"}), expected)
+
+
+def test_a_model_without_scores_does_not_change_other_models():
+    table = TABLE.filter(model="b")
+    unscored = table.with_columns(model=pl.lit("a"), score=pl.lit(None, pl.Float64))
+    options = {"by": ["model", "fold"], "missing": "worst"}
+    both = rf.curve(pl.concat([unscored, table]), "label", "score", **options)
+    found, alone = rf.transfer(both), rf.transfer(rf.curve(table, "label", "score", **options))
+    assert_frame_equal(found.filter(model="b"), alone)
+    assert found.filter(model="a")["threshold"].unique().to_list() == [np.inf]
