@@ -159,10 +159,8 @@ def test_metrics_and_pooled_curves_are_averaged_at_the_prevalence():
 
 
 def test_binomial_limits_of_roc_curves_do_not_depend_on_the_prevalence():
-    roc = curves(kind="roc").roc.average(interval="binomial", grid=3)
-    assert_frame_equal(
-        roc, curves(kind="roc", prevalence=None).roc.average(interval="binomial", grid=3)
-    )
+    roc = curves(kind="roc").roc.average(ci="binomial", grid=3)
+    assert_frame_equal(roc, curves(kind="roc", prevalence=None).roc.average(ci="binomial", grid=3))
 
 
 @pytest.mark.parametrize("kind", KINDS)
