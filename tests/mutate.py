@@ -199,8 +199,8 @@ def tests_pass(copy: Path, tests: list[str], limit: float | None) -> bool:
         except subprocess.TimeoutExpired:
             run.kill()
             return False
-    if run.returncode > 2:  # for example, no tests were found
-        sys.exit(output.decode())
+    if run.returncode and (limit is None or run.returncode > 3):  # 5: there are no tests
+        sys.exit(f"{output.decode()}\nThe tests cannot run, or fail without a mutant.")
     return run.returncode == 0
 
 
@@ -241,9 +241,7 @@ def main() -> None:
         for number in range(options.j):
             copies.put(copy_repository(Path(folder, str(number))))
         start = time.monotonic()
-        if not tests_pass(first := copies.get(), options.tests, None):
-            sys.exit("The tests fail without a mutant.")
-        copies.put(first)
+        tests_pass(Path(folder, "0"), options.tests, None)
         limit = 3 * options.j * (time.monotonic() - start) + 20
 
         def run(mutant: Mutant) -> bool:
