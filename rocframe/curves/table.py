@@ -329,7 +329,7 @@ def read_curves(frame: pl.DataFrame, table: CurveLayout) -> Curves:
         raise BrokenCurveError.compose(
             "curves: a threshold or a count is null",
             "If the table is a result of at(), drop the rows without an operating point. "
-            f"Otherwise: {MAKE_CURVES}",
+            f"Otherwise, {MAKE_CURVES[0].lower()}{MAKE_CURVES[1:]}",
         )
     keys = frame.select(frame.get_column(name).alias(str(i)) for i, name in enumerate(table.by))
     columns = _read_columns(frame, table)
