@@ -199,7 +199,7 @@ def test_areas_of_each_class():
 
 def test_losses_of_many_classes():
     y, p = DIGITS["label"].to_numpy(), DIGITS.select(SCORES.values()).to_numpy()
-    losses = rf.multiclass_losses(DIGITS, "label", SCORES).row(0, named=True)
+    losses = rf.multiclass_metrics(DIGITS, "label", SCORES).row(0, named=True)
     assert losses["log_loss"] == pytest.approx(metrics.log_loss(y, p), abs=1e-12)
     assert losses["accuracy"] == metrics.accuracy_score(y, p.argmax(axis=1))
     pytest.importorskip("sklearn", "1.8")

@@ -54,7 +54,7 @@ ANSWERS = {
     "calibration_summary": ("brier", "brier_skill"),
     "fit_calibration": ("score", "probability", "intercept", "slope"),
     "murphy_curve": ("probability_threshold", "elementary_score"),
-    "multiclass_losses": ("brier", "log_loss"),
+    "multiclass_metrics": ("brier", "log_loss"),
     "comparison": (*PAIR, "difference", *LIMITS, "p_adjusted"),
     "gate": ("passed", "deterioration", "limit", "verdict", "model_old", "model_new"),
     "auc_covariance": ("covariance", "correlation", *PAIR),

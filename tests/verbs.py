@@ -175,7 +175,7 @@ OF_PREDICTIONS = {
         "auc_test", two_scores=True, adjusted=True, other_if_weighted=WEIGHTED_TEST
     ),
     "areas of many classes": Verb("multiclass_auc", class_scores=CLASS_SCORES, ranks=False),
-    "losses of classes": Verb("multiclass_losses", class_scores=CLASS_PROBABILITIES, ranks=False),
+    "losses of classes": Verb("multiclass_metrics", class_scores=CLASS_PROBABILITIES, ranks=False),
     "volume": Verb("volume", {"classes": [0, 1, 2]}, class_scores="score"),
     "volume of sums": Verb("volume", class_scores=CLASS_SCORES, ranks=False),
     "band": Verb("band", {"grid": 5}, unsupported=("weight",)),

@@ -97,6 +97,16 @@ def _statistics(table: pl.DataFrame, style: DotStyle) -> tuple[pl.DataFrame, Dot
     return pl.concat(parts)[order], style
 
 
+def class_metric_chart(
+    table: pl.DataFrame, layout: Table, options: ChartOptions
+) -> alt.LayerChart | alt.FacetChart:
+    """Draw each metric of several classes in a panel with its own axis."""
+    names = documented_columns(table, layout.by)
+    metrics = tuple(names[: names.index("n")])
+    table, style = _statistics(table, replace(layout.dots, marks=metrics))
+    return draw_dots(table, layout.by, options, style)
+
+
 def comparison_chart(
     table: pl.DataFrame, layout: Table, options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:

@@ -180,8 +180,8 @@ def multiclass_auc(
         roles,
         classes,
         lambda grouped: _multiclass_auc_columns(grouped, averages, confidence),
-        columns=MULTICLASS_AUC.columns(),
-        rows_per_group=len(averages),
+        columns=lambda _: MULTICLASS_AUC.columns(),
+        rows_per_group=lambda _: len(averages),
         anchor="average",
     )
 
@@ -247,7 +247,7 @@ def _multiclass_auc_columns(
         **{name: np.repeat(values, len(averages)) for name, values in per_group.items()},
         **{name: getattr(intervals, name).ravel() for name in ("se", "lower", "upper")},
     }
-    _note_absent_classes(columns, has_rows, grouped.names)
+    _note_absent_classes(columns, has_rows, [str(name) for name in grouped.classes.to_list()])
     return columns
 
 

@@ -160,7 +160,7 @@ def volume(
         roles,
         classes,
         lambda grouped: _volume_columns(grouped, confidence),
-        columns=VOLUME.columns(),
+        columns=lambda _: VOLUME.columns(),
         anchor="rule",
         unknown_label=_unknown_label_error,
         read_columns=_read_three_scores,

@@ -80,7 +80,7 @@ TABLE_FUNCTIONS = {
     "multiclass auc": lambda _, by: rf.multiclass_auc(
         CLASSES.rename({"g": by}), "label", ["p", "q"], by=by, ci=None
     ),
-    "multiclass losses": lambda _, by: rf.multiclass_losses(
+    "multiclass losses": lambda _, by: rf.multiclass_metrics(
         CLASSES.rename({"g": by}), "label", ["p", "q"], by=by
     ),
     "volume": lambda _, by: rf.volume(

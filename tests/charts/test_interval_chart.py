@@ -261,7 +261,7 @@ def test_statistics_of_different_scales_have_panels_with_axes_of_their_own():
 def test_panels_of_losses_and_of_accuracy_state_which_side_is_better():
     table = pl.DataFrame({"label": [*"pq"] * 2, "p": [0.9, 0.2, 0.4, 0.3]})
     table = table.with_columns(q=1 - pl.col("p"))
-    chart = rf.multiclass_losses(table, "label", ["p", "q"]).roc.chart()
+    chart = rf.multiclass_metrics(table, "label", ["p", "q"]).roc.chart()
     assert spec(chart)["facet"]["sort"] == [
         *("Brier score (← better)", "logarithmic loss (← better)", "accuracy (better →)")
     ]
