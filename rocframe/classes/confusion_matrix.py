@@ -331,7 +331,7 @@ def _class_matrix_of_scores(
         classes,
         lambda grouped: _class_matrix_columns(grouped, predicted_classes(grouped.rows)),
         columns=lambda dtype: class_matrix_columns(dtype, roles.count_dtype),
-        rows_per_group=lambda n_classes: n_classes**2,
+        rows_per_group=lambda grouped: len(grouped.classes) ** 2,
         anchor="true",
     )
 

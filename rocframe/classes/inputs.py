@@ -473,7 +473,7 @@ def plan_class_table(
     compute: Callable[[MulticlassGroups], dict[str, Any]],
     *,
     columns: Callable[[pl.DataType], Mapping[str, pl.DataType]],
-    rows_per_group: Callable[[int], int] = lambda _: 1,
+    rows_per_group: Callable[[MulticlassGroups], int] = lambda _: 1,
     anchor: str,
     unknown_label: Callable[..., LabelError] = LabelError.without_score,
     read_columns: Callable[..., ScoreColumns] | None = None,
@@ -483,11 +483,11 @@ def plan_class_table(
     """Return the query plan of the group columns and the columns that `compute` returns.
 
     `columns` returns the names and dtypes of the computed columns for the dtype of the classes; the
-    column `anchor` is never null. `rows_per_group` returns the number of rows of each group for the
-    number of classes. `unknown_label` composes the error for labels that are not one of the
-    classes. `read_columns` reads the score columns; by default `read_class_scores`. `check_classes`
-    may raise an error for the classes. With `multilabel`, the label may be a mapping from classes
-    to columns, so that a row can belong to several classes.
+    column `anchor` is never null. `rows_per_group` returns the number of rows of each group.
+    `unknown_label` composes the error for labels that are not one of the classes. `read_columns`
+    reads the score columns; by default `read_class_scores`. `check_classes` may raise an error for
+    the classes. With `multilabel`, a row can belong to several classes: the label may be a mapping
+    from classes to columns, or a column of lists of classes.
     """
     label: Any = roles.label
     if not multilabel:
@@ -501,6 +501,7 @@ def plan_class_table(
     arguments: list[tuple[str, Column]] = [("by", group) for group in parse_names(roles.by)]
     arguments += [("scores", score) for score in scores.columns]
     check_repeated_columns([*(("label", one) for one in labels), *arguments])
+    label = _labels_of_lists(plan, schema, label, scores) if multilabel else label
     truth = _true_classes(plan, schema, label, scores, unknown_label)
     values = truth.classes
     check_classes(values.to_list())
@@ -510,7 +511,7 @@ def plan_class_table(
     def run(frame: pl.DataFrame) -> pl.DataFrame:
         truths = frame.select(map(column, codes))
         grouped = read_multiclass_groups(frame, bound, truths, values, scores.names)
-        group_of_row = np.repeat(np.arange(grouped.keys.height), rows_per_group(len(values)))
+        group_of_row = np.repeat(np.arange(grouped.keys.height), rows_per_group(grouped))
         table = build_table(grouped.keys, compute(grouped), names, rows=group_of_row)
         return table.rename({str(i): name for i, name in enumerate(bound.by)})
 
@@ -527,6 +528,34 @@ class TrueClasses(NamedTuple):
     classes: pl.Series
     is_known: pl.Expr
     columns: list[pl.Expr]
+
+
+def _labels_of_lists(
+    plan: pl.LazyFrame, schema: pl.Schema, label: ClassLabels, scores: ScoreColumns
+) -> ClassLabels:
+    """Return the label of each class if the label is a column of lists of classes."""
+    if isinstance(label, Mapping):
+        return label
+    name, lists, dtype = resolve_column(plan, schema, "label", label)
+    if not isinstance(dtype, pl.List | pl.Array):
+        return label
+    lists = lists.arr.to_list() if isinstance(dtype, pl.Array) else lists
+    inner = plan.select(lists.explode().alias(name)).collect_schema()[name]
+    check_class_type("label", name, inner)
+    argument, keys = scores.argument, scores.classes or []
+    classes = typed_classes(argument, keys, inner, name)
+    known = set(classes.to_list())
+
+    def check(values: pl.Series) -> None:
+        unknown = unknown_values(values.explode(), known)
+        if unknown:
+            raise LabelError.without_score(name, unknown, classes.to_list(), argument)
+
+    checked = with_check(lists, check, pl.List(inner))  # for one class is sufficient
+    return {
+        key: (lists if i else checked).list.contains(pl.lit(classes[i], inner)).alias(name)
+        for i, key in enumerate(keys)
+    }
 
 
 def _true_classes(
@@ -546,7 +575,8 @@ def _true_classes(
     if not is_single:
         columns = [_binary_label(*source) for source in sources]
         is_missing = pl.any_horizontal(values.is_null() for values in columns)
-        known = pl.when(~is_missing).then(pl.lit(True)).alias(", ".join(one[0] for one in sources))
+        name = ", ".join(dict.fromkeys(one for one, _, _ in sources))
+        known = pl.when(~is_missing).then(pl.lit(True)).alias(name)
         return TrueClasses(classes, known, columns)
     checked = known_labels(
         expr,

@@ -141,8 +141,9 @@ ERRORS = {
     "types": (
         {"score": "n", "classes": NAMES},
         (
-            "score='n': the column has type Int64.\nThe label column 'truth' has type String: pass a column of "
-            "predicted classes of this type, or positive= for decisions about two classes."
+            "score='n': the column has type Int64.\nThe label column 'truth' has type String: "
+            "pass a column of predicted classes of this type, or positive= for decisions about "
+            "two classes."
         ),
     ),
     "positive": (
