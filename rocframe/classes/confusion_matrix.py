@@ -8,14 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from rocframe.classes.inputs import (
-    check_class_type,
-    is_comparable,
-    nan_as_null,
-    plan_class_table,
-    read_multiclass_groups,
-    typed_classes,
-)
+from rocframe.classes.class_table import plan_class_table, read_multiclass_groups
+from rocframe.classes.inputs import check_class_type, is_comparable, nan_as_null, typed_classes
 from rocframe.curves.curve import trace_curves
 from rocframe.decisions.concavities import doubled_pairs, doubled_wins
 from rocframe.decisions.costs import CurveRows
@@ -61,13 +55,8 @@ from rocframe.text import format_list
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rocframe.classes.inputs import (
-        Classes,
-        ClassScores,
-        MulticlassGroups,
-        MulticlassRows,
-        ResolvedColumn,
-    )
+    from rocframe.classes.class_table import MulticlassGroups, MulticlassRows
+    from rocframe.classes.inputs import Classes, ClassScores, ResolvedColumn
     from rocframe.curves.curve import CurveArrays
     from rocframe.frames import FrameT
     from rocframe.inputs.cases import Cases
@@ -207,6 +196,7 @@ def confusion_matrix(
     │ dog  ┆ dog       ┆ 1     │
     └──────┴───────────┴───────┘
     """
+    plan = lazy_plan("predictions", predictions)
     if (score is None) == (scores is None):
         problem = "expected either score= or scores=" if score is None else "score= is given too"
         hint = "Pass the decision or the predicted class as score=, or a score of each class as "
@@ -226,9 +216,7 @@ def confusion_matrix(
         columns = confusion_matrix_columns(roles.count_dtype)
         return plan_table(plan, roles, _confusion_table, columns=columns, anchor="n_pos")
 
-    return as_input_frame(
-        predictions, lazy_plan("predictions", predictions).pipe_with_schema(resolve)
-    )
+    return as_input_frame(predictions, plan.pipe_with_schema(resolve))
 
 
 def _are_classes(plan: pl.LazyFrame, schema: pl.Schema, roles: Roles) -> bool:
@@ -296,9 +284,7 @@ def predicted_classes(rows: MulticlassRows) -> NDArray[np.int64]:
     return predicted
 
 
-def _class_matrix_columns(
-    grouped: MulticlassGroups, predicted: NDArray[np.int64]
-) -> dict[str, Any]:
+def _matrix_cells(grouped: MulticlassGroups, predicted: NDArray[np.int64]) -> dict[str, Any]:
     """Return the columns of confusion matrices, with a row per group and pair of classes."""
     cells = Cells.count_rows(grouped, predicted)
     size, groups = cells.n_classes, cells.n_groups
@@ -329,7 +315,7 @@ def _class_matrix_of_scores(
         schema,
         roles,
         classes,
-        lambda grouped: _class_matrix_columns(grouped, predicted_classes(grouped.rows)),
+        lambda grouped: _matrix_cells(grouped, predicted_classes(grouped.rows)),
         columns=lambda dtype: class_matrix_columns(dtype, roles.count_dtype),
         rows_per_group=lambda grouped: len(grouped.classes) ** 2,
         anchor="true",
@@ -385,7 +371,7 @@ def _class_matrix(
         grouped = read_multiclass_groups(
             frame.with_columns(score), bound, true, values, [predicted[0]]
         )
-        cells = _class_matrix_columns(grouped, grouped.rows.scores[0].astype(np.int64))
+        cells = _matrix_cells(grouped, grouped.rows.scores[0].astype(np.int64))
         rows = np.repeat(np.arange(grouped.keys.height), len(values) ** 2)
         table = build_table(grouped.keys, cells, columns, rows=rows)
         return table.rename({str(i): name for i, name in enumerate(bound.by)})

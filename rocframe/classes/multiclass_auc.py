@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from rocframe.classes.inputs import compute_class_table
+from rocframe.classes.class_table import compute_class_table
 from rocframe.errors import OptionValueError
 from rocframe.inference import Confidence, first_notes, note_with_keys
 from rocframe.inputs.roles import Roles
@@ -24,13 +24,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rocframe.classes.inputs import (
-        Classes,
-        ClassLabels,
-        ClassScores,
-        MulticlassGroups,
-        MulticlassRows,
-    )
+    from rocframe.classes.class_table import MulticlassGroups, MulticlassRows
+    from rocframe.classes.inputs import Classes, ClassLabels, ClassScores
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By, Column, Count, Missing
 
@@ -74,8 +69,8 @@ def multiclass_auc(
         One row per prediction.
     label : str, Expr or mapping
         The true class: Boolean, numbers, String, Categorical or Enum. If a row can belong to
-        several classes, pass a column of lists of classes, or a mapping from each class to a column
-        that is Boolean or 0/1.
+        several classes, pass a mapping from each class to a column that is Boolean or 0/1, or a
+        column of lists of classes.
     scores : mapping, sequence of str, selector or str
         Score of each class, higher for this class: a mapping from classes to columns, columns named
         like their classes, or one column of lists.

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from rocframe.classes.class_table import compute_class_table
 from rocframe.classes.confusion_matrix import Cells, predicted_classes
-from rocframe.classes.inputs import compute_class_table
 from rocframe.curves.table import check_new_columns, curve_layout, read_curves
 from rocframe.decisions.costs import (
     COSTS_EXAMPLE,
@@ -40,7 +40,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rocframe.classes.inputs import Classes, ClassScores, MulticlassGroups, MulticlassRows
+    from rocframe.classes.class_table import MulticlassGroups, MulticlassRows
+    from rocframe.classes.inputs import Classes, ClassScores
     from rocframe.curves.table import CurveLayout
     from rocframe.decisions.costs import ClassShares, PairCosts
     from rocframe.frames import FrameT
@@ -114,10 +115,9 @@ def multiclass_metrics(
     Returns
     -------
     DataFrame or LazyFrame
-        `*by`, the metrics, then `n, n_classes, n_classes_used, n_classes_predicted, n_missing,
-        note`; one row per group, sorted by group. Without `metrics`, the columns are `*by, brier,
-        log_loss, accuracy, balanced_accuracy, macro_f1, mcc, n, n_classes, n_classes_used,
-        n_classes_predicted, n_missing, note`.
+        One row per group, sorted by group; with the default metrics: `*by, brier, log_loss,
+        accuracy, balanced_accuracy, macro_f1, mcc, n, n_classes, n_classes_used,
+        n_classes_predicted, n_missing, note`. Other metrics replace the first six.
 
         - `brier` (Float64, in [0, 2]) is the mean over the rows of the sum of (probability -
           outcome)² over the classes; the outcome is 1 for the true class and 0 for all others.
@@ -134,10 +134,9 @@ def multiclass_metrics(
         - `n`, `n_classes` and `n_missing` (Int64) count used rows, classes and rows left out.
           `n_classes_used` and `n_classes_predicted` (Int64) count the classes with rows, and those
           that are predicted for some row.
-        - `note` (String) is null or the first that applies: `no_rows`, or with `prior`,
-          `absent_class` if a class has no rows. All metrics are then null.
-
-        A metric is also null if it is 0/0.
+        - `note` (String) states why a metric is null: `no_rows`; `one_class`, if all rows have the
+          same true or the same predicted class; or `absent_class`, if with `prior` a class has no
+          rows, or if no class with rows is predicted. It is null if no metric is null.
 
     Raises
     ------
@@ -356,15 +355,19 @@ class ClassDecisions:
     def columns(self, metrics: Mapping[str, ClassMetric]) -> dict[str, Any]:
         """Return the columns of the result."""
         found = {name: metric.formula(self) for name, metric in metrics.items()}
-        n, absent = self.grouped.n, np.isnan(self.total)
+        n = self.grouped.n
+        n_used, n_predicted = map(self.cells.n_distinct, (self.cells.true, self.cells.predicted))
+        is_null = np.logical_or.reduce([*map(np.isnan, found.values())])
+        one_class = is_null & (np.minimum(n_used, n_predicted) == 1)
+        notes = {"no_rows": n == 0, "one_class": one_class, "absent_class": is_null}
         return {
             **found,
             "n": n,
             "n_classes": self.n_classes,
-            "n_classes_used": self.cells.n_distinct(self.cells.true),
-            "n_classes_predicted": self.cells.n_distinct(self.cells.predicted),
+            "n_classes_used": n_used,
+            "n_classes_predicted": n_predicted,
             "n_missing": self.grouped.n_missing,
-            "note": first_notes({"no_rows": n == 0, "absent_class": absent}).tolist(),
+            "note": first_notes(notes).tolist(),  # type: ignore[arg-type]
         }
 
 
@@ -377,7 +380,7 @@ class ClassMetric:
     of_probabilities: bool = False
 
 
-def _brier(rows: ClassDecisions) -> NDArray[np.float64]:
+def _class_brier(rows: ClassDecisions) -> NDArray[np.float64]:
     """Return the mean of the sum over the classes of (probability - outcome)²."""
     squares = np.zeros(len(rows.rows.code))
     for i, score in enumerate(rows.rows.scores):
@@ -409,7 +412,7 @@ def _mcc(rows: ClassDecisions) -> NDArray[np.float64]:
     return np.clip(exact_quotient(correct - chance, scale), -1, 1)
 
 
-def _expected_cost(rows: ClassDecisions) -> NDArray[np.float64]:
+def _class_cost(rows: ClassDecisions) -> NDArray[np.float64]:
     """Return the mean cost per row; errors without a given cost cost 1."""
     cells = rows.cells
     cost = (cells.true != cells.predicted).astype(np.float64)
@@ -441,7 +444,7 @@ AVERAGED_RATES = ("precision", "recall", "specificity", "npv", "f1", "f_beta", "
 CLASS_METRICS = {
     metric.name: metric
     for metric in (
-        ClassMetric(name="brier", formula=_brier, of_probabilities=True),
+        ClassMetric(name="brier", formula=_class_brier, of_probabilities=True),
         ClassMetric(
             name="log_loss",
             formula=lambda rows: rows.mean_loss(log_losses(rows.true_scores())[0]),
@@ -451,7 +454,7 @@ CLASS_METRICS = {
         ClassMetric(name="balanced_accuracy", formula=partial(_macro, rate="recall")),
         ClassMetric(name="kappa", formula=_kappa),
         ClassMetric(name="mcc", formula=_mcc),
-        ClassMetric(name="expected_cost", formula=_expected_cost),
+        ClassMetric(name="expected_cost", formula=_class_cost),
         *(
             ClassMetric(name=f"{name}_{rate}", formula=partial(average, rate=rate))
             for name, average in AVERAGES.items()

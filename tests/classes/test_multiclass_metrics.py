@@ -60,7 +60,7 @@ def test_each_group_has_one_row(frame):
             "n_classes_used": [3, 1],
             "n_classes_predicted": [2, 1],
             "n_missing": [0, 0],
-            "note": [None, None],
+            "note": [None, "one_class"],
         },
         schema_overrides={"note": pl.String},
     )

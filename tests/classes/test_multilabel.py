@@ -9,7 +9,7 @@ from polars.testing import assert_frame_equal
 from sklearn.metrics import roc_auc_score
 
 import rocframe as rf
-from rocframe.classes.inputs import MulticlassRows
+from rocframe.classes.class_table import MulticlassRows
 from rocframe.classes.multiclass_auc import influences
 
 AVERAGES = ["macro", "weighted", "micro"]
@@ -69,6 +69,18 @@ def test_averages_equal_those_of_scikit_learn(frame, n, n_groups, weight):
         assert_frame_equal(lists, actual, rel_tol=0, abs_tol=0)
         binary = table.with_columns(pl.col(LABEL.values()).cast(pl.Int8))
         assert_frame_equal(rf.multiclass_auc(binary, LABEL, TAGS, by="g"), actual)
+
+
+def test_lists_of_classes_have_the_binary_predictions_of_label_columns():
+    table = random_table(30, 2, seed=8)
+    options = {"keep": "g"}
+    expected = rf.one_vs_rest(table, LABEL, TAGS, **options)
+    assert_frame_equal(rf.one_vs_rest(table, "tags", TAGS, **options), expected)
+    enum = table.with_columns(pl.col("tags").cast(pl.List(pl.Enum(TAGS))))
+    found = rf.one_vs_rest(enum.lazy(), "tags", TAGS, **options).collect()
+    assert_frame_equal(found.with_columns(pl.col("class").cast(pl.String)), expected)
+    with pytest.raises(rf.LabelError, match="label='tags': these labels have no score: 'arts'"):
+        rf.one_vs_rest(table, "tags", ["news", "sport"])
 
 
 def test_counts_repeat_rows():
@@ -190,8 +202,8 @@ ERRORS = {
     "other classes": (
         {"scores": {"news": "news", "sport": "sport"}},
         (
-            "label=['news', 'sport', 'arts']: the classes of label= and scores= differ: no score for "
-            "'arts'."
+            "label=['news', 'sport', 'arts']: the classes of label= and scores= differ: no "
+            "score for 'arts'."
         ),
     ),
     "a class without a score": (
@@ -201,8 +213,8 @@ ERRORS = {
     "labels that are numbers": (
         {"label": {**LABEL, "news": "n"}},
         (
-            "label='n': each label column must contain only Boolean values, or only the numbers 0 and "
-            "1.\n"
+            "label='n': each label column must contain only Boolean values, or only the numbers 0 "
+            "and 1.\n"
         ),
     ),
     "lists of numbers": (
