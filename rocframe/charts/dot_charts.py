@@ -68,7 +68,7 @@ MIN_DARK = 0.85  # cells with a larger absolute correlation are dark and have li
 UNDEFINED_TEXT = "null"
 # Text in gray cells, which are nearly as dark as the background.
 TEXT_ON_BACKGROUND = alt.ColorValue(
-    alt.ExprRef("luminance(background) < 0.4 ? '#f7f7f7' : 'black'")  # type: ignore[arg-type]
+    alt.ExprRef("luminance(background) < 0.4 ? '#f7f7f7' : 'black'")
 )
 # Colors of the correlations -1 to 1, distinct also for readers with red-green color blindness.
 SCALE_COLORS = ("#B35806", "#FDB863", "#F7F7F7", "#92C5DE", "#0072B2")

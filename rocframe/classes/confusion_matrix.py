@@ -211,7 +211,7 @@ def confusion_matrix(
                 raise OptionValueError.compose("missing", missing, problem, 'Use missing="drop".')
             if scores is None:
                 return _class_matrix(plan, schema, roles, classes)
-            of_scores = replace(roles, score=scores)  # type: ignore[arg-type]
+            of_scores = replace(roles, score=scores)
             return _class_matrix_of_scores(plan, schema, of_scores, classes)
         columns = confusion_matrix_columns(roles.count_dtype)
         return plan_table(plan, roles, _confusion_table, columns=columns, anchor="n_pos")
@@ -327,7 +327,7 @@ def _class_matrix(
 ) -> pl.LazyFrame:
     """Return the query plan of the confusion matrices of a column of predicted classes."""
     label, predicted = (
-        resolve_column(plan, schema, argument, source)
+        resolve_column(plan, schema, argument, source)  # type: ignore[arg-type]
         for argument, source in (("label", roles.label), ("score", roles.score))
     )
     dtype = _class_dtype(label, predicted)

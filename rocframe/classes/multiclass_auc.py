@@ -182,7 +182,7 @@ def multiclass_auc(
 
     roles = Roles(
         label=label,  # type: ignore[arg-type]
-        score=scores,  # type: ignore[arg-type]
+        score=scores,
         by=by,
         weight=weight,
         count=count,
@@ -379,11 +379,11 @@ def _resampled_averages(
 
     def is_defined(times: NDArray[Any]) -> NDArray[np.bool_]:
         """Return whether some class has an area in each resample."""
-        has_rows = [times[:, own].any(axis=1) for own in within]
+        has_rows = np.stack([times[:, own].any(axis=1) for own in within])
         if rows.labels is None:
-            return np.sum(has_rows, axis=0) > 1
-        has_others = [times[:, rest].any(axis=1) for rest in outside]
-        return np.any(np.logical_and(has_rows, has_others), axis=0)
+            return np.asarray(has_rows.sum(axis=0) > 1)
+        has_rows &= np.stack([times[:, rest].any(axis=1) for rest in outside])
+        return np.asarray(has_rows.any(axis=0))
 
     def draw(stream: np.random.Generator, size: int) -> tuple[NDArray[np.float64], int]:
         times, n_redrawn = draw_valid(
@@ -443,7 +443,7 @@ class ClassSizes(NamedTuple):
     @property
     def n_used(self) -> NDArray[np.int64]:
         """The number of classes with an area."""
-        return self.used.sum(axis=1)
+        return np.asarray(self.used.sum(axis=1))
 
     @property
     def divisors(self) -> tuple[NDArray[Any], ...]:
