@@ -188,13 +188,13 @@ def multiclass_metrics(
     >>> found = rf.multiclass_metrics(predictions, "truth", ["cat", "dog", "emu"], metrics=names)
     >>> found.select(*names, "n")
     shape: (1, 5)
-    ┌──────────┬────────────────┬──────────────┬───────┬─────┐
-    │ accuracy ┆ top_2_accuracy ┆ macro_recall ┆ mcc   ┆ n   │
-    │ ---      ┆ ---            ┆ ---          ┆ ---   ┆ --- │
-    │ f64      ┆ f64            ┆ f64          ┆ f64   ┆ i64 │
-    ╞══════════╪════════════════╪══════════════╪═══════╪═════╡
-    │ 0.5      ┆ 1.0            ┆ 0.333333     ┆ 0.2   ┆ 4   │
-    └──────────┴────────────────┴──────────────┴───────┴─────┘
+    ┌──────────┬────────────────┬──────────────┬─────┬─────┐
+    │ accuracy ┆ top_2_accuracy ┆ macro_recall ┆ mcc ┆ n   │
+    │ ---      ┆ ---            ┆ ---          ┆ --- ┆ --- │
+    │ f64      ┆ f64            ┆ f64          ┆ f64 ┆ i64 │
+    ╞══════════╪════════════════╪══════════════╪═════╪═════╡
+    │ 0.5      ┆ 1.0            ┆ 0.333333     ┆ 0.2 ┆ 4   │
+    └──────────┴────────────────┴──────────────┴─────┴─────┘
     """
     named = parse_metrics(metrics, _parse_class_metric, example="macro_f1")
     check_metric_settings(
@@ -297,6 +297,12 @@ class ClassDecisions:
         return {"tp": tp, "fp": fp, "fn": fn, "tn": tn}
 
     @cached_property
+    def n_distinct(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The number of classes with rows, and of classes that are predicted, in each group."""
+        cells = self.cells
+        return cells.n_distinct(cells.true), cells.n_distinct(cells.predicted)
+
+    @cached_property
     def total(self) -> NDArray[np.float64]:
         """The number of rows of each group, or the sum of their weights."""
         return self.cells.by_group()
@@ -355,8 +361,7 @@ class ClassDecisions:
     def columns(self, metrics: Mapping[str, ClassMetric]) -> dict[str, Any]:
         """Return the columns of the result."""
         found = {name: metric.formula(self) for name, metric in metrics.items()}
-        n = self.grouped.n
-        n_used, n_predicted = map(self.cells.n_distinct, (self.cells.true, self.cells.predicted))
+        n, (n_used, n_predicted) = self.grouped.n, self.n_distinct
         is_null = np.logical_or.reduce([*map(np.isnan, found.values())])
         one_class = is_null & (np.minimum(n_used, n_predicted) == 1)
         notes = {"no_rows": n == 0, "one_class": one_class, "absent_class": is_null}
@@ -408,8 +413,9 @@ def _kappa(rows: ClassDecisions) -> NDArray[np.float64]:
 def _mcc(rows: ClassDecisions) -> NDArray[np.float64]:
     """Return Gorodkin's correlation of the true and the predicted class."""
     correct, chance, true, predicted = rows.agreement
-    scale = np.sqrt((1 - true) * (1 - predicted))
-    return np.clip(exact_quotient(correct - chance, scale), -1, 1)
+    squared = np.maximum(1 - true, 0) * np.maximum(1 - predicted, 0)
+    squared[np.minimum(*rows.n_distinct) < 2] = 0  # up to rounding errors of sums of weights
+    return np.clip(exact_quotient(correct - chance, np.sqrt(squared)), -1, 1)
 
 
 def _class_cost(rows: ClassDecisions) -> NDArray[np.float64]:

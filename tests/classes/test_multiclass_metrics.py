@@ -268,6 +268,17 @@ def test_undefined_metrics_are_null_and_f_is_0_without_true_positives():
     assert correct.select("accuracy", "macro_f1", "mcc").row(0) == (1.0, 1.0, None)
 
 
+def test_a_correlation_with_one_class_is_null_also_for_weights_with_rounding_errors():
+    random = np.random.default_rng(0)
+    matrix = random.random((60, 4))
+    rows = pl.DataFrame(matrix, schema=[*"abcd"]).with_columns(
+        truth=pl.lit("a"), w=random.random(60) * 0.1, g=pl.int_range(60) // 6
+    )
+    found = rf.multiclass_metrics(rows, "truth", [*"abcd"], by="g", weight="w", metrics="mcc")
+    assert found["mcc"].null_count() == 10
+    assert found["note"].to_list() == ["one_class"] * 10
+
+
 METRIC_ERRORS = {
     "unknown metric": (
         {"metrics": "macro_f2"},
