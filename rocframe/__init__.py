@@ -107,8 +107,9 @@ if TYPE_CHECKING:
     from rocframe.bands.smooth import smooth, theoretical_curve
     from rocframe.charts.chart import chart
     from rocframe.charts.dashboard import dashboard
+    from rocframe.classes.confusion_matrix import confusion_matrix, expand_counts
     from rocframe.classes.multiclass_auc import multiclass_auc
-    from rocframe.classes.multiclass_metrics import class_metrics, multiclass_losses
+    from rocframe.classes.multiclass_metrics import class_metrics, multiclass_metrics
     from rocframe.classes.one_vs import one_vs_one, one_vs_rest, top_label
     from rocframe.classes.volume import volume
     from rocframe.comparisons.combine import chain, combine, combine_points
@@ -124,7 +125,6 @@ if TYPE_CHECKING:
     from rocframe.curves.curve import curve
     from rocframe.curves.simplify import simplify
     from rocframe.decisions.concavities import concavities, repair_scores, repaired_auc
-    from rocframe.decisions.confusion_matrix import confusion_matrix, expand_counts
     from rocframe.decisions.cost_curve import cost_curve
     from rocframe.decisions.decision_curve import decision_curve
     from rocframe.decisions.h_measure import h_measure
@@ -216,7 +216,7 @@ __all__ = [
     "lc_index",
     "mix",
     "multiclass_auc",
-    "multiclass_losses",
+    "multiclass_metrics",
     "murphy_curve",
     "one_vs_one",
     "one_vs_rest",

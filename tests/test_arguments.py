@@ -178,7 +178,8 @@ WRONG = [
         lambda: rf.confusion_matrix(TABLE, "label", "score", threshold=0.5),
         (
             "confusion_matrix: unexpected keyword argument 'threshold'.\n"
-            "Arguments: predictions, label, score, by, positive, weight, count, missing.\n"
+            "Arguments: predictions, label, score, scores, classes, by, positive, weight, count, "
+            "missing.\n"
             "For a threshold of scores, use curve(…).roc.at(threshold=0.5)."
         ),
     ),

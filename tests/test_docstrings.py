@@ -177,7 +177,7 @@ def test_functions_that_measure_cite_where_they_come_from():
         *PLAN,
         *COMPARE,
     ]
-    measures += [*MANY_CLASSES, "multiclass_losses", "volume", "fold_auc", "pooling_gap"]
+    measures += [*MANY_CLASSES, "multiclass_metrics", "volume", "fold_auc", "pooling_gap"]
     for name in measures:
         assert "doi:10." in sections(FUNCTIONS[name])["References"]
 
@@ -197,7 +197,7 @@ READ_PREDICTIONS = [
 ]
 READ_PROBABILITIES = [
     *("calibration", "calibration_summary", "fit_calibration", "apply_calibration"),
-    "multiclass_losses",
+    "multiclass_metrics",
 ]
 MANY_CLASSES = ["one_vs_rest", "one_vs_one", "top_label", "multiclass_auc"]
 READ_CURVES = [
@@ -269,7 +269,7 @@ def test_shared_parameters_are_explained_in_the_same_words_everywhere():
     assert documented(rf.band)["level"] == "Confidence level of the band, between 0 and 1."
     every["level"].discard(documented(rf.band)["level"])
     # Where there are many classes, labels are classes.
-    for name in (*MANY_CLASSES, "multiclass_losses", "volume"):
+    for name in (*MANY_CLASSES, "multiclass_metrics", "volume"):
         every["label"] -= {documented(FUNCTIONS[name])["label"]}
     # Functions of probabilities restrict the scores, and do not support missing="worst".
     for parameter in ("score", "missing"):
@@ -384,7 +384,7 @@ def test_the_columns_of_verbs_on_many_classes_are_those_documented():
         "one_vs_one": ["g", "id"],
         "top_label": ["g", "id"],
         "multiclass_auc": [],
-        "multiclass_losses": [],
+        "multiclass_metrics": [],
     }.items():
         table = FUNCTIONS[name](rows, "truth", ["a", "b"])
         assert table.columns == [*keys, *names(FUNCTIONS[name], 0)]

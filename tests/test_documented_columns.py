@@ -37,6 +37,7 @@ ARGUMENTS = {
     "fixed": "fpr",
     "averaged": ("tpr",),
     "sides": False,
+    "label": pl.String(),
 }
 
 # The names of the axes and of other columns of an average depend on its options.

@@ -54,7 +54,7 @@ VERBS = [
     "lc_index",
     "mix",
     "multiclass_auc",
-    "multiclass_losses",
+    "multiclass_metrics",
     "murphy_curve",
     "one_vs_one",
     "one_vs_rest",

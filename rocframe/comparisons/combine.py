@@ -18,7 +18,6 @@ from rocframe.comparisons.pairing import (
     read_instances,
 )
 from rocframe.curves.locate import round_values
-from rocframe.decisions.confusion_matrix import check_decisions
 from rocframe.errors import ColumnTypeError, MissingColumnError, OptionValueError, RepeatedNameError
 from rocframe.frames import (
     as_input_frame,
@@ -34,7 +33,7 @@ from rocframe.frames import (
     through_node,
 )
 from rocframe.inference import class_notes, first_notes
-from rocframe.inputs.cases import RowState
+from rocframe.inputs.cases import RowState, check_decisions
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.arrays import exact_quotient
 from rocframe.kernel.groups import round_thresholds

@@ -149,10 +149,10 @@ class ClassCosts:
         if prior is None:
             problem = "costs of pairs of classes require the share of each class"
             raise OptionValueError.compose("costs", costs, problem, PRIOR_EXAMPLE)
-        shares = _parse_shares(prior)
+        shares = parse_shares(prior)
         is_matrix = hasattr(costs, "__iter__") and not isinstance(costs, Mapping | str)
         if by_pair or is_matrix:
-            pairs = _parse_pairs(costs, list(shares))
+            pairs = parse_pairs(costs, list(shares), "prior")
             reduced = _costs_against_rest(shares, pairs)
             for name, errors in reduced.items():
                 if not any(errors.values()):
@@ -188,7 +188,7 @@ def check_class_key(by: Iterable[str]) -> None:
         raise MissingColumnError.compose("prior", CLASS_KEY, by, noun="group column", hint=hint)
 
 
-def _parse_shares(prior: object) -> dict[Any, float]:
+def parse_shares(prior: object) -> dict[Any, float]:
     """Return the share of each class; raise an error unless the shares sum to 1."""
     if not isinstance(prior, Mapping) or len(prior) < 2:
         problem = "expected a mapping from two or more classes to their shares"
@@ -204,8 +204,14 @@ def _parse_shares(prior: object) -> dict[Any, float]:
     return shares
 
 
-def _parse_pairs(costs: Any, classes: list[Any]) -> dict[tuple[Any, Any], Fraction]:
-    """Return the cost of each pair (true class, predicted class), from a mapping or a matrix."""
+def parse_pairs(
+    costs: Any, classes: Sequence[Any], argument: str
+) -> dict[tuple[Any, Any], Fraction]:
+    """Return the cost of each pair (true class, predicted class), from a mapping or a matrix.
+
+    A matrix has a row for each true class and a column for each predicted class, both in the order
+    of `classes`, which is the order of the public argument `argument`.
+    """
     cost_of_pair = costs
     if not isinstance(costs, Mapping):
         matrix = costs.to_numpy().tolist() if isinstance(costs, pl.DataFrame) else costs
@@ -217,7 +223,7 @@ def _parse_pairs(costs: Any, classes: list[Any]) -> dict[tuple[Any, Any], Fracti
             problem = f"expected a matrix of {size} × {size} costs, but this has {shape}"
             hint = (
                 "Pass a row for each true class and a column for each predicted class, in the "
-                "order of prior=."
+                f"order of {argument}=."
             )
             raise OptionValueError.compose("costs", costs, problem, hint)
         cost_of_pair = {
@@ -227,21 +233,21 @@ def _parse_pairs(costs: Any, classes: list[Any]) -> dict[tuple[Any, Any], Fracti
         }
     pairs = {}
     for key, cost in cost_of_pair.items():
-        argument = f"costs[{key!r}]"
+        entry = f"costs[{key!r}]"
         if not isinstance(key, tuple) or len(key) != 2:
             problem = "the key of a cost must be a pair of the true class and the predicted class"
-            raise OptionValueError.compose(argument, cost, problem, COSTS_EXAMPLE)
+            raise OptionValueError.compose(entry, cost, problem, COSTS_EXAMPLE)
         for name in key:
             if name not in classes:
-                problem = f"class {name!r} is not in prior="
+                problem = f"class {name!r} is not in {argument}="
                 hint = f"The classes are: {format_list(classes)}."
-                raise OptionValueError.compose(argument, cost, problem, hint)
+                raise OptionValueError.compose(entry, cost, problem, hint)
         pairs[key] = exact_fraction(
-            parse_number(argument, cost, low=0, closed="left", hint=COSTS_EXAMPLE)
+            parse_number(entry, cost, low=0, closed="left", hint=COSTS_EXAMPLE)
         )
         if key[0] == key[1] and pairs[key]:
             problem = "the cost of a correct prediction must be 0"
-            raise OptionValueError.compose(argument, cost, problem, "Leave out this pair.")
+            raise OptionValueError.compose(entry, cost, problem, "Leave out this pair.")
     return pairs
 
 

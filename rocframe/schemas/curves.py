@@ -379,6 +379,27 @@ CONFUSION_MATRICES = TableType(
 )
 
 
+def class_matrix_columns(label: pl.DataType, count: pl.DataType) -> Schema:
+    """Return the columns of `confusion_matrix` of several classes, for the dtype of the classes."""
+    return (
+        dict.fromkeys(("true", "predicted"), label)
+        | {"count": count}
+        | floats("share_of_true", "share_of_predicted")
+        | integers("n_missing")
+        | strings("note")
+    )
+
+
+CLASS_MATRICES = TableType(
+    name="class_matrix",
+    functions=("confusion_matrix",),
+    columns=class_matrix_columns,
+    recognize=has_columns(*class_matrix_columns(pl.String(), pl.Int64()), adjacent=5),
+    ties=None,
+    drawing="rocframe.charts.dot_charts:class_matrix_chart",
+    chart_options=(),
+)
+
 H_MEASURE = TableType(
     name="h_measure",
     columns=lambda: (
