@@ -236,6 +236,12 @@ class Rate:
         return self.formula
 
     @property
+    def proportion(self) -> CountRatio | None:
+        """The formula if it is a proportion of rows at the prevalence of the data, or None."""
+        ratio = self.count_ratio
+        return ratio if ratio is not None and ratio.denominator else None
+
+    @property
     def rising(self) -> bool | None:
         """Whether it rises (True) or falls as the threshold is lowered; None if it does both."""
         return self.formula.rising if isinstance(self.formula, CountRatio) else None
@@ -527,6 +533,14 @@ RATES = {
             formula=alert_rate,
             better="neither",
             aliases=("rpp", "yrate"),
+        ),
+        Rate(
+            name="alerts",
+            extends=True,
+            label="Alerts",
+            formula=CountRatio(("tp", "fp")),
+            better="neither",
+            bounds=(0, inf),
         ),
         Rate(name="rnp", label="Rate of negative predictions", formula=rnp, better="neither"),
         Rate(

@@ -143,7 +143,7 @@ def test_names_and_aliases_are_the_designs():
     assert set(RATES) == {
         "tpr", "fpr", "tnr", "fnr", "precision", "npv", "fdr", "false_omission_rate", "accuracy",
         "error_rate", "balanced_accuracy", "f1", "f_beta", "jaccard", "mcc", "kappa", "youden",
-        "markedness", "alert_rate", "rnp", "lift", "prevalence", "lr_pos", "lr_neg", "odds_ratio",
+        "markedness", "alert_rate", "alerts", "rnp", "lift", "prevalence", "lr_pos", "lr_neg", "odds_ratio",
         "mutual_information", "chi2", "skill", "expected_cost", "net_benefit",
     }
     # fmt: on
@@ -174,6 +174,7 @@ def test_a_perfect_matrix_by_hand():
         "youden": 1.0,
         "markedness": 1.0,
         "alert_rate": 0.25,
+        "alerts": 4.0,
         "rnp": 0.75,
         "lift": 4.0,
         "prevalence": 0.25,

@@ -160,14 +160,16 @@ def curve(
     -----
     Names for `metrics` are `tpr`, `fpr`, `tnr`, `fnr`, `precision`, `npv`, `fdr`,
     `false_omission_rate`, `accuracy`, `error_rate`, `balanced_accuracy`, `f1`, `f_beta`, `jaccard`,
-    `mcc`, `kappa`, `youden`, `markedness`, `alert_rate`, `rnp`, `lift`, `prevalence`, `lr_pos`,
-    `lr_neg`, `odds_ratio`, `mutual_information`, `chi2`, `skill`, `expected_cost` and
+    `mcc`, `kappa`, `youden`, `markedness`, `alert_rate`, `alerts`, `rnp`, `lift`, `prevalence`,
+    `lr_pos`, `lr_neg`, `odds_ratio`, `mutual_information`, `chi2`, `skill`, `expected_cost` and
     `net_benefit`.
     Aliases: `recall`, `sensitivity` and `hit_rate` for `tpr`; `fall_out` for `fpr`; `specificity`
     for `tnr`; `miss_rate` for `fnr`; `ppv` for `precision`; `rpp` and `yrate` for `alert_rate`.
     The value of a named expression in a row must not depend on other rows.
 
-    `rnp` is the share of rows that are predicted negative. `skill` is 1 - (fp + fn) / min(tp + fn,
+    `alerts` is the number of rows that are predicted positive, `tp + fp`. At a given `prevalence`
+    π, it is n·(π·TPR + (1 - π)·FPR), where n is the number of rows of the curve. `rnp` is the share
+    of rows that are predicted negative. `skill` is 1 - (fp + fn) / min(tp + fn,
     fp + tn), the share of errors that is avoided, compared with the best constant prediction. For
     unequal costs of errors, set `cost` to the cost of a false positive and `benefit` to that of a
     false negative, which a true positive avoids: for example, `benefit=pl.lit(5)`.

@@ -48,7 +48,6 @@ from rocframe.rates import (
     COUNT_METRICS,
     NAMES,
     RATES,
-    CountRatio,
     Rate,
     Settings,
     fnr,
@@ -120,8 +119,9 @@ def operating_point(
     subject_to : mapping of str to sequence, default None
         Constraints: the lowest and highest allowed value of metrics, such as `{"precision": (0.9,
         1)}`, with None for no limit. Rates are proportions: 5 % is 0.05. `"alerts"` is `tp + fp`,
-        which includes the unscored negatives with `missing="worst"`, and `"threshold"` the
-        threshold itself. An undefined metric does not meet its constraint.
+        at the prevalence if one is given; it includes the unscored negatives with
+        `missing="worst"`. `"threshold"` is the threshold itself. An undefined metric does not meet
+        its constraint.
     minimize : bool, default None
         Whether a metric or expression is minimized. By default, a metric is optimized in its better
         direction, and an expression is maximized. Required for other metrics, such as
@@ -277,14 +277,6 @@ MEAN_ERROR = Rate(
 
 # Names that constraints accept, besides metrics.
 CONSTRAINED = {
-    "alerts": Rate(
-        name="alerts",
-        label="Alerts",
-        formula=CountRatio(("tp", "fp")),
-        better="neither",
-        bounds=(0, inf),
-        depends_on_prevalence=False,
-    ),
     THRESHOLD: Rate(
         name=THRESHOLD,
         one_class=True,
