@@ -104,7 +104,7 @@ if TYPE_CHECKING:
     from rocframe.charts.chart import chart
     from rocframe.charts.dashboard import dashboard
     from rocframe.classes.multiclass_auc import multiclass_auc
-    from rocframe.classes.multiclass_metrics import class_metrics, multiclass_losses
+    from rocframe.classes.multiclass_metrics import multiclass_losses
     from rocframe.classes.one_vs import one_vs_one, one_vs_rest, top_label
     from rocframe.classes.volume import volume
     from rocframe.comparisons.combine import chain, combine, combine_points
@@ -119,6 +119,7 @@ if TYPE_CHECKING:
     from rocframe.curves.at import at
     from rocframe.curves.curve import curve
     from rocframe.curves.simplify import simplify
+    from rocframe.decisions.add_metrics import add_metrics
     from rocframe.decisions.concavities import concavities, repair_scores, repaired_auc
     from rocframe.decisions.confusion_matrix import confusion_matrix, expand_counts
     from rocframe.decisions.cost_curve import cost_curve
@@ -167,6 +168,7 @@ __all__ = [
     "UnknownOptionError",
     "__version__",
     "about",
+    "add_metrics",
     "apply_calibration",
     "area",
     "at",
@@ -181,7 +183,6 @@ __all__ = [
     "chart",
     "chart_bundle",
     "chart_fragment",
-    "class_metrics",
     "combine",
     "combine_points",
     "compare",

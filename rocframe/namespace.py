@@ -57,6 +57,7 @@ NAME_HINTS = {
         ("confusion_matrix_at_thresholds", "confusion_curve"),
         "Use {}curve: each of its rows has the counts tp, fp, fn, tn at a threshold.",
     ),
+    "class_metrics": "It was renamed. Use {}add_metrics, with the same arguments.",
     **dict.fromkeys(
         ("save", "savefig", "to_html", "to_png"),
         "Use rocframe.write for tables and rocframe.save_chart for charts.",
@@ -170,13 +171,13 @@ class RocFrame(Namespace):
     intervals = LazyMethod("rocframe.metrics.intervals")
     multiclass_auc = LazyMethod("rocframe.classes.multiclass_auc")
     multiclass_losses = LazyMethod("rocframe.classes.multiclass_metrics")
-    class_metrics = LazyMethod("rocframe.classes.multiclass_metrics")
     compress = LazyMethod("rocframe.compression")
     one_vs_rest = LazyMethod("rocframe.classes.one_vs")
     one_vs_one = LazyMethod("rocframe.classes.one_vs")
     top_label = LazyMethod("rocframe.classes.one_vs")
     volume = LazyMethod("rocframe.classes.volume")
     windows = LazyMethod("rocframe.inputs.windows")
+    add_metrics = LazyMethod("rocframe.decisions.add_metrics")
     at = LazyMethod("rocframe.curves.at")
     operating_point = LazyMethod("rocframe.decisions.operating_point")
     tie_bounds = LazyMethod("rocframe.areas.tie_bounds")

@@ -42,11 +42,16 @@ COSTS_HINT = 'Use, for example, costs={"fp": 1, "fn": 5}.'
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Settings:
-    """Parameters of metrics: `beta`, `costs` and `prevalence`."""
+    """Parameters of metrics: `beta`, `costs` and `prevalence`.
+
+    `row_prevalence` and `row_costs` are used instead of numbers that differ between rows.
+    """
 
     beta: float = 1.0
     costs: Mapping[str, float] | None = None
     prevalence: float | None = None
+    row_costs: Mapping[str, pl.Expr] | None = None
+    row_prevalence: pl.Expr | None = None
 
     def __post_init__(self) -> None:
         parse_number("beta", self.beta, low=0, example=2)
@@ -64,10 +69,11 @@ class Settings:
     @property
     def counts(self) -> Counts:
         """The four counts as expressions; if `prevalence` is set, reweighted to this prevalence."""
-        if self.prevalence is None:
+        prevalence = self.prevalence if self.row_prevalence is None else self.row_prevalence
+        if prevalence is None:
             return COUNT_COLUMNS
         tp, fp, fn, tn = COUNT_COLUMNS
-        pos_weight, neg_weight = prevalence_weight_exprs(tp + fn, fp + tn, self.prevalence)
+        pos_weight, neg_weight = prevalence_weight_exprs(tp + fn, fp + tn, prevalence)
         return Counts(
             tp=tp * pos_weight, fp=fp * neg_weight, fn=fn * pos_weight, tn=tn * neg_weight
         )
@@ -88,7 +94,7 @@ def prevalence_weights(
 
 
 def prevalence_weight_exprs(
-    pos: pl.Expr, neg: pl.Expr, prevalence: float
+    pos: pl.Expr, neg: pl.Expr, prevalence: float | pl.Expr
 ) -> tuple[pl.Expr, pl.Expr]:
     """Return the weights of `prevalence_weights` as expressions; null without both classes."""
     total, defined = pos + neg, (pos > 0) & (neg > 0)
@@ -394,7 +400,8 @@ def mutual_information(c: Counts, _: Settings) -> pl.Expr:
 
 def expected_cost(c: Counts, s: Settings) -> pl.Expr:
     """Return the mean cost per row."""
-    if s.costs is None:
+    costs = s.row_costs or s.costs
+    if costs is None:
         raise OptionValueError.compose(
             "metrics",
             "expected_cost",
@@ -402,7 +409,13 @@ def expected_cost(c: Counts, s: Settings) -> pl.Expr:
             'Use, for example, costs={"fp": 1, "fn": 5}; '
             "the cost of correct predictions is 0 by default.",
         )
-    cost = sum((getattr(c, name) * float(cost) for name, cost in s.costs.items()), pl.lit(0.0))
+    cost = sum(
+        (
+            getattr(c, name) * (cost if isinstance(cost, pl.Expr) else float(cost))
+            for name, cost in costs.items()
+        ),
+        pl.lit(0.0),
+    )
     return ratio(cost, c.n)
 
 

@@ -291,7 +291,10 @@ def test_the_curve_of_an_empty_table_is_one_row_at_infinity():
         curve = whole(empty, kind, by=None)
         assert curve.select(COLUMNS).rows() == [(math.inf, 0, 0, 0, 0)]
         known = curve.select(every_rate(kind)).to_dicts()[0]
-        assert {name for name, value in known.items() if value is not None} <= {*CONFUSION, "alerts"}
+        assert {name for name, value in known.items() if value is not None} <= {
+            *CONFUSION,
+            "alerts",
+        }
 
 
 @given(one=tables(), other=tables())

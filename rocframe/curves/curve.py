@@ -235,10 +235,10 @@ def curve(
     fixed_columns = [*CURVE_COLUMNS, *constants, *curve_kind.rates]
     if constants and PREVALENCE in exprs and exprs[PREVALENCE].meta.eq(pl.col(PREVALENCE)):
         del exprs[PREVALENCE]  # prevalence= already adds this column
-    rates = check_metric_columns(
-        exprs, [*parse_names(by), *fixed_columns], [*fixed_columns, *error_columns], score
-    )
-    check_metric_settings(exprs, beta=beta, costs=costs)
+    model = [] if is_single_score(score) else [MODEL]
+    known = [*parse_names(by), *model, *fixed_columns]
+    rates = check_metric_columns(exprs, known, [*fixed_columns, *error_columns])
+    check_metric_settings([*exprs, *rates], beta=beta, costs=costs)
     roles = Roles(
         label=label,
         score=score,
@@ -282,10 +282,18 @@ def with_rates(
     rates: Sequence[str] = (),
 ) -> pl.LazyFrame:
     """Add two rates and metrics to counts; `rates` are only needed by expressions."""
+    return with_metrics(counts.with_columns(kind.exprs(settings)), metrics, settings, rates)
+
+
+def with_metrics(
+    counts: pl.LazyFrame,
+    metrics: Mapping[str, pl.Expr],
+    settings: Settings,
+    rates: Sequence[str] = (),
+) -> pl.LazyFrame:
+    """Add metrics to counts; `rates` are only needed by expressions."""
     # User-defined metrics may refer to the rates.
-    result = counts.with_columns(
-        *kind.exprs(settings), *(NAMES[name].expr(settings).alias(name) for name in rates)
-    )
+    result = counts.with_columns(NAMES[name].expr(settings).alias(name) for name in rates)
     result = result.select(
         ~cs.by_name(*rates), *(expr.alias(name) for name, expr in metrics.items())
     )
@@ -309,14 +317,13 @@ def metric_expression(metric: object, settings: Settings) -> tuple[str, pl.Expr]
 
 
 def check_metric_columns(
-    exprs: Mapping[str, pl.Expr], known: Sequence[str], reserved: Sequence[str], score: Scores
+    exprs: Mapping[str, pl.Expr], known: Sequence[str], reserved: Sequence[str] = ()
 ) -> list[str]:
     """Check the columns that metrics refer to, and their names; return the rates to be added."""
-    model = [] if is_single_score(score) else [MODEL]
     rates: dict[str, None] = {}
     for name, expr in exprs.items():
         for root in expr.meta.root_names():
-            if root in (*known, *model):
+            if root in known:
                 continue
             if root not in NAMES:
                 raise MissingColumnError.compose("metrics", root, known)

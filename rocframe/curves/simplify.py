@@ -151,7 +151,7 @@ def simplify(
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         table = curve_layout(schema, by, tuple(SIMPLIFICATION))
         if not table.has_given_thresholds:  # otherwise, gaps are checked first
-            check_new_columns(table, SIMPLIFICATION, "simplify")
+            check_new_columns(table.row, SIMPLIFICATION, "simplify")
         shape = kind_of(list(schema), kind)
         axes_scale = scale_of(shape, scale)
         if axes_scale == "log" and len(shape.scaled["log"]) > 1:
@@ -171,7 +171,7 @@ def simplify(
                 "the error of the simplified curve is unknown",
                 "Compute the curve without thresholds=, and keep all its rows.",
             )
-            check_new_columns(table, SIMPLIFICATION, "simplify")
+            check_new_columns(table.row, SIMPLIFICATION, "simplify")
             counts = CurveCounts(
                 tp=complete.columns["tp"],
                 fp=complete.columns["fp"],

@@ -182,12 +182,16 @@ def plan_curves(
     return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))
 
 
-def check_new_columns(table: CurveLayout, new_columns: Iterable[str], function: str) -> None:
-    """Raise an error if a curve table already has a column that a function adds."""
+def check_new_columns(
+    columns: Iterable[str], new_columns: Iterable[str], function: str, *, argument: str = "curves"
+) -> None:
+    """Raise an error if a table with these columns already has a column that a function adds."""
+    available = {*columns}
     for name in new_columns:
-        if name in table.row:
+        if name in available:
+            problem = f"the table already has a column {name!r}; {function}() adds this column"
             raise BrokenCurveError.compose(
-                f"curves: the table already has a column {name!r}; {function}() adds this column",
+                f"{argument}: {problem}",
                 "Pass a table without this column, or rename the column, for example with "
                 f".rename({{{name!r}: {name + '_before'!r}}}).",
             )

@@ -16,6 +16,7 @@ import polars as pl
 
 from rocframe.curves.locate import confusion_counts, round_values
 from rocframe.errors import MissingColumnError, OptionValueError
+from rocframe.frames import column, number_distinct_rows
 from rocframe.kernel.arrays import MAX_INT64, scale_by_totals
 from rocframe.kernel.codec import round_thresholds
 from rocframe.kernel.groups import run_starts
@@ -135,6 +136,7 @@ def equal_cost_steps(
 
 
 CLASS_KEY = "class"  # the key column of curves of one class against the rest
+CLASS_KEY_HINT = 'Compute the curves with by=["class"] to use prior=.'
 PRIOR_EXAMPLE = "Use, for example, prior={'a': 0.9, 'b': 0.1}."
 COSTS_EXAMPLE = "Use, for example, costs={('a', 'b'): 5}, the cost of predicting b for class a."
 SHARE_ROUNDING = 1e-6  # largest accepted difference between the sum of all shares and 1
@@ -186,22 +188,53 @@ class ClassCosts:
         """Return the costs of errors of the one-vs-rest curve of a class; None without costs."""
         return None if self.costs is None else self.costs[name]
 
-    def split(self, frame: pl.DataFrame) -> Iterator[tuple[Any, pl.DataFrame]]:
-        """Return each class in the column `class` and its rows; raise an error without a share."""
-        parts = frame.partition_by(CLASS_KEY, maintain_order=True, as_dict=True)
-        unknown = [name for (name,) in parts if name not in self.prior]
+    def row_settings(self) -> dict[str, Any]:
+        """Return the prevalence and costs of the class of each row, as options of `Settings`."""
+        prevalence = self._number_of_row(self.prior)
+        if self.costs is None:
+            return {"row_prevalence": prevalence}
+        outcomes = dict.fromkeys(outcome for costs in self.costs.values() for outcome in costs)
+        costs = {
+            outcome: self._number_of_row(
+                {name: float(costs.get(outcome, 0)) for name, costs in self.costs.items()}
+            )
+            for outcome in outcomes
+        }
+        return {"row_prevalence": prevalence, "row_costs": costs}
+
+    def _number_of_row(self, number_of: Mapping[Any, float]) -> pl.Expr:
+        """Return the number of the class of each row; null for null, an error without a share."""
+
+        def find(values: pl.Series) -> pl.Series:
+            distinct, position = number_distinct_rows(values.to_frame())
+            names = distinct.to_series().to_list()
+            # polars also passes nulls instead of rows whose value is not needed.
+            self.check_classes(name for name in names if name is not None)
+            numbers = pl.Series(values.name, [number_of.get(name) for name in names], pl.Float64)
+            return numbers.gather(position)
+
+        return column(CLASS_KEY).map_batches(find, return_dtype=pl.Float64, is_elementwise=True)
+
+    def check_classes(self, names: Iterable[Any]) -> None:
+        """Raise an error for a class without a share."""
+        unknown = [name for name in names if name not in self.prior]
         if unknown:
             problem = f"the share of class {format_list(unknown)} is missing"
             hint = "Pass a share for every class of the table."
             raise OptionValueError.compose("prior", dict(self.prior), problem, hint)
+
+    def split(self, frame: pl.DataFrame) -> Iterator[tuple[Any, pl.DataFrame]]:
+        """Return each class in the column `class` and its rows; raise an error without a share."""
+        parts = frame.partition_by(CLASS_KEY, maintain_order=True, as_dict=True)
+        self.check_classes(name for (name,) in parts)
         return ((name, rows) for (name,), rows in parts.items())
 
 
 def check_class_key(by: Iterable[str]) -> None:
     """Raise an error if the key columns of a curve table do not include `class`."""
     if CLASS_KEY not in by:
-        hint = 'Compute the curves with by=["class"] to use prior=.'
-        raise MissingColumnError.compose("prior", CLASS_KEY, by, noun="group column", hint=hint)
+        noun = "group column"
+        raise MissingColumnError.compose("prior", CLASS_KEY, by, noun=noun, hint=CLASS_KEY_HINT)
 
 
 def _parse_shares(prior: object) -> dict[Any, float]:

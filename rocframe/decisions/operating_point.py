@@ -244,7 +244,7 @@ def operating_point(
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         table = curve_layout(schema, by, (*RULE_COLUMNS, *OPTIMA_COLUMNS))
-        check_new_columns(table, (*RULE_COLUMNS, *OPTIMA_COLUMNS), "operating_point")
+        check_new_columns(table.row, (*RULE_COLUMNS, *OPTIMA_COLUMNS), "operating_point")
         if classes is not None:
             check_class_key(table.by)
         return through_node(
