@@ -397,16 +397,14 @@ def parse_rates(metrics: object, settings: Settings) -> dict[str, Rate]:
     return parse_metrics(metrics, parse)
 
 
-def check_metric_settings(
-    names: Iterable[str], *, beta: float, costs: Mapping[str, float] | None
-) -> None:
+def check_metric_settings(names: Iterable[str], *, beta: float, costs: object) -> None:
     """Raise an error if `costs` or `beta` is set and no metric in `names` uses the option."""
     metrics = set(names)
-    for option, value, default, metric in (
-        ("costs", costs, None, "expected_cost"),
-        ("beta", beta, 1, "f_beta"),
+    for option, value, is_given, metric in (
+        ("costs", costs, costs is not None, "expected_cost"),
+        ("beta", beta, beta != 1, "f_beta"),
     ):
-        if value != default and metric not in metrics:
+        if is_given and metric not in metrics:
             hint = f'Use, for example, metrics=["{metric}"].'
             raise OptionValueError.compose(
                 option, value, "no metric in this call uses this option", hint

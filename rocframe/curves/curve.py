@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import polars.selectors as cs
 
-from rocframe.curves.simplify import area_change, parse_max_error, simplified_rows
+from rocframe.curves.simplify import parse_max_error, simplification
 from rocframe.curves.thinning import CurveCounts
 from rocframe.errors import MissingColumnError, RepeatedNameError
 from rocframe.frames import as_input_frame, build_table, number_keys, take_rows
@@ -101,7 +101,8 @@ def curve(
         `inf`, in falling order. The full curve is not computed.
     max_error : float, default None
         Return a simplified curve, which differs from the full curve by at most this fraction of the
-        length of an axis; see `simplify`. Cannot be combined with `thresholds`.
+        length of an axis, and not at all for 0; see `simplify`. Cannot be combined with
+        `thresholds`.
     positive : object, default None
         Value of `label` that is the positive class.
     weight : str or Expr, default None
@@ -387,7 +388,7 @@ def simplified_curves(
         scan = Scan.from_rows(rows.of_groups(groups))
         counts, codes = trace_counts(scan)
         counts = replace(counts, prevalence=prevalence)
-        selected, error = simplified_rows(counts, kind, scale, max_error)
+        selected, measures = simplification(counts, kind, scale, max_error)
         starts = np.searchsorted(selected, counts.starts)
         lengths = np.diff(starts)
         pos, neg = np.repeat(counts.pos, lengths), np.repeat(counts.neg, lengths)
@@ -395,11 +396,7 @@ def simplified_curves(
         threshold = rows.codec.decode(codes[selected])
         threshold[starts[:-1]] = np.inf
         columns = {THRESHOLD: threshold, "tp": tp, "fp": fp, "fn": pos - tp, "tn": neg - fp}
-        measures = (error, area_change(counts, selected, kind))
-        columns |= {
-            name: np.repeat(values, lengths)
-            for name, values in zip(SIMPLIFICATION, measures, strict=True)
-        }
+        columns |= {name: np.repeat(values, lengths) for name, values in measures.items()}
         return lengths, columns
 
     # The groups are processed in parts, so that only the full curves of some parts are in memory.
