@@ -259,10 +259,9 @@ INVALID = {
         MODELS,
         {"threshold": pl.DataFrame({"model": ["a", "a"], "threshold": [0.5, 0.2]})},
         (
-            "threshold=<table with the columns 'model', 'threshold'>: the table has several "
-            "thresholds for a model.\n"
-            "Filter the table, or add its group columns to by=. The thresholds are matched by: "
-            "['model']."
+            "threshold: the table has several operating points for model='a'.\n"
+            "Keep one row for each model, for example with .filter(), or add other group columns "
+            "of the table to by=."
         ),
     ),
     "thresholds that are text": (
@@ -310,7 +309,8 @@ def test_a_table_without_thresholds_raises():
     with pytest.raises(rf.MissingColumnError) as caught:
         rf.combine(LOG, "label", MODELS, threshold=pl.DataFrame({"model": ["a"]}))
     assert str(caught.value) == (
-        "threshold: the table has no column 'threshold'.\nThe table has: 'model'."
+        "threshold: the table has no column 'threshold'.\nThe table has: 'model'.\n"
+        'Use, for example, threshold={"a": 0.5, "b": 0.3}, or a DataFrame of operating_point.'
     )
 
 

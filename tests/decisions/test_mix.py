@@ -276,8 +276,8 @@ def test_cases_without_a_score_an_identifier_or_a_point_have_no_decision():
         (
             {"points": pl.DataFrame({"at": ["fpr"]})},
             (
-                "points=<table with the columns 'at'>: the table has no column 'at_value'.\n"
-                "Pass the DataFrame of mix(), or of at() with interpolate=True."
+                "points: the table has no column 'threshold'.\nThe table has: 'at'.\n"
+                "Pass the DataFrame of mix(), at(), operating_point() or hull()."
             ),
         ),
         (
@@ -287,8 +287,8 @@ def test_cases_without_a_score_an_identifier_or_a_point_have_no_decision():
         (
             {"points": None},
             (
-                "points: expected a DataFrame, but this is None.\n"
-                "Pass the DataFrame of mix(), or of at() with interpolate=True."
+                "points: expected a DataFrame of operating points, but this is None.\n"
+                "Pass the DataFrame of mix(), at(), operating_point() or hull()."
             ),
         ),
     ],
@@ -301,10 +301,29 @@ def test_wrong_arguments_of_draws_raise(arguments, message):
     assert str(caught.value) == message
 
 
+def test_the_decisions_of_a_single_threshold_are_those_of_the_threshold():
+    votes = rf.datasets.vote()
+    curves = rf.curve(votes, "label", "score", by="model")
+    limits = curves.roc.operating_point("youden")
+    vertices = curves.roc.hull().join(limits, on=["model", "threshold"], how="semi")
+    half = curves.roc.at(threshold=0.5)
+    for points in (limits, vertices, half, limits.select("model", "threshold")):
+        decided = votes.roc.draw_decisions("score", points, id="id", seed=1)
+        expected = votes.join(points, on="model", maintain_order="left")
+        expected = expected.select(pl.col("score") >= pl.col("threshold")).to_series()
+        assert decided["decision"].to_list() == expected.to_list()
+    # A vertex of a common hull decides the rows of its model.
+    vertex = curves.roc.hull(across="model").filter(pl.col("model").is_not_null()).head(1)
+    model, threshold = vertex.select("model", "threshold").row(0)
+    decided = votes.roc.draw_decisions("score", vertex, id="id", seed=1)
+    own = pl.when(model=model).then(pl.col("score") >= threshold).alias("decision")
+    assert_frame_equal(decided, votes.with_columns(own))
+
+
 def test_several_points_of_a_group_raise():
     frame, _ = drawn(10)
     points = rf.curve(frame, "label", "score").roc.mix(fpr=[0.1, 0.2])
-    with pytest.raises(rf.RocframeError, match="a group has several points"):
+    with pytest.raises(rf.RocframeError, match="the table has several operating points"):
         frame.roc.draw_decisions("score", points, id="id", seed=1)
     result = frame.with_columns(decision=True)
     with pytest.raises(rf.RepeatedNameError) as caught:
