@@ -243,6 +243,7 @@ class RocExpr(Namespace):
     fpr = LazyMethod("rocframe.expressions.rates")
     placement = LazyMethod("rocframe.expressions.rates")
     at_prevalence = LazyMethod("rocframe.expressions.rates")
+    best_threshold = LazyMethod("rocframe.expressions.best_threshold")
     confusion = LazyMethod("rocframe.expressions.thresholds")
     accuracy = LazyMethod("rocframe.expressions.thresholds")
     balanced_accuracy = LazyMethod("rocframe.expressions.thresholds")

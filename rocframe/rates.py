@@ -66,13 +66,12 @@ class Settings:
             check_choice("costs", name, CONFUSION)
             parse_number(f"costs[{name!r}]", cost, hint=COSTS_HINT)
 
-    @property
-    def counts(self) -> Counts:
-        """The four counts as expressions; if `prevalence` is set, reweighted to this prevalence."""
+    def reweight(self, counts: Counts) -> Counts:
+        """Return the counts, with weights that give them the prevalence if one is set."""
         prevalence = self.prevalence if self.row_prevalence is None else self.row_prevalence
         if prevalence is None:
-            return COUNT_COLUMNS
-        tp, fp, fn, tn = COUNT_COLUMNS
+            return counts
+        tp, fp, fn, tn = counts
         pos_weight, neg_weight = prevalence_weight_exprs(tp + fn, fp + tn, prevalence)
         return Counts(
             tp=tp * pos_weight, fp=fp * neg_weight, fn=fn * pos_weight, tn=tn * neg_weight
@@ -282,10 +281,10 @@ class Rate:
         """Whether the formula contains the threshold."""
         return "threshold" in self.expr().meta.root_names()
 
-    def expr(self, settings: Settings | None = None) -> pl.Expr:
-        """Return the metric as a Float64 expression; null where it is undefined."""
+    def expr(self, settings: Settings | None = None, counts: Counts = COUNT_COLUMNS) -> pl.Expr:
+        """Return the metric of counts as a Float64 expression; null where it is undefined."""
         settings = settings or self.settings or Settings()
-        counts = settings.counts if self.depends_on_prevalence else COUNT_COLUMNS
+        counts = settings.reweight(counts) if self.depends_on_prevalence else counts
         return self.formula(counts, settings).cast(pl.Float64).alias(self.column or self.name)
 
     def at_prevalence(self, prevalence: float | None) -> Rate:

@@ -408,7 +408,7 @@ class CurveRows:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CountPolynomial:
-    """A polynomial in tp, fp, pos and neg, in which all terms have the same degree.
+    """A polynomial in tp, fp, pos and neg, arrays or expressions; all terms have the same degree.
 
     `largest` is an upper bound of the sum of the absolute coefficients.
     """
@@ -505,13 +505,13 @@ def curve_ranges(curve: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[n
 
 
 # TPR - FPR and -|FNR - FPR|, multiplied by the sizes of both classes, and -(FNR² + FPR²),
-# multiplied by the squared sizes.
+# multiplied by the squared sizes. Expressions of Int128 have no unary minus.
 YOUDEN = CountPolynomial(function=lambda tp, fp, pos, neg: tp * neg - fp * pos, degree=2, largest=2)
 EQUAL_ERROR = CountPolynomial(
-    function=lambda tp, fp, pos, neg: -abs((pos - tp) * neg - fp * pos), degree=2, largest=3
+    function=lambda tp, fp, pos, neg: 0 - abs((pos - tp) * neg - fp * pos), degree=2, largest=3
 )
 CLOSEST_TOP_LEFT = CountPolynomial(
-    function=lambda tp, fp, pos, neg: -(((pos - tp) * neg) ** 2 + (fp * pos) ** 2),
+    function=lambda tp, fp, pos, neg: 0 - (((pos - tp) * neg) ** 2 + (fp * pos) ** 2),
     degree=4,
     largest=5,
 )
@@ -530,7 +530,8 @@ def linear_gain(tp_gain: Fraction, fp_loss: Fraction, prevalence: float | None) 
 
     def weighted_difference(tp: Any, fp: Any, pos: Any, neg: Any) -> Any:
         """Return the polynomial; divided by `unit` for floats, so that it does not overflow."""
-        up, down = (gain / unit, loss / unit) if tp.dtype.kind == "f" else (gain, loss)
+        is_exact = largest <= MAX_INT64 or (not isinstance(tp, pl.Expr) and tp.dtype.kind != "f")
+        up, down = (gain, loss) if is_exact else (gain / unit, loss / unit)
         if prevalence is None:
             return up * tp - down * fp
         return up * tp * neg - down * fp * pos

@@ -26,7 +26,7 @@ from rocframe.inputs.roles import check_column_type, resolve_column
 from rocframe.kernel.arrays import grouped_bisect
 from rocframe.kernel.groups import group_starts
 from rocframe.kinds import parse_metric
-from rocframe.options import parse_integer, public
+from rocframe.options import check_group_columns, parse_integer, public
 from rocframe.rates import NAMES, Settings, as_fpr_or_tpr
 from rocframe.schemas import table_of
 from rocframe.schemas.curves import MIX, MIXTURE, mixture_columns
@@ -368,17 +368,15 @@ def _parse_mixtures(table: object) -> tuple[tuple[str, ...], tuple[str, ...], pl
     """
     hint = "Pass the DataFrame of mix(), at(), operating_point() or hull()."
     if isinstance(table, pl.DataFrame) and {*POINT_NAMES, *MIX} <= {*table.columns}:
-        layout, left = table_of(table.columns), table.columns[: table.columns.index("at")]
-        by = layout.by if layout.type is MIXTURE else tuple(left)
-        points = PointTable(argument="points", rows=table, by=by, models=None)
-        points.check_single(by)
+        layout, names = table_of(table.columns), table.columns
+        by = layout.by if layout.type is MIXTURE else tuple(names[: names.index("at")])
         above = [
-            name.removesuffix("_above")
-            for name in table.columns[len(by) :]
-            if name.endswith("_above")
+            name.removesuffix("_above") for name in names[len(by) :] if name.endswith("_above")
         ]
-        across = (name for name in above if f"{name}_below" in table.columns and name != THRESHOLD)
-        return by, tuple(across), table
+        mixed = (name for name in above if f"{name}_below" in names and name != THRESHOLD)
+        points = PointTable(argument="points", rows=table, by=by, models=next(mixed, None))
+        points.check_single(by)
+        return by, () if points.models is None else (points.models,), table
     points = PointTable.parse("points", table, hint)
     points.check_single(points.by)
     across = () if points.models is None else (points.models,)
@@ -387,6 +385,7 @@ def _parse_mixtures(table: object) -> tuple[tuple[str, ...], tuple[str, ...], pl
         for name in (THRESHOLD, *across)
         for side in ("above", "below")
     }
+    check_group_columns(points.by, points.rows.columns, [*sides, "mix"])
     return points.by, across, points.rows.with_columns(**sides, mix=pl.lit(0.0))
 
 
