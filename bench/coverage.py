@@ -570,7 +570,7 @@ def mean_bias(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[
             groups = max(samples * FOLD_SIZES[0] // n, 1)
             curves = _fold_curves(normal(area).samples(groups * FOLDS, n, seed))
             grid = [fpr + steps / n for fpr, steps in offsets]
-            means = rf.average(curves, over="fold", grid=grid, interval=None)
+            means = rf.average(curves, over="fold", grid=grid, ci=None)
             means = means.group_by("fpr").agg(pl.mean("tpr")).sort("fpr")
             bias = means["tpr"] - normal(area).curve(means["fpr"].to_numpy())
             cells = [f"{error:+.3f}" for error in bias]

@@ -400,7 +400,7 @@ ARGUMENT_ALIASES: dict[str, tuple[str, ...]] = {
         ("count",): "counts freq frequency n",
         ("missing",): "na nan nulls na_rm dropna on_missing",
         ("level",): "conf_level confidence confidence_level",
-        ("ci", "interval"): "ci_method interval method",
+        ("ci",): "ci_method interval method",
         ("n_boot",): "boot_n bootstrap n_bootstrap n_bootstraps n_resamples",
         ("n_perm",): "permutations n_permutations",
         ("seed",): "random_state random_seed rng",

@@ -30,7 +30,7 @@ ANSWERS = {
     "hull": ("threshold",),
     "iso_lines": ("slope", "intercept"),
     "ties": ("threshold", "auc_change"),
-    "tie_bounds": ("metric", "value", "pessimistic", "optimistic"),
+    "tie_bounds": ("metric", "estimate", "pessimistic", "optimistic"),
     "cost_curve": ("probability_cost", "expected_cost"),
     "relative_superiority": ("probability_cost_low", "probability_cost_high"),
     "lc_index": ("lc_index",),

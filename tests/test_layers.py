@@ -341,3 +341,18 @@ def test_no_name_is_defined_in_two_modules():
         if len(files) > 1 and name not in SHARED_NAMES
     }
     assert repeated == {}
+
+
+def test_names_of_closed_sets_are_compared_in_their_records():
+    # A new kind, metric, method or interval is one record, if other code does not ask for its name.
+    compared = []
+    for path in FILES:
+        for node in nodes(parsed(path)):
+            match node:
+                case ast.Compare(
+                    left=ast.Attribute(attr="name" | "kind" | "ci" | "method")
+                    | ast.Name(id="kind" | "ci" | "method"),
+                    comparators=[ast.Constant(value=str()) | ast.Tuple() | ast.Set()],
+                ) if not ast.unparse(node.left).endswith(("dtype.kind", "os.name")):
+                    compared.append(f"{name_of(path)}:{node.lineno}: {ast.unparse(node)}")
+    assert len(compared) <= 20, "\n".join(compared)

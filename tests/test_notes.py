@@ -186,6 +186,6 @@ def test_limits_of_a_single_curve_are_null_with_a_note():
     rows = TABLE.filter(g="ordinary").with_columns(fold=pl.lit(0))
     curves = rf.curve(rows, "label", "score", by="fold")
     assert set(rf.average(curves, grid=3)["note"]) == {"one_curve"}
-    assert set(rf.average(curves, grid=3, interval=None)["note"]) == {None}
+    assert set(rf.average(curves, grid=3, ci=None)["note"]) == {None}
     mean = rf.fold_auc(rows, "label", "score")
     assert mean.select("sd", "note").row(0) == (None, "one_curve")

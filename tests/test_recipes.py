@@ -258,7 +258,7 @@ def test_the_mean_curve_of_strata_is_the_distribution_of_placements_of_the_posit
     table = table.filter(~few)
     grid = [part / 20 for part in range(20)]
     curve = rf.curve(table, "label", "score", by="stratum")
-    mean = curve.roc.average(over="stratum", weights="positives", grid=grid, interval=None)
+    mean = curve.roc.average(over="stratum", weights="positives", grid=grid, ci=None)
     rows = table.rows()
     exceeded = []
     for stratum, label, score in rows:

@@ -61,15 +61,15 @@ def tie_bounds(
     Returns
     -------
     DataFrame or LazyFrame
-        One row per group and metric, in the order of `metrics`: `*by, metric, value, pessimistic,
-        optimistic`.
+        One row per group and metric, in the order of `metrics`: `*by, metric, estimate,
+        pessimistic, optimistic`.
 
-        `metric` (String) is the name of the metric, `value` (Float64) its value for the curve, as
-        in `area` and `summary`. `pessimistic` and `optimistic` (Float64) are the worst and the best
-        value over all ways to separate tied rows; the worst `average_precision` is a lower bound
-        (see Notes). All are in [0, 1]. For `eer`, lower values are better.
+        `metric` (String) is the name of the metric, `estimate` (Float64) its value for the curve,
+        as in `area` and `summary`. `pessimistic` and `optimistic` (Float64) are the worst and the
+        best value over all ways to separate tied rows; the worst `average_precision` is a lower
+        bound (see Notes). All are in [0, 1]. For `eer`, lower values are better.
 
-        `value` is null for a curve with several scores between two given thresholds
+        `estimate` is null for a curve with several scores between two given thresholds
         (`thresholds=`), which are treated as tied. All are null if there are no positives; for
         `auc`, `ks`, `eer`, and at a given `prevalence=`, also if there are no negatives.
 
@@ -120,7 +120,7 @@ def tie_bounds(
     >>> rf.tie_bounds(rf.curve(rounded, "label", "score", count="count"))
     shape: (5, 4)
     ┌───────────────────┬──────────┬─────────────┬────────────┐
-    │ metric            ┆ value    ┆ pessimistic ┆ optimistic │
+    │ metric            ┆ estimate ┆ pessimistic ┆ optimistic │
     │ ---               ┆ ---      ┆ ---         ┆ ---        │
     │ str               ┆ f64      ┆ f64         ┆ f64        │
     ╞═══════════════════╪══════════╪═════════════╪════════════╡

@@ -90,7 +90,7 @@ def average(
     metrics: str | pl.Expr | Sequence[str | pl.Expr] | None = None,
     nearest: bool = False,
     grid: Grid = 101,
-    interval: AverageInterval | None = "corrected",
+    ci: AverageInterval | None = "corrected",
     level: float = 0.95,
     test_per_train: float | None = None,
     weights: Weights = "equal",
@@ -148,7 +148,7 @@ def average(
         values. `"union"`: all values that occur in at least one curve; an averaged curve then has
         two rows for each value of a fixed axis, the mean just left and just right of the value,
         which differ if a curve jumps there.
-    interval : str or None, default "corrected"
+    ci : str or None, default "corrected"
         Method of the confidence limits. All limits are pointwise.
 
         - `"corrected"`: t interval for folds of one data set, corrected for the overlap of their
@@ -161,7 +161,7 @@ def average(
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     test_per_train : float, default None
-        Ratio of test rows to training rows, for `interval="corrected"`; by default 1 / (k - 1), as
+        Ratio of test rows to training rows, for `ci="corrected"`; by default 1 / (k - 1), as
         in k-fold cross-validation. Required if `over` names several columns.
     weights : str or mapping, default "equal"
         Weight of each curve in the mean: `"equal"`; `"rows"`, the number of rows; `"positives"`,
@@ -206,7 +206,7 @@ def average(
 
         Standard deviations have the divisor n - 1. For a single curve, they, standard errors and
         limits are null; if all curves have the same value, standard errors and limits are null.
-        With `interval="binomial"`, limits are not null in these cases, and standard errors only if
+        With `ci="binomial"`, limits are not null in these cases, and standard errors only if
         the mean is 0 or 1. Limits are clipped to the range of the metric.
 
         `note` is null, or contains all of the following values that apply:
@@ -342,7 +342,7 @@ def average(
         metrics=metrics,
         nearest=nearest,
         grid=grid,
-        interval=interval,
+        ci=ci,
         level=level,
         test_per_train=test_per_train,
         weights=weights,
@@ -397,10 +397,10 @@ def average(
         check_group_columns(rest, table.keys, (*columns, "side"))
         if is_weighted and options.limits is not None and options.limits.of_proportions:
             raise OptionValueError.compose(
-                "interval",
-                options.interval,
+                "ci",
+                options.ci,
                 "the curves have weights instead of numbers of rows",
-                'Use interval="corrected" or interval="t".',
+                'Use ci="corrected" or ci="t".',
             )
 
         def average_rows(rows: pl.DataFrame) -> pl.DataFrame:
@@ -538,7 +538,7 @@ class CurveAverager:
             # the same value of the metric.
             exists &= ~lacks_rows[:, None]
         unknown = ~exists & (usable & lacks_rows)[:, None]
-        fixed = np.repeat(values, 2, axis=1) if plan.sides else values
+        fixed = np.repeat(values, 2, axis=1) if plan.has_sides else values
         shape = len(block.groups), fixed.shape[1]
 
         def curve_values(values: NDArray[np.float64]) -> CurveValues:
@@ -548,7 +548,7 @@ class CurveAverager:
         thresholds = curve_values(points.threshold)
         mean, sd = thresholds.mean_and_sd()
         columns: dict[str, Any] = {
-            "ci_level": np.nan if options.interval is None else options.level,
+            "ci_level": np.nan if options.ci is None else options.level,
             "n_curves": thresholds.count,
             "threshold_mean": mean,
             "threshold_sd": sd,
@@ -557,7 +557,7 @@ class CurveAverager:
             columns |= {"threshold_mean": fixed, "threshold_sd": 0.0}
         else:
             columns[plan.fixed_column] = fixed
-        if plan.sides:
+        if plan.has_sides:
             columns["side"] = np.tile(np.array(["left", "right"], object), shape[1] // 2)
         counts: dict[str, NDArray[np.int64]] = {}
         constant = np.zeros(shape, bool)
@@ -592,11 +592,11 @@ class CurveAverager:
         return columns
 
     def points(self, curve: NDArray[np.int64], values: NDArray[np.float64]) -> PointsAtValues:
-        """Return the point of each curve at each value, or with `sides` both points at a jump."""
+        """Return the point of each curve at each value, or with `has_sides` both at a jump."""
         nearest, metric = self.plan.options.nearest, self.plan.fixed
         if metric is None:
             return self.axis.points_at_thresholds(curve, values, self.lacks_rows, nearest=nearest)
-        if not self.plan.sides:
+        if not self.plan.has_sides:
             return self.axis.points(curve, values, nearest=nearest)
         left, right = (
             self.axis.points(curve, values, occurrence=occurrence)
@@ -669,8 +669,8 @@ def plan_calibration_average(
         hint = 'Use method="vertical".'
         check_supported("method", options.method, subject, noun="value", hint=hint)
     if options.limits is not None and options.limits.of_proportions:
-        hint = 'Use interval="corrected" or interval="t".'
-        check_supported("interval", options.interval, subject, noun="value", hint=hint)
+        hint = 'Use ci="corrected" or ci="t".'
+        check_supported("ci", options.ci, subject, noun="value", hint=hint)
     grid = parse_grid(options.grid, keyword="union", bounds=(0, 1))
     keys = tuple(schema)[: list(schema).index("bin")] if by is None else parse_names(by)
     check_group_columns(keys, schema, READ_COLUMNS)
@@ -738,7 +738,7 @@ def _average_table(
         columns: dict[str, Any] = {
             SCORE: repeated,
             **{name: part.ravel() for name, part in zip(mean_columns(RATE), parts, strict=True)},
-            "ci_level": None if options.interval is None else options.level,
+            "ci_level": None if options.ci is None else options.level,
             "n_curves": values.count.ravel(),
             "threshold_mean": repeated,
             "threshold_sd": np.where(np.isnan(repeated), np.nan, 0.0),

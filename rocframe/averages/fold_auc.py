@@ -475,7 +475,7 @@ def _auc_of_mean(folds: Folds) -> NDArray[np.float64]:
     """Return the area under the vertical average of the curves of each group."""
     table = full_curves(scale_weights(folds.cases))
     layout = curve_layout(table.schema, folds.cases.keys.columns, ())
-    chosen = {**DEFAULTS, "over": folds.over, "interval": None}
+    chosen = {**DEFAULTS, "over": folds.over, "ci": None}
     options = parse_average_options(**chosen, settings=Settings(), defaults=DEFAULTS)
     curves = read_curves(table.select(layout.count_columns), layout)
     mean = average_curves(curves, options.plan(KINDS["roc"]))

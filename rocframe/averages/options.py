@@ -61,7 +61,7 @@ class AveragingMethod:
     fixes: Literal["x", "y", "threshold"] = "x"
     pools_curves: bool = False
     class_weights: str | None = None
-    uses: frozenset[str] = frozenset({"grid", "weights", "interval"})
+    uses: frozenset[str] = frozenset({"grid", "weights", "ci"})
 
     @property
     def combines_curves(self) -> bool:
@@ -96,7 +96,7 @@ class AverageOptions:
     metrics: tuple[Rate, ...] | None
     nearest: bool
     grid: Grid
-    interval: AverageInterval | None
+    ci: AverageInterval | None
     limits: MeanInterval | None
     level: float
     test_per_train: float | None
@@ -189,15 +189,15 @@ class AverageOptions:
         return grid[::-1] if fixed is None and isinstance(grid, list) else grid
 
     def _check_binomial(self, metrics: Sequence[Rate], *, rescaled: bool) -> None:
-        """Raise an error if `interval="binomial"` is used for metrics that are not proportions."""
+        """Raise an error if `ci="binomial"` is used for metrics that are not proportions."""
         for metric in metrics:
             is_proportion = metric.proportion_of and not (rescaled and metric.depends_on_prevalence)
             if self.limits is not None and self.limits.of_proportions and not is_proportion:
                 problem = (
                     f"{metric.column} is not a proportion of the positives or of the negatives"
                 )
-                hint = 'Use, for example, interval="corrected".'
-                raise OptionValueError.compose("interval", self.interval, problem, hint)
+                hint = 'Use, for example, ci="corrected".'
+                raise OptionValueError.compose("ci", self.ci, problem, hint)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -223,7 +223,7 @@ class AveragePlan:
         return THRESHOLD if self.fixed is None else self.fixed.column
 
     @property
-    def sides(self) -> bool:
+    def has_sides(self) -> bool:
         """Whether the result has two rows, left and right, at each jump of a curve."""
         return self.is_curve and self.grid == "union" and self.fixed is not None
 
@@ -248,7 +248,7 @@ def parse_average_options(
     metrics: str | pl.Expr | Sequence[str | pl.Expr] | None,
     nearest: bool,
     grid: Grid,
-    interval: AverageInterval | None,
+    ci: AverageInterval | None,
     level: float,
     test_per_train: float | None,
     weights: Weights,
@@ -266,7 +266,7 @@ def parse_average_options(
     """
     keys = () if over is None else parse_over(over)
     check_choice("method", method, get_args(AverageMethod))
-    check_choice("interval", interval, (*get_args(AverageInterval), None))
+    check_choice("ci", ci, (*get_args(AverageInterval), None))
     check_choice("ranks", ranks, ("within", None))
     check_flag("nearest", nearest)
     at_values = fixed is not None or metrics is not None or nearest
@@ -286,16 +286,16 @@ def parse_average_options(
         problem = f"method={method!r} combines several curves"
         hint = 'Pass the group column of these curves, such as over="class".'
         raise OptionValueError.compose("over", over, problem, hint)
-    has_limits = over is not None and "interval" in averaging.uses
-    limits = INTERVALS[interval] if has_limits and interval is not None else None
-    used = averaging.uses if over is not None else averaging.uses - {"weights", "interval"}
+    has_limits = over is not None and "ci" in averaging.uses
+    limits = INTERVALS[ci] if has_limits and ci is not None else None
+    used = averaging.uses if over is not None else averaging.uses - {"weights", "ci"}
     used |= {"grid"} if at_values else set()
-    used |= {"interval"} if interval is None else set()
+    used |= {"ci"} if ci is None else set()
     used |= set() if limits is None else limits.uses
     values = {
         "grid": grid,
         "weights": weights,
-        "interval": interval,
+        "ci": ci,
         "prior": prior,
         "ranks": ranks,
     }
@@ -303,7 +303,7 @@ def parse_average_options(
     for option, value in (values | of_interval).items():
         subject = "over=None" if over is None else f"method={method!r}"
         if has_limits and option in of_interval:
-            subject = f"interval={interval!r}"
+            subject = f"ci={ci!r}"
         default = defaults[option]
         check_supported(option, value, subject, supported=option in used, default=default)
     if prior is not None:
@@ -323,7 +323,7 @@ def parse_average_options(
         metrics=averaged,
         nearest=nearest,
         grid=grid,
-        interval=interval if has_limits else None,
+        ci=ci if has_limits else None,
         limits=limits,
         level=level,
         test_per_train=parse_test_per_train(test_per_train, keys, limits),
@@ -374,10 +374,10 @@ def parse_test_per_train(
     if ratio is None:
         if limits is not None and "test_per_train" in limits.uses and len(over) > 1:
             raise OptionValueError(
-                'test_per_train: interval="corrected" requires the ratio of test rows to training '
+                'test_per_train: ci="corrected" requires the ratio of test rows to training '
                 "rows, which is unknown if over= names several columns.\nFor repeated ten-fold "
-                'cross-validation, use test_per_train=1/9. Or use interval="t", which is for '
-                "independent test sets, or interval=None."
+                'cross-validation, use test_per_train=1/9. Or use ci="t", which is for '
+                "independent test sets, or ci=None."
             )
         return None
     hint = "For ten folds, use test_per_train=1/9."

@@ -208,7 +208,7 @@ def _mean_areas(predictions: pl.DataFrame, options: ReportOptions) -> pl.DataFra
 def _mean_curves(curves: pl.DataFrame, options: ReportOptions, kind: KindName) -> pl.DataFrame:
     over = str(options.averaged)
     if options.averages_classes:
-        return average(curves, over=over, kind=kind, interval=None)
+        return average(curves, over=over, kind=kind, ci=None)
     return average(curves, over=over, kind=kind, level=options.level)
 
 

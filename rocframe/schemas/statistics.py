@@ -52,7 +52,7 @@ def auc_columns(names: Iterable[str] = AUC_NAMES) -> Schema:
     return floats(area) | INTERVAL | floats(*envelope) | ROW_COUNTS | INTERVAL_INFO
 
 
-TIE_BOUND_NAMES = ("metric", "value", "pessimistic", "optimistic")
+TIE_BOUND_NAMES = ("metric", "estimate", "pessimistic", "optimistic")
 TIE_BOUNDS_COLUMNS = strings("metric") | floats(*TIE_BOUND_NAMES[1:])
 
 TIE_BOUNDS = TableType(

@@ -85,7 +85,7 @@ def test_rounded_scores_have_bounds_that_contain_the_exact_values(roles):
         bounds = rf.tie_bounds(curves).join(exact, on=["g", "metric"])
         low, high = pl.min_horizontal(pl.nth(3, 4)), pl.max_horizontal(pl.nth(3, 4))
         assert bounds.select(
-            pl.col("value_right").is_between(low - 1e-12, high + 1e-12).all()
+            pl.col("estimate_right").is_between(low - 1e-12, high + 1e-12).all()
         ).item()
         width = bounds.group_by("metric").agg((high - low).max().alias("width"))["width"]
         assert (width < (0.03 if resolution == 0.01 else 0.6)).all()
@@ -95,7 +95,7 @@ def test_precision_is_computed_at_the_prevalence_of_the_table():
     frame = pl.DataFrame({"label": [1, 0, 1, 0], "score": [3, 3, 1, 1]})
     curves = rf.curve(frame, "label", "score", prevalence=0.2, kind="pr")
     bounds = rf.tie_bounds(curves, metrics=["average_precision", "pr_auc"])
-    assert tuple(bounds["value"]) == rf.area(curves).row(0)
+    assert tuple(bounds["estimate"]) == rf.area(curves).row(0)
     # The negatives first: tp = 1 and 2 of 2, fp = 1 and 2 of 2, with weights 0.2 and 0.8.
     lowest = (0.1 / (0.1 + 0.4) + 0.2 / (0.2 + 0.8)) / 2
     highest = (1 + 0.2 / (0.2 + 0.4)) / 2

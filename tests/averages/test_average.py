@@ -224,7 +224,7 @@ def test_the_mean_of_one_curve_is_that_curve(table):
     own = curves(one)
     for kind, (x, y) in AXES.items():
         rated = curves(one, kind=kind).drop_nulls()
-        mean = rf.average(rated if kind == "roc" else own, kind=kind, grid="union", interval="t")
+        mean = rf.average(rated if kind == "roc" else own, kind=kind, grid="union", ci="t")
         assert mean[f"{y}_sd"].null_count() == mean[f"{y}_lower"].null_count() == mean.height
         # The union contains both ends of each jump.
         ends = rated.group_by(x).agg(pl.first(y), pl.last(y).alias("last"))
@@ -247,7 +247,7 @@ def test_row_order_and_lazy_frames_do_not_change_the_result(table):
         {"grid": "union"},
         {"method": "threshold"},
         {"method": "pooled"},
-        {"interval": "bootstrap", "seed": 3, "n_boot": 20},
+        {"ci": "bootstrap", "seed": 3, "n_boot": 20},
     ):
         expected = rf.average(every, **options)
         assert_frame_equal(rf.average(shuffled(every, 1), **options), expected, check_exact=True)
@@ -291,7 +291,7 @@ SPREAD = pl.concat(
     ],
 )
 def test_limits_by_hand(interval, se, quantile):
-    mean = rf.average(curves(SPREAD), grid=[0.5], interval=interval)
+    mean = rf.average(curves(SPREAD), grid=[0.5], ci=interval)
     assert mean["tpr"].item() == pytest.approx(0.45, abs=1e-15)
     assert mean["tpr_sd"].item() == pytest.approx(sqrt(11 / 120), abs=1e-15)
     assert mean["tpr_se"].item() == pytest.approx(se, abs=1e-15)
@@ -310,20 +310,20 @@ def test_the_corrected_interval_uses_test_per_train():
     with pytest.raises(rf.OptionValueError) as caught:
         rf.average(several, over=["again", "fold"])
     assert str(caught.value) == (
-        'test_per_train: interval="corrected" requires the ratio of test rows to training rows, '
+        'test_per_train: ci="corrected" requires the ratio of test rows to training rows, '
         "which is unknown if over= names several columns.\nFor repeated ten-fold cross-validation, "
-        'use test_per_train=1/9. Or use interval="t", which is for independent test sets, or '
-        "interval=None."
+        'use test_per_train=1/9. Or use ci="t", which is for independent test sets, or '
+        "ci=None."
     )
 
 
 def test_the_bootstrap_resamples_folds():
-    mean = rf.average(curves(SPREAD), grid=[0.5], interval="bootstrap", seed=1, n_boot=20_000)
+    mean = rf.average(curves(SPREAD), grid=[0.5], ci="bootstrap", seed=1, n_boot=20_000)
     # The variance of a mean of ten draws with replacement has the divisor n instead of n - 1.
     assert mean["tpr_se"].item() == pytest.approx(sqrt(11 / 120 * 9 / 10 / 10), rel=0.02)
     assert mean["tpr_lower"].item() == pytest.approx(0.27, abs=0.011)
     assert mean["tpr_upper"].item() == pytest.approx(0.63, abs=0.011)
-    again = rf.average(curves(SPREAD), grid=[0.5], interval="bootstrap", seed=1, n_boot=20_000)
+    again = rf.average(curves(SPREAD), grid=[0.5], ci="bootstrap", seed=1, n_boot=20_000)
     assert_frame_equal(mean, again, check_exact=True)
 
 
@@ -331,7 +331,7 @@ def test_the_draws_of_a_group_do_not_depend_on_other_groups():
     both = pl.concat(
         [SPREAD.with_columns(model=pl.lit("a")), SPREAD.with_columns(model=pl.lit("b"))]
     )
-    options = {"grid": 5, "interval": "bootstrap", "seed": 1, "n_boot": 50}
+    options = {"grid": 5, "ci": "bootstrap", "seed": 1, "n_boot": 50}
     every = by_model(both).roc.average(**options)
     one = by_model(both.filter(model="b")).roc.average(**options)
     assert_frame_equal(every.filter(model="b"), one, check_exact=True)
@@ -340,7 +340,7 @@ def test_the_draws_of_a_group_do_not_depend_on_other_groups():
 
 def test_curves_can_have_weights():
     table = pl.DataFrame(TABLE)
-    grid = {"grid": [0.5], "interval": "t"}
+    grid = {"grid": [0.5], "ci": "t"}
     rows = rf.average(curves(table), weights="rows", **grid)
     assert rows["tpr"].item() == pytest.approx((3 * 0.75 + 4 * 1) / 7, abs=1e-15)
     # The weights are p = 3/7 and 4/7. The variance is Σp·(y - m)² / (1 - Σp²); the variance of the
@@ -438,8 +438,8 @@ def test_pooled_counts_are_floats_if_one_count_of_the_curves_is_a_float(frame, c
     expected = rf.average(curves(pl.DataFrame(TABLE)), method="pooled")
     expected = expected.with_columns(pl.col("tp", "fp", "fn", "tn").cast(pl.Float64))
     assert_frame_equal(pooled.lazy().collect(), expected)
-    with pytest.raises(rf.OptionValueError, match=r"^interval='binomial': the curves have weights"):
-        rf.average(table, method="threshold", interval="binomial")
+    with pytest.raises(rf.OptionValueError, match=r"^ci='binomial': the curves have weights"):
+        rf.average(table, method="threshold", ci="binomial")
 
 
 def test_unscored_rows_change_both_ends_of_the_curve():
@@ -484,7 +484,7 @@ def test_blocks_of_a_large_group_do_not_change_the_result(monkeypatch):
             "score": rng.integers(0, 50, 900),
         }
     )
-    for options in ({"grid": "union"}, {"interval": "bootstrap", "seed": 1, "n_boot": 30}):
+    for options in ({"grid": "union"}, {"ci": "bootstrap", "seed": 1, "n_boot": 30}):
         whole = rf.average(curves(table), **options)
         monkeypatch.setattr(grids, "MAX_CELLS", 40)
         assert_frame_equal(rf.average(curves(table), **options), whole, abs_tol=1e-15)
@@ -512,7 +512,7 @@ def test_means_equal_those_of_scikit_learn_between_jumps():
     ("options", "text"),
     [
         ({"method": "diagonal"}, "method='diagonal': unknown value.\nChoose one of: "),
-        ({"interval": "wald"}, "interval='wald': unknown value.\nChoose one of: "),
+        ({"ci": "wald"}, "ci='wald': unknown value.\nChoose one of: "),
         ({"weights": "size"}, "weights='size': unknown value.\nChoose one of: 'equal', "),
         (
             {"grid": "all"},
@@ -567,9 +567,9 @@ def test_means_equal_those_of_scikit_learn_between_jumps():
             "over='flod': the frame has no group column of this name.\nThe frame has: 'fold'.",
         ),
         (
-            {"interval": "t", "test_per_train": 0.1},
+            {"ci": "t", "test_per_train": 0.1},
             (
-                "test_per_train=0.1: this option cannot be used with interval='t'.\n"
+                "test_per_train=0.1: this option cannot be used with ci='t'.\n"
                 "Leave out test_per_train=."
             ),
         ),
@@ -589,16 +589,16 @@ def test_means_equal_those_of_scikit_learn_between_jumps():
             ),
         ),
         (
-            {"level": 0.9, "interval": None},
-            ("level=0.9: this option cannot be used with interval=None.\nLeave out level=."),
+            {"level": 0.9, "ci": None},
+            ("level=0.9: this option cannot be used with ci=None.\nLeave out level=."),
         ),
         (
             {"n_boot": 100},
-            "n_boot=100: this option cannot be used with interval='corrected'.\n",
+            "n_boot=100: this option cannot be used with ci='corrected'.\n",
         ),
         (
-            {"seed": 1, "interval": "t"},
-            "seed=1: this option cannot be used with interval='t'.\nLeave out seed=.",
+            {"seed": 1, "ci": "t"},
+            "seed=1: this option cannot be used with ci='t'.\nLeave out seed=.",
         ),
         (
             {"method": "pooled", "level": 0.9},
@@ -614,11 +614,11 @@ def test_means_equal_those_of_scikit_learn_between_jumps():
             ),
         ),
         (
-            {"interval": "binomial", "kind": "lift"},
+            {"ci": "binomial", "kind": "lift"},
             (
-                "interval='binomial': lift is not a proportion of the positives or of the "
+                "ci='binomial': lift is not a proportion of the positives or of the "
                 "negatives.\n"
-                'Use, for example, interval="corrected".'
+                'Use, for example, ci="corrected".'
             ),
         ),
     ],

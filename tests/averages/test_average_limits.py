@@ -44,7 +44,7 @@ def test_binomial_limits_weight_each_fold_by_its_rows():
         }
     )
     curves = rf.curve(predictions, "label", "score", by="fold")
-    mean = rf.average(curves, over="fold", grid=[0.5], interval="binomial")
+    mean = rf.average(curves, over="fold", grid=[0.5], ci="binomial")
     p = mean["tpr"].item()
     expected = math.sqrt(p * (1 - p) * (1 / 4 + 1 / 1000) / 4)
     assert mean["tpr_se"].item() == pytest.approx(expected, rel=1e-12)
@@ -71,8 +71,8 @@ POOLED = {
 def test_binomial_limits_are_wilson_limits_of_the_pooled_counts(rate):
     options, part, whole = POOLED[rate]
     curves = rf.curve(log(), "label", "score", by="fold")
-    mean = rf.average(curves, over="fold", interval="binomial", level=0.9, **options)
-    counts = {"metrics": ["tp", "fp", "fn", "tn"], "weights": "equal", "interval": None}
+    mean = rf.average(curves, over="fold", ci="binomial", level=0.9, **options)
+    counts = {"metrics": ["tp", "fp", "fn", "tn"], "weights": "equal", "ci": None}
     fixed = {"vertical": "fpr", "horizontal": "tpr"}.get(options.get("method"), "threshold")
     at = rf.average(curves, over="fold", fixed=fixed, grid=options["grid"], **counts)
     hits, rows = (sum(at[name].item() for name in names) * 4 for names in (part, whole))
@@ -89,7 +89,7 @@ def test_binomial_limits_are_wilson_limits_of_the_pooled_counts(rate):
 def test_binomial_limits_of_rates_of_0_and_1_differ():
     flat = pl.DataFrame({"fold": i % 2, "label": i < 20, "score": i < 20} for i in range(40))
     curves = rf.curve(flat, "label", "score", by="fold")
-    mean = rf.average(curves, grid=[0, 1], method="threshold", interval="binomial")
+    mean = rf.average(curves, grid=[0, 1], method="threshold", ci="binomial")
     z2 = NormalDist().inv_cdf(0.975) ** 2
     low, high = z2 / (20 + z2), 20 / (20 + z2)
     assert mean.select("fpr_lower", "fpr_upper", "tpr_lower", "tpr_upper").rows() == [
@@ -107,7 +107,7 @@ def test_binomial_limits_include_the_mean_of_folds_of_different_sizes():
         for i in range(pos + 2)
     )
     curves = rf.curve(predictions, "label", "score", by="fold")
-    mean = rf.average(curves, method="threshold", grid=[1], interval="binomial")
+    mean = rf.average(curves, method="threshold", grid=[1], ci="binomial")
     z2 = NormalDist().inv_cdf(0.975) ** 2
     assert mean.select("tpr", "tpr_lower").row(0) == (0.5, 0.5)
     limit, pooled = mean["tpr_upper"].item(), 400 / 402
@@ -118,7 +118,7 @@ def test_binomial_limits_include_the_mean_of_folds_of_different_sizes():
 def test_folds_with_equal_values_have_no_limits_and_a_note(interval):
     first = log().filter(fold=0)
     same = pl.concat(first.with_columns(fold=pl.lit(fold)) for fold in range(3))
-    options = {"interval": interval, "grid": 7}
+    options = {"ci": interval, "grid": 7}
     options |= {"n_boot": 30, "seed": 1} if interval == "bootstrap" else {}
     curves = rf.curve(same, "label", "score", by="fold", count=None)
     for method, axes in (("vertical", ["tpr"]), ("threshold", ["fpr", "tpr"])):
@@ -127,7 +127,7 @@ def test_folds_with_equal_values_have_no_limits_and_a_note(interval):
         assert mean.select(limits).null_count().row(0) == (7,) * len(limits)
         assert mean["note"].to_list() == ["zero_variance"] * 7
         assert mean[f"{axes[0]}_sd"].to_list() == [0.0] * 7
-    assert rf.average(curves, interval=None, grid=2)["note"].to_list() == [None] * 2
+    assert rf.average(curves, ci=None, grid=2)["note"].to_list() == [None] * 2
     single = rf.average(curves.filter(fold=0), **options)
     assert single["note"].to_list() == ["one_curve"] * 7
 
@@ -154,7 +154,7 @@ def test_bootstrap_limits_are_the_replicates_at_the_positions_p_times_n_plus_1()
         for i in range(5)
     )
     curves = rf.curve(values, "label", "score", by="fold")
-    options = {"method": "threshold", "grid": [1], "interval": "bootstrap", "n_boot": 3}
+    options = {"method": "threshold", "grid": [1], "ci": "bootstrap", "n_boot": 3}
     for seed in range(10):
         mean = rf.average(curves, level=0.5, seed=seed, **options)
         limits = mean.select("fpr_lower", "fpr_upper").row(0)
@@ -174,7 +174,7 @@ def test_bootstrap_limits_at_a_point_resample_the_curves_with_a_value_at_this_po
     unscored = pl.when((pl.col("fold") == 3) & pl.col("label") & (pl.col("score") < 0.5))
     predictions = log().with_columns(score=unscored.then(None).otherwise("score"))
     curves = rf.curve(predictions, "label", "score", by="fold", missing="worst")
-    options = {"method": "horizontal", "interval": "bootstrap", "n_boot": 50, "seed": 1}
+    options = {"method": "horizontal", "ci": "bootstrap", "n_boot": 50, "seed": 1}
     options["weights"] = weights
     alone = rf.average(curves, grid=[0.9], **options)
     assert alone["n_curves"].to_list() == [3]
@@ -188,9 +188,9 @@ def test_bootstrap_limits_at_a_point_resample_the_curves_with_a_value_at_this_po
 def test_binomial_limits_of_weighted_curves_raise():
     curves = rf.curve(log(), "label", "score", by="fold", weight="w")
     with pytest.raises(
-        rf.OptionValueError, match=r"^interval='binomial': the curves have weights instead of"
+        rf.OptionValueError, match=r"^ci='binomial': the curves have weights instead of"
     ):
-        rf.average(curves, over="fold", interval="binomial")
+        rf.average(curves, over="fold", ci="binomial")
 
 
 def test_a_mean_without_limits_has_a_note():
@@ -212,7 +212,7 @@ def test_a_mean_without_limits_has_a_note():
 def test_a_chart_mentions_limits_only_if_there_are_limits():
     curves = rf.curve(log(), "label", "score", by="fold")
     for interval, output in ((None, False), ("t", True)):
-        chart = rf.average(curves, over="fold", interval=interval).roc.chart()
+        chart = rf.average(curves, over="fold", ci=interval).roc.chart()
         assert (
             "with 95 % pointwise intervals" in chart.to_dict(validate=False)["description"]
         ) == output
@@ -222,7 +222,7 @@ def test_a_chart_mentions_limits_only_if_there_are_limits():
 def test_the_level_may_be_any_type_of_number(level):
     curves = rf.curve(log(), "label", "score", by="fold")
     draws = {"n_boot": 20, "seed": 1}
-    for options in ({"interval": "t"}, {"interval": "bootstrap", **draws}):
+    for options in ({"ci": "t"}, {"ci": "bootstrap", **draws}):
         found = rf.average(curves, level=level, **options)
         assert_frame_equal(found, rf.average(curves, level=0.75, **options))
     found = rf.fold_auc(log(), "label", "score", level=level)
@@ -262,7 +262,7 @@ def test_a_standard_deviation_beyond_the_range_of_floats_is_null():
         }
     )
     curves = rf.curve(rows, "label", "score", by="fold")
-    mean = rf.average(curves, grid=[0], interval="t")
+    mean = rf.average(curves, grid=[0], ci="t")
     assert mean["threshold_mean"].item() == pytest.approx(GREATEST / 4)
     assert mean["threshold_sd"].to_list() == [None]
     nearest = rf.average(curves, fixed="threshold", grid=[0.9 * GREATEST], nearest=True)
@@ -273,15 +273,15 @@ def test_a_standard_deviation_beyond_the_range_of_floats_is_null():
 def test_weights_of_curves_are_relative(size):
     curves = rf.curve(log(), "label", "score", by="fold")
     for interval in ("corrected", "binomial"):
-        expected = rf.average(curves, weights={0: 1, 1: 2, 2: 3, 3: 4}, interval=interval)
+        expected = rf.average(curves, weights={0: 1, 1: 2, 2: 3, 3: 4}, ci=interval)
         weights = {fold: (fold + 1) * size for fold in range(4)}
-        assert_frame_equal(rf.average(curves, weights=weights, interval=interval), expected)
+        assert_frame_equal(rf.average(curves, weights=weights, ci=interval), expected)
 
 
 def test_metrics_of_any_size_have_limits():
     curves = rf.curve(log(), "label", "score", by="fold")
     for size in (1e200, 1e306, 1e-300):
-        options = {"fixed": "threshold", "grid": [0.5], "interval": "t"}
+        options = {"fixed": "threshold", "grid": [0.5], "ci": "t"}
         hits = pl.col("tp").cast(pl.Float64)
         expected = rf.average(curves, metrics=hits.alias("x"), **options)
         mean = rf.average(curves, metrics=(hits * size).alias("x"), **options)

@@ -78,7 +78,7 @@ def test_all_methods_can_be_averaged_lazily_and_eagerly(method):
 
 def test_the_union_has_every_observed_score():
     curves = folds().filter(model="a")
-    table = curves.roc.average(grid="union", interval=None)
+    table = curves.roc.average(grid="union", ci=None)
     assert table["score_mean"].to_list() == sorted(set(curves["score_mean"]))
     assert table["event_rate"].null_count() == 0
     assert table["ci_level"].null_count() == table.height
@@ -99,7 +99,7 @@ def test_weights_are_numbers_of_rows_or_given_for_each_fold():
 
 def test_bootstrap_limits_depend_on_the_seed_only():
     curves = folds()
-    options = {"grid": [0.5], "interval": "bootstrap", "n_boot": 100, "seed": 1}
+    options = {"grid": [0.5], "ci": "bootstrap", "n_boot": 100, "seed": 1}
     table = curves.roc.average(**options)
     assert_frame_equal(table, curves.roc.average(**options))
     assert_frame_equal(table.filter(model="b"), curves.filter(model="b").roc.average(**options))
@@ -147,8 +147,8 @@ def test_options_that_calibration_curves_do_not_support_are_named():
         "method='pooled': this value cannot be used with an average of calibration curves.\n"
         'Use method="vertical".'
     )
-    assert error(curves, interval="binomial").startswith(
-        "interval='binomial': this value cannot be used with an average of calibration curves.\n"
+    assert error(curves, ci="binomial").startswith(
+        "ci='binomial': this value cannot be used with an average of calibration curves.\n"
     )
     assert error(curves, kind="roc") == (
         "kind='roc': this option cannot be used with an average of calibration curves.\n"

@@ -92,7 +92,7 @@ def test_averages_over_classes_have_no_limits(curves):
     for name in ("tpr_se", "tpr_lower", "tpr_upper", "ci_level"):
         assert macro[name].null_count() == 5
     assert macro["tpr_sd"].null_count() == 0
-    vertical = curves.roc.average(over="class", interval=None, grid=5)
+    vertical = curves.roc.average(over="class", ci=None, grid=5)
     assert_frame_equal(macro, vertical)
 
 
@@ -108,8 +108,8 @@ def test_a_class_without_rows_is_excluded_and_in_the_note(table):
     ("options", "text"),
     [
         (
-            {"method": "macro", "interval": "t"},
-            ("interval='t': this option cannot be used with method='macro'.\nLeave out interval=."),
+            {"method": "macro", "ci": "t"},
+            ("ci='t': this option cannot be used with method='macro'.\nLeave out ci=."),
         ),
         (
             {"method": "macro", "weights": "rows"},

@@ -112,7 +112,7 @@ def test_the_means_at_fixed_accuracy_by_hand(frame):
         fixed="accuracy",
         metrics=["tpr", pl.col("fp").alias("false")],
         grid=[most, two_thirds, 0.4, 0.8],
-        interval="t",
+        ci="t",
     )
     found = averaged.lazy().collect()
     rows = found.select("accuracy", "tpr", "false", "n_curves", "threshold_mean", "note").rows()
@@ -165,7 +165,7 @@ def test_a_fixed_axis_equals_the_method_of_that_axis(method, options, grid):
 @pytest.mark.parametrize(("kind", "x", "y"), [("roc", "fpr", "tpr"), ("gain", "alert_rate", "tpr")])
 def test_metrics_have_the_same_limits_as_axes(interval, kind, x, y):
     many = curves(drawn(4))
-    options = {"grid": 9, "interval": interval, "weights": "rows"}
+    options = {"grid": 9, "ci": interval, "weights": "rows"}
     options |= {"seed": 1, "n_boot": 50} if interval == "bootstrap" else {}
     axes = many.roc.average(kind=kind, **options)
     assert_frame_equal(many.roc.average(fixed=x, metrics=y, **options), axes)
@@ -205,7 +205,7 @@ def test_grids_of_metrics_without_bounds_are_observed_values():
 
 def test_infinite_metrics_have_an_infinite_mean_and_no_limits():
     many = curves(drawn(7))
-    for options in ({"interval": "t"}, {"interval": "bootstrap", "n_boot": 20, "seed": 1}):
+    for options in ({"ci": "t"}, {"ci": "bootstrap", "n_boot": 20, "seed": 1}):
         ends = many.roc.average(metrics="lr_pos", grid=[0, 0.5], **options)
         assert ends["lr_pos"].to_list()[0] == inf
         assert ends.select(mean_columns("lr_pos")[1:]).row(0) == (None,) * 4
@@ -454,11 +454,11 @@ WRONG = [
         "grid=[nan]: a value is NaN.\nRemove NaN.",
     ),
     (
-        {"fixed": "accuracy", "metrics": "precision", "interval": "binomial"},
+        {"fixed": "accuracy", "metrics": "precision", "ci": "binomial"},
         (
-            "interval='binomial': precision is not a proportion of the positives or of the "
+            "ci='binomial': precision is not a proportion of the positives or of the "
             "negatives.\n"
-            'Use, for example, interval="corrected".'
+            'Use, for example, ci="corrected".'
         ),
     ),
     (
@@ -529,8 +529,8 @@ def test_the_tpr_is_0_at_lower_fprs_than_those_of_a_curve():
 def test_metrics_of_curves_at_given_thresholds_are_undefined_at_others(options):
     some = curves(pl.DataFrame(TABLE), thresholds=[0.6, 0.4])
     grid = [0.7, 0.6, 0.5, 0.4, 0.3]
-    found = rf.average(some, metrics=["tp", "fpr"], grid=grid, interval=None, **options)
-    axes = rf.average(some, method="threshold", grid=grid, interval=None)
+    found = rf.average(some, metrics=["tp", "fpr"], grid=grid, ci=None, **options)
+    axes = rf.average(some, method="threshold", grid=grid, ci=None)
     # The curve of fold 1 ends at its lowest score, so its missing rows are not detected. The curve
     # of fold 2 lacks the points of its lowest scores.
     assert found["n_curves"].to_list() == axes["n_curves"].to_list() == [1, 2, 1, 2, 1]
@@ -554,7 +554,7 @@ def test_without_a_key_each_curve_has_its_own_values():
     options = {"fixed": "accuracy", "metrics": ["precision", "recall"], "grid": [0.5, 0.75]}
     alone = table.roc.average(over=None, **options)
     constant = table.select(pl.lit("all").alias("key"), pl.all())
-    pooled = constant.roc.average(over="key", interval=None, **options)
+    pooled = constant.roc.average(over="key", ci=None, **options)
     assert_frame_equal(alone.drop("note"), pooled.drop("note"))
     assert alone["precision_lower"].null_count() == alone.height
     assert table.roc.average(over=None, grid="union").roc.area()["auc_of_mean"].to_list() == (
@@ -575,8 +575,8 @@ def test_without_a_key_each_curve_has_its_own_values():
             ),
         ),
         (
-            {"interval": "t"},
-            "interval='t': this option cannot be used with over=None.\nLeave out interval=.",
+            {"ci": "t"},
+            "ci='t': this option cannot be used with over=None.\nLeave out ci=.",
         ),
         ({"seed": 1}, "seed=1: this option cannot be used with over=None.\nLeave out seed=."),
     ],

@@ -57,7 +57,7 @@ def test_all_evenly_spaced_grids_have_the_same_values():
         rf.band(frame, "label", "score")["fpr"],
         rf.smooth(frame, "label", "score")["fpr"],
         rf.theoretical_curve(norm(1, 1), norm(0, 1))["fpr"],
-        rf.average(curve, over="sample", interval=None)["fpr"],
+        rf.average(curve, over="sample", ci=None)["fpr"],
         rf.cost_curve(rf.curve(frame, "label", "score"))["probability_cost"],
     ]
     for grid in grids:

@@ -66,7 +66,7 @@ def test_a_legend_has_the_level_of_the_limits_alone_and_over_curves(curves, meth
     mean = curves.roc.average(method=method, grid=11, level=0.9).roc.chart()
     for chart in (mean, curves.roc.chart(detail="fold") + mean, mean | mean):
         assert svg(chart).count(">90 % pointwise intervals<") == 1
-    without = curves.roc.average(method=method, grid=11, interval=None).roc.chart()
+    without = curves.roc.average(method=method, grid=11, ci=None).roc.chart()
     assert "pointwise intervals" not in svg(without)
 
 
@@ -103,7 +103,7 @@ def test_tooltips_have_the_means_and_their_limits(curves):
 
 
 def test_without_limits_the_band_is_as_thin_as_the_line(curves):
-    one = curves.filter(model="a", fold=0).roc.average(interval="t", grid=5)
+    one = curves.filter(model="a", fold=0).roc.average(ci="t", grid=5)
     (record,) = records(one.roc.chart())
     assert record["tpr_lower"] == record["tpr_upper"] == record["y"]
     assert not any("pointwise" in text for text in texts(one.roc.chart()))

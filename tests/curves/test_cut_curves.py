@@ -173,7 +173,7 @@ def test_means_that_need_the_missing_rows_are_null_and_the_note_names_the_curves
     frame, options, of_all, of_one
 ):
     for curves, (n_curves, notes) in zip(TABLES.values(), (of_all, of_one), strict=True):
-        means = rf.average(frame(curves), over="fold", interval=None, **options).lazy().collect()
+        means = rf.average(frame(curves), over="fold", ci=None, **options).lazy().collect()
         assert means["n_curves"].to_list() == n_curves
         assert means["note"].to_list() == notes
         mean = next(name for name in means.columns if f"{name}_lower" in means.columns)
@@ -244,7 +244,7 @@ def test_the_area_between_given_thresholds_is_bounded():
     for grid in (np.arange(11) / 10, [0, 0.9, 0.95, 0.99], [0.0]):
         curves = rf.curve(table, "label", "score", thresholds=grid)
         bounds = rf.tie_bounds(curves, metrics="auc")
-        assert bounds["value"].to_list() == [None]
+        assert bounds["estimate"].to_list() == [None]
         assert bounds["pessimistic"].item() < exact < bounds["optimistic"].item()
         # The line between the points is in the middle of the bounds.
         middle = (bounds["pessimistic"] + bounds["optimistic"]).item() / 2

@@ -188,11 +188,9 @@ def test_metrics_and_pooled_curves_are_averaged_at_the_prevalence():
 
 def test_binomial_limits_need_a_proportion_of_rows():
     with pytest.raises(rf.OptionValueError, match="alert_rate is not a proportion of the"):
-        curves().roc.average(metrics="alert_rate", fixed="tpr", interval="binomial")
-    roc = curves(kind="roc").roc.average(interval="binomial", grid=3)
-    assert_frame_equal(
-        roc, curves(kind="roc", prevalence=None).roc.average(interval="binomial", grid=3)
-    )
+        curves().roc.average(metrics="alert_rate", fixed="tpr", ci="binomial")
+    roc = curves(kind="roc").roc.average(ci="binomial", grid=3)
+    assert_frame_equal(roc, curves(kind="roc", prevalence=None).roc.average(ci="binomial", grid=3))
 
 
 @pytest.mark.parametrize("kind", KINDS)
