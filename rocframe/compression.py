@@ -63,10 +63,9 @@ RELATIVE_RESOLUTIONS = (2.0**-52, 1.0)
 
 @dataclass(frozen=True, slots=True)
 class Rounding:
-    """How scores are rounded down: to multiples of `resolution`, which is a power of two or 0.
+    """Scores are rounded down to multiples of `resolution`, a power of two, or not if it is 0.
 
-    Scores are not rounded if the resolution is 0. If `relative` is true, the resolution is relative
-    to the largest power of two that is not above the absolute score.
+    If `relative`, it is relative to the largest power of two that is not above the absolute score.
     """
 
     resolution: float = 0.0
@@ -113,9 +112,9 @@ def compress(
     Parameters
     ----------
     predictions : DataFrame, LazyFrame or table of another package
-        One row per prediction. For tables of pandas, pyarrow, DuckDB, PySpark and other packages
-        that narwhals supports, the package of the table counts equal rows, and all columns must be
-        given by name. Other tables that export Arrow streams are converted to a polars DataFrame.
+        One row per prediction. The package of the table counts equal rows if narwhals supports it,
+        such as pandas, pyarrow, DuckDB and PySpark; all columns must then be given by name. Other
+        tables that export Arrow streams are converted to a polars DataFrame.
     label : str or Expr
         The true class: Boolean or 0/1, or any values with `positive`.
     score : str, Expr, selector, sequence or mapping
@@ -123,17 +122,16 @@ def compress(
         scores are equal, so models can still be compared on the same rows.
     resolution : float, default None
         Scores are rounded down to multiples of the largest power of two that is at most
-        `resolution`, such as 1/128 for 0.01. `resolution` must be above 2**-1000 and below 2**900
-        or, with `relative=True`, above 2**-52 and below 1. None: scores are not rounded.
+        `resolution`, such as 1/128 for 0.01. It must be above 2**-1000 and below 2**900, or with
+        `relative=True` above 2**-52 and below 1. None: scores are not rounded.
     relative : bool, default False
         If True, the step is multiplied by the largest power of two that is at most the absolute
-        score: `resolution=0.01` then changes a score by at most 1 % of its value. For small
-        probabilities and other scores of very different sizes; not for several scores.
+        score, so that `resolution=0.01` changes a score by at most 1 %. Not for several scores.
     max_envelope : float, default None
-        A number above 0 and below 1. Use the coarsest resolution of each group for which
-        `auc_optimistic` - `auc_pessimistic`, two columns of `auc`, is at most this number. If the
-        difference is larger for the original scores, they are not rounded. Needs several passes
-        over the data. For `drift`, whose windows must have the same resolution, pass `resolution`.
+        A number between 0 and 1. Use the coarsest resolution of each group for which
+        `auc_optimistic` - `auc_pessimistic` of `auc` is at most this number, or the original scores
+        if it is larger for them. Needs several passes over the data. Not for `drift`, whose windows
+        must have the same resolution.
     by : str or sequence of str, default None
         Group columns; null is a group.
     positive : object, default None
@@ -147,14 +145,13 @@ def compress(
     -------
     DataFrame or LazyFrame
         A LazyFrame for a LazyFrame, and a DataFrame for all other tables. One row per group, label,
-        distinct score and, with `weight`, distinct weight: `*by, label, score, score_width, count`.
-        The rows are sorted by group, then by falling score, positives first. Rows without a label
-        or without a score are kept.
+        distinct score and, with `weight`, distinct weight: `*by, label, score, score_width, count`,
+        sorted by group, then by falling score, positives first. Rows without a label or score are
+        kept.
 
         - `label` (Boolean) is true for the positive class, and null if the label is missing.
-        - `score` is the lower edge of the range of scores that were merged: Float64 for rounded
-          scores, otherwise of the dtype of the scores (Float32 for Float16, Int64 for integers that
-          fit). Several scores have one column per model instead.
+        - `score` is the lower edge of the range of merged scores, Float64 if scores are rounded.
+          Several scores have one column per model instead.
         - `score_width` (Float64) is the width of this range: a row represents scores s with
           `score <= s < score + score_width`. It is 0 for exact and null for missing scores.
         - `weight` exists only if `weight` is given, and has its dtype.
@@ -174,18 +171,15 @@ def compress(
     Notes
     -----
     At the thresholds of the curve of rounded scores, the same rows are predicted positive as
-    without rounding. Each point of this curve is therefore a point of the exact curve, and the
-    exact AUC is between `auc_pessimistic` and `auc_optimistic`. `tie_bounds` has bounds of other
-    metrics. Standard errors, losses and calibration of rounded scores are approximations.
+    without rounding, so each of its points is a point of the exact curve. Standard errors, losses
+    and calibration of rounded scores are approximations.
 
     Tables of several days or sites are combined by concatenation: `compress(pl.concat(tables),
-    "label", "score", count="count")` is equal to the compressed table of all rows. The scores of a
-    group are then rounded to its coarsest resolution. Other functions raise an error for a group
-    with different resolutions.
+    "label", "score", count="count")` is the compressed table of all rows, rounded in each group to
+    its coarsest resolution.
 
-    A LazyFrame needs memory for the result, not for the input. For this, the environment variable
-    `POLARS_MAX_HOT_TABLE_SIZE` is set to 4194304, if it is not set. DuckDB and Spark compress their
-    tables in SQL; nothing has to be installed on the nodes of a Spark cluster.
+    A LazyFrame needs memory for the result, not for the input; for this, the environment variable
+    `POLARS_MAX_HOT_TABLE_SIZE` is set to 4194304, if it is not set.
 
     Examples
     --------
@@ -193,19 +187,6 @@ def compress(
     >>> predictions = pl.DataFrame(
     ...     {"label": [1, 1, 0, 0, 1, 0], "score": [0.9, 0.9, 0.9, 0.4, 0.3, 0.26]}
     ... )
-    >>> rf.compress(predictions, "label", "score")
-    shape: (5, 4)
-    ┌───────┬───────┬─────────────┬───────┐
-    │ label ┆ score ┆ score_width ┆ count │
-    │ ---   ┆ ---   ┆ ---         ┆ ---   │
-    │ bool  ┆ f64   ┆ f64         ┆ i64   │
-    ╞═══════╪═══════╪═════════════╪═══════╡
-    │ true  ┆ 0.9   ┆ 0.0         ┆ 2     │
-    │ false ┆ 0.9   ┆ 0.0         ┆ 1     │
-    │ false ┆ 0.4   ┆ 0.0         ┆ 1     │
-    │ true  ┆ 0.3   ┆ 0.0         ┆ 1     │
-    │ false ┆ 0.26  ┆ 0.0         ┆ 1     │
-    └───────┴───────┴─────────────┴───────┘
     >>> rf.compress(predictions, "label", "score", resolution=0.25)
     shape: (4, 4)
     ┌───────┬───────┬─────────────┬───────┐
@@ -276,10 +257,9 @@ GROUP = "group"
 def _cells_within_envelope(source: CompressInput, limit: float) -> pl.DataFrame:
     """Return the compressed table with the coarsest resolution of each group for an envelope.
 
-    The envelope of a group is the difference between its optimistic and its pessimistic AUC. It
-    does not fall if the resolution becomes coarser. Therefore the resolution, a power of two, is
-    found by bisection of its exponent. Groups with only one class keep the resolution of the last
-    pass over the data.
+    The envelope, the optimistic minus the pessimistic AUC, does not fall if the resolution becomes
+    coarser, so the exponent of the resolution is found by bisection. Groups with only one class
+    keep the resolution of the last pass over the data.
     """
     largest = min(source.largest_exponent(), COARSEST_EXPONENT - 1)
     for digits in DIGITS:
@@ -319,11 +299,7 @@ def _cells_within_envelope(source: CompressInput, limit: float) -> pl.DataFrame:
 def _envelopes(
     rows: pl.DataFrame, source: CompressInput, resolution: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the envelope of the AUC of each group; NaN for groups with only one class.
-
-    `resolution` is the resolution of each group, or 0 for scores that are not rounded. For several
-    scores, the result is the largest envelope.
-    """
+    """Return the largest envelope of each group at its resolution; NaN with only one class."""
     weight = pl.col(COUNT).cast(pl.Float64)
     if WEIGHT in rows.columns:
         weight *= pl.col(WEIGHT)
@@ -363,12 +339,10 @@ INT64_COMPATIBLE = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CompressInput:
-    """The predictions that are compressed.
+    """The predictions that are compressed; a cell is a range of scores that become equal.
 
-    A cell is a range of scores that become equal. `rows` is a narwhals frame with the required
-    columns. Its group columns are named "by 0", "by 1" and so on, and its other columns by their
-    roles: "label", "score 0", "weight", "count" and "width". `dtypes` are the polars dtypes of
-    these columns.
+    `rows` is a narwhals frame with the columns "by 0", "by 1", …, "label", "score 0", …, "weight",
+    "count" and "width", whose polars dtypes are in `dtypes`.
     """
 
     bound: BoundRoles
@@ -604,10 +578,7 @@ class CompressInput:
         )
 
     def widen(self, cells: pl.LazyFrame) -> pl.LazyFrame:
-        """Round the scores of each group to the widest cells of the group, and merge these cells.
-
-        The column `width` contains the widths of the cells, before and after.
-        """
+        """Round the scores of each group to its widest cells (`width`), and merge these cells."""
         dtypes = cells.collect_schema()
         if not all(dtypes[name].is_float() for name in self.scores):
             return cells  # integers and decimals are exact
@@ -701,9 +672,8 @@ def is_engine(frame: object) -> bool:
 def engine_schema(frame: Any, roles: Roles) -> pl.Schema:
     """Return the names and the polars dtypes of the columns of a narwhals frame.
 
-    Group columns with fixed categories, such as those of type ENUM in DuckDB, become Categorical,
-    as in other functions. Columns of Python objects in pandas have no dtype in narwhals. Those that
-    are arguments have the dtype that polars reads.
+    Group columns of type ENUM become Categorical, as in other functions. Arguments that are columns
+    of Python objects in pandas have the dtype that polars reads.
     """
     by = parse_names(roles.by)
     schema: pl.Schema = frame.collect_schema().to_polars()
@@ -737,11 +707,7 @@ def check_column_names(roles: Roles, frame: Any) -> None:
 
 
 def check_star(names: Mapping[str, str], frame: Any) -> None:
-    """Raise an error for a column `*` of a table that is not in memory, such as one of DuckDB.
-
-    `names` maps roles, such as "label" or "by 0", to columns. In a query, `*` stands for all
-    columns.
-    """
+    """Raise an error for a column `*`, which stands for all columns in a query."""
     for role, name in names.items():
         if name == "*" and isinstance(frame, nw.LazyFrame):
             package = format_type(frame.to_native())

@@ -1,7 +1,4 @@
-"""Three small, real prediction logs for examples and tests.
-
-`data/README.md` in the repository describes the data, the models and their AUCs.
-"""
+"""Three small, real prediction logs for examples and tests."""
 
 from __future__ import annotations
 
@@ -19,26 +16,22 @@ LogName = Literal["vote", "digits", "rain"]
 def vote() -> pl.DataFrame:
     """Load the predictions of six models for a binary label: expected votes for Dole in 1996.
 
-    A row is the prediction of one model for one respondent. The model was trained on the nine folds
-    that do not contain the respondent. `logistic_regression` is calibrated and `naive_bayes` is
-    overconfident. `decision_tree`, `nearest_neighbours` and `random_forest` have few distinct
-    scores and therefore many ties. The scores of `linear_svm` are signed distances, not
-    probabilities.
+    A row is the prediction of one model, trained on the nine folds without the respondent.
+    `logistic_regression` is calibrated and `naive_bayes` is overconfident. `decision_tree`,
+    `nearest_neighbours` and `random_forest` have few distinct scores and therefore many ties. The
+    scores of `linear_svm` are signed distances, not probabilities.
 
     Returns
     -------
     DataFrame
-        One row per respondent and model: 944 respondents, 6 models. The columns are `id` (Int32) of
-        the respondent; `model` (String); `fold` (Int8, 1 to 10), the same for all models; `age`
-        (String) of the respondent, "18-34", "35-54" or "55+"; `label` (Boolean), true for Dole; and
-        `score` (Float64), where higher means more likely Dole. Scores are probabilities, except
-        those of `linear_svm`.
+        One row per respondent and model (944 respondents, 6 models): `id` (Int32), `model`
+        (String), `fold` (Int8, 1 to 10), `age` (String, "18-34", "35-54" or "55+"), `label`
+        (Boolean, true for Dole) and `score` (Float64, higher means more likely Dole).
 
     References
     ----------
-    S. J. Rosenstone, D. R. Kinder, W. E. Miller and the National Election Studies, "American
-    National Election Study, 1996: Pre- and Post-Election Survey", ICPSR 6896; the public-domain
-    extract in statsmodels, `anes96`.
+    American National Election Study 1996 (Rosenstone et al.), ICPSR 6896; the public-domain extract
+    in statsmodels, `anes96`.
 
     Examples
     --------
@@ -52,24 +45,21 @@ def vote() -> pl.DataFrame:
 def digits() -> pl.DataFrame:
     """Load the predictions of three models for ten classes: handwritten digits.
 
-    A row is the prediction of one model for one image, with one probability per class. The model
-    was trained on the four folds that do not contain the image. `logistic_regression` is
-    underconfident, `naive_bayes` is overconfident, and `decision_tree` has few distinct scores and
-    therefore many ties.
+    A row is the prediction of one model, trained on the four folds without the image.
+    `logistic_regression` is underconfident, `naive_bayes` is overconfident, and `decision_tree` has
+    few distinct scores and therefore many ties.
 
     Returns
     -------
     DataFrame
-        One row per image and model: 1797 images, 3 models. The columns are `id` (Int32) of the
-        image; `model` (String); `fold` (Int8, 1 to 5), the same for all models; `label` (Int8), the
-        digit, 0 to 9; and `p0` to `p9` (Float32), the probability of each digit. The probabilities
-        of a row add up to 1, except for rounding to Float32.
+        One row per image and model (1797 images, 3 models): `id` (Int32), `model` (String), `fold`
+        (Int8, 1 to 5), `label` (Int8, the digit) and `p0` to `p9` (Float32), the probability of
+        each digit, which add up to 1 except for rounding to Float32.
 
     References
     ----------
-    E. Alpaydin and C. Kaynak (1998), "Optical Recognition of Handwritten Digits", UCI Machine
-    Learning Repository. doi:10.24432/C50P49. License: CC BY 4.0. The images are those of the test
-    set, which scikit-learn contains.
+    Alpaydin, Kaynak (1998), UCI Machine Learning Repository. doi:10.24432/C50P49. License: CC BY
+    4.0. The images are those of the test set, which scikit-learn contains.
 
     Examples
     --------
@@ -85,18 +75,16 @@ def rain() -> pl.DataFrame:
 
     A row is the prediction of one model for one day, from the weather of the days before it. Each
     model was trained again at the start of each month, on all earlier days. `naive_bayes` and
-    `boosted_trees` are overconfident. The column `calibrated` has the scores after a recalibration
-    that was fitted on the scores of earlier months.
+    `boosted_trees` are overconfident.
 
     Returns
     -------
     DataFrame
-        One row per day and model: 1095 days of the years 2013 to 2015, 3 models. The columns are
-        `day` (Date); `model` (String); `label` (Boolean), true if it rained; `score` (Float64), the
-        predicted probability of rain; `calibrated` (Float64), the recalibrated probability; and
-        `cost` (Float64), the assumed cost of the wrong decision on this day. On a day with rain,
-        `cost` is the precipitation in mm, as the damage without protection. On a dry day, `cost` is
-        2, the cost of a protection that was not necessary.
+        One row per day and model (1095 days of 2013 to 2015, 3 models): `day` (Date), `model`
+        (String), `label` (Boolean, true if it rained), `score` (Float64, the predicted
+        probability), `calibrated` (Float64, recalibrated on earlier months) and `cost` (Float64),
+        the assumed cost of the wrong decision: the precipitation in mm on a day with rain, as the
+        damage without protection, and 2 on a dry day, the cost of an unnecessary protection.
 
     References
     ----------

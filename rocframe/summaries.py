@@ -66,24 +66,16 @@ def summary(
     DataFrame or LazyFrame
         One row per group, sorted by group: `*by`, (`model`,) `auc, gini, ks, eer,
         average_precision, pr_auc, h_measure, brier, log_loss, prevalence, n_pos, n_neg, n_missing,
-        note`.
+        note`. Statistics are Float64; `n_pos`, `n_neg` and `n_missing` (Int64) count rows.
 
-        The columns from `auc` to `prevalence` are Float64, and null if the group has no rows.
+        `ks` is the largest TPR - FPR, at least 0, and `eer` the interpolated FPR at which FPR = 1 -
+        TPR. `average_precision` and `pr_auc` are defined in `area`; `h_measure` has the prior
+        Beta(2, 2). `log_loss` has the natural logarithm, of scores clipped to [2⁻⁵², 1 - 2⁻⁵²].
 
-        - `auc` is the area under the ROC curve; a tied pair counts 1/2. `gini` is 2·AUC - 1.
-        - `ks` is the largest TPR - FPR, at least 0.
-        - `eer` is the FPR at which FPR = 1 - TPR, interpolated between the rows of the curve.
-        - `h_measure` is Hand's H measure with the prior Beta(2, 2). This value and those above are
-          null if there are no positives or no negatives.
-        - `average_precision` and `pr_auc` are two areas under the precision-recall curve, defined
-          in `area`, and null if there are no positives.
-        - `brier` is the mean squared error of the scores, and `log_loss` the mean of
-          -log(probability of the true class), with the natural logarithm. Both are null if a score
-          of the group is outside [0, 1], or is missing with `missing="worst"`.
-        - `prevalence` is the share of positives.
-        - `n_pos`, `n_neg` and `n_missing` (Int64) count rows, without weights.
-        - `note` (String) is null, or the first of these values that applies: `no_rows,
-          no_positives, no_negatives, not_probabilities, one_positive, one_negative`.
+        Statistics are null without rows. The areas are null without positives, and `auc`, `gini`,
+        `ks`, `eer` and `h_measure` also without negatives; `brier` and `log_loss`, if a score is
+        outside [0, 1] or missing. `note` (String) is null, or the first of `no_rows, no_positives,
+        no_negatives, not_probabilities, one_positive, one_negative` that applies.
 
     Raises
     ------
@@ -96,17 +88,11 @@ def summary(
     intervals : Confidence intervals of metrics.
     h_measure : The H measure with other priors.
 
-    Notes
-    -----
-    In `log_loss`, scores of 0 and 1 are replaced by 2⁻⁵² and 1 - 2⁻⁵², because log(0) is infinite.
-
     References
     ----------
-    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
-    861-874. doi:10.1016/j.patrec.2005.10.010
-
-    D. J. Hand (2009), "Measuring classifier performance: a coherent alternative to the area under
-    the ROC curve", Machine Learning 77(1), 103-123. doi:10.1007/s10994-009-5119-5
+    - T. Fawcett (2006), Pattern Recognition Letters 27(8), 861-874.
+      doi:10.1016/j.patrec.2005.10.010
+    - D. J. Hand (2009), Machine Learning 77(1), 103-123. doi:10.1007/s10994-009-5119-5
 
     Examples
     --------
@@ -125,19 +111,9 @@ def summary(
     │ 0.722222 ┆ 0.333333 ┆ 0.333333 ┆ 0.755556          ┆ 0.333333  ┆ 0.211667 │
     └──────────┴──────────┴──────────┴───────────────────┴───────────┴──────────┘
     """
-    roles = Roles(
-        label=label,
-        score=score,
-        by=by,
-        positive=positive,
-        weight=weight,
-        count=count,
-        missing=missing,
-    )
-    return as_input_frame(
-        predictions,
-        plan_table(predictions, roles, summary_table, columns=SUMMARY.columns(), anchor="n_pos"),
-    )
+    roles = Roles(label, score, by, positive, weight, count, missing)
+    table = plan_table(predictions, roles, summary_table, columns=SUMMARY.columns(), anchor="n_pos")
+    return as_input_frame(predictions, table)
 
 
 def summary_table(cases: Cases) -> pl.DataFrame:
@@ -159,9 +135,7 @@ def summary_table(cases: Cases) -> pl.DataFrame:
         "brier": losses.brier,
         "log_loss": losses.log_loss,
         "prevalence": prevalence,
-        "n_pos": totals.pos_rows,
-        "n_neg": totals.neg_rows,
-        "n_missing": scan.rows.unscored.n_missing,
+        **scan.size_columns,
         "note": class_notes(
             totals.pos_rows, totals.neg_rows, not_probabilities=np.isnan(losses.brier)
         ).tolist(),

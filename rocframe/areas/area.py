@@ -1,8 +1,4 @@
-"""The function `area`: areas under the curves of a curve table.
-
-The areas of precision-recall curves are those of Davis and Goadrich (2006). The areas of lift
-charts are those of Vuk and Curk (2006).
-"""
+"""The function `area`: areas under the curves of a curve table."""
 
 from __future__ import annotations
 
@@ -76,11 +72,9 @@ def area(
     """Compute the area under each curve of a curve table.
 
     For precision-recall curves, `average_precision` is the precision times the increase in recall,
-    summed over all rows, and `pr_auc` is the integral of the interpolated curve, a hyperbola
-    between two points. For all other kinds, `auc` is the area under the ROC curve, from the counts
-    of the table. Lift charts also have the area under the lift chart with straight lines
-    between the points (`lift_area`) and with steps (`lift_area_step`). A table of averaged curves
-    has the area under each averaged curve.
+    summed over all rows, and `pr_auc` is the integral of the interpolated curve. For all other
+    kinds, `auc` is the area under the ROC curve. Lift charts also have the area under the lift
+    chart with straight lines between the points (`lift_area`) and with steps (`lift_area_step`).
 
     Parameters
     ----------
@@ -92,73 +86,52 @@ def area(
         Kind of curve, such as `"roc"`; see `curve`. By default, the two rates right of `tn`
         determine the kind.
     alert_rate : (float, float), default None
-        Range of the share of rows that are predicted positive, from 0: `(0, 0.01)` is the 1 % of
-        the rows with the highest scores. For all kinds, the result is the partial area that `auc`
-        returns for the same range.
+        Range of the share of rows that are predicted positive, from 0, such as `(0, 0.01)`: the
+        partial area that `auc` returns for this range.
 
     Returns
     -------
     DataFrame or LazyFrame
-        `*by, auc`, or `*by, average_precision, pr_auc` for precision-recall, or `*by, auc,
-        lift_area, lift_area_step` for lift charts; one row per group. Areas are Float64.
+        One row per group: `*by, auc`, or `*by, average_precision, pr_auc` for precision-recall, or
+        `*by, auc, lift_area, lift_area_step` for lift charts, or `*by, partial_auc` with
+        `alert_rate`. All are Float64. For averaged curves, the column is `auc_of_mean` for ROC and
+        DET, and `area_of_mean` for all other kinds, the integral of y over x.
 
-        - `auc` is null if there are no positives or no negatives. `average_precision` and `pr_auc`
-          are null if there are no positives.
-        - `lift_area` and `lift_area_step` are between 0 and the number of positives: the mean over
-          all rows of the number of positives with a higher score. In `lift_area`, a positive with
-          the same score (also the row itself) counts 1/2. They are null if the group has no rows.
-
-        With `alert_rate`, the result is `*by, partial_auc`, null if there are no positives or no
-        negatives. If the table was computed with `prevalence=`, all areas except `auc` are those at
-        that prevalence, and also null without negatives.
-
-        For averaged curves, the result is `auc_of_mean` for ROC and DET, and `area_of_mean`, the
-        integral of y over x, for all other kinds. Straight lines connect the rows. The area is null
-        if the rows do not cover x from 0 to 1, or if `n_curves` differs between rows. `by`, `kind`
-        and `alert_rate` are not available.
+        Lift areas are between 0 and the number of positives. `auc` and `partial_auc` are null if
+        there are no positives or no negatives, precision-recall areas if there are no positives,
+        and lift areas if there are no rows. With `curve(prevalence=)`, all areas except `auc` are
+        those at that prevalence, and null if a class is absent. The area of an averaged curve is
+        null if it does not cover x from 0 to 1, or if `n_curves` differs between rows.
 
     Raises
     ------
     RocframeError
         If the table is not a curve table, or if a curve lacks its first or its last rows.
     OptionValueError
-        If `by`, `kind` or `alert_rate` is given with averaged curves, or if `alert_rate` is not a
-        range from 0 to a share of at most 1.
+        If `by`, `kind` or `alert_rate` is given with averaged curves, or `alert_rate` is invalid.
+
+    See Also
+    --------
+    tie_bounds : The range of the area if several scores are between two given thresholds.
 
     Notes
     -----
-    If several scores are between two of the given `thresholds=`, an error is raised; `tie_bounds`
-    returns the range of the area.
-
-    With *m* positives and the prevalence π, `lift_area` is m · (π/2 + (1 − π) · auc), and smaller
-    with unscored positives (`missing="worst"`). `lift_area` / m is the area under the gain curve.
-    With unscored positives, `average_precision` and `pr_auc` are areas up to the highest recall.
+    With *m* positives and the prevalence π, `lift_area` is m · (π/2 + (1 − π) · auc), and
+    `lift_area` / m is the area under the gain curve. With unscored positives (`missing="worst"`),
+    `lift_area` is smaller, and precision-recall areas end at the highest recall.
 
     References
     ----------
-    T. Saito, M. Rehmsmeier (2015), "The precision-recall plot is more informative than the ROC
-    plot when evaluating binary classifiers on imbalanced datasets", PLoS ONE 10(3), e0118432.
-    doi:10.1371/journal.pone.0118432
-
-    J. Davis, M. Goadrich (2006), "The relationship between precision-recall and ROC curves",
-    ICML, 233-240. doi:10.1145/1143844.1143874
-
-    M. Vuk, T. Curk (2006), "ROC curve, lift chart and calibration plot", Metodološki zvezki 3(1),
-    89-108.
+    - T. Saito, M. Rehmsmeier (2015), PLoS ONE 10(3), e0118432. doi:10.1371/journal.pone.0118432
+    - J. Davis, M. Goadrich (2006), ICML, 233-240. doi:10.1145/1143844.1143874
+    - M. Vuk, T. Curk (2006), Metodološki zvezki 3(1), 89-108.
 
     Examples
     --------
     >>> import polars as pl, rocframe as rf
     >>> predictions = pl.DataFrame({"label": [1, 0, 1], "score": [0.9, 0.4, 0.4]})
-    >>> rf.area(rf.curve(predictions, "label", "score"))
-    shape: (1, 1)
-    ┌──────┐
-    │ auc  │
-    │ ---  │
-    │ f64  │
-    ╞══════╡
-    │ 0.75 │
-    └──────┘
+    >>> rf.area(rf.curve(predictions, "label", "score")).item()
+    0.75
     >>> predictions.roc.curve("label", "score", kind="pr").roc.area()
     shape: (1, 2)
     ┌───────────────────┬──────────┐
@@ -168,15 +141,6 @@ def area(
     ╞═══════════════════╪══════════╡
     │ 0.833333          ┆ 0.887327 │
     └───────────────────┴──────────┘
-    >>> predictions.roc.curve("label", "score", kind="lift_chart").roc.area()
-    shape: (1, 3)
-    ┌──────┬───────────┬────────────────┐
-    │ auc  ┆ lift_area ┆ lift_area_step │
-    │ ---  ┆ ---       ┆ ---            │
-    │ f64  ┆ f64       ┆ f64            │
-    ╞══════╪═══════════╪════════════════╡
-    │ 0.75 ┆ 1.166667  ┆ 0.666667       │
-    └──────┴───────────┴────────────────┘
     """
     top = None if alert_rate is None else TopRange.parse(alert_rate)
 
@@ -317,9 +281,8 @@ def lift_chart_areas(curves: Curves) -> Areas:
 def _lift_area_parts(curves: Curves) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the areas of the rectangles and of the triangles under each lift chart, in positives.
 
-    Each point is the upper left corner of a rectangle up to the next point or, with unscored
-    positives, to the alert rate 1. The triangles are between the rectangles and the lines through
-    the points.
+    A rectangle is right of each point, up to the next or, with unscored positives, to the alert
+    rate 1. The triangles are between the rectangles and the lines through the points.
     """
     if not len(curves.firsts):
         return np.zeros(0), np.zeros(0)
@@ -354,11 +317,7 @@ MEASURES: dict[str, tuple[tuple[str, ...], Callable[[Curves], Areas]]] = {
 
 
 def area_of_mean(plan: pl.LazyFrame, schema: pl.Schema, mean: CurveAverage) -> pl.LazyFrame:
-    """Return the query plan that computes the area under each averaged curve.
-
-    The area is null if the rows do not cover the axis from 0 to 1, if a row has no mean, or if rows
-    are means of different numbers of curves.
-    """
+    """Return the query plan of the area under each averaged curve; null if it is not complete."""
     name = "auc_of_mean" if mean.kind.roc_area else "area_of_mean"
     check_group_columns(mean.by, schema, (name,))
     group_dtypes(mean.by, schema)
@@ -461,11 +420,7 @@ class RateRange:
         return 0.5 / (self.high - self.low - self.chance) if self.mcclish else 1.0
 
     def order_classes(self, pos: Any, neg: Any) -> tuple[Any, Any]:
-        """Return the values of both classes in the order y class, x class.
-
-        The x class determines the rate on the axis of integration: negatives for an FPR range, and
-        positives for a TPR range.
-        """
+        """Return the values of both classes: y class, then x class (negatives for an FPR range)."""
         return (pos, neg) if self.rate == "fpr" else (neg, pos)
 
     def areas(self, scan: Scannable) -> tuple[NDArray[np.float64], ...]:
@@ -536,10 +491,7 @@ class Segments(NamedTuple):
 
     @classmethod
     def from_block(cls, scan: Scannable, block: Block, rate_range: RateRange) -> Segments:
-        """Return the segments of the curves in a block, one for each distinct score.
-
-        The axes (x, y) are (FPR, TPR) for an FPR range, and (1 - TPR, 1 - FPR) for a TPR range.
-        """
+        """Return a segment per score, with (FPR, TPR), or (1 - TPR, 1 - FPR) for a TPR range."""
         x0, x1, y0, y1 = Steps.from_block(scan, block).rates("fp0", "fp", "tp0", "tp")
         if rate_range.rate == "fpr":
             return cls(x0, x1, y0, y1)
@@ -558,8 +510,7 @@ class ClippedPlacements(NamedTuple):
     """Placement values for a partial area: derivatives of the area with respect to row weights.
 
     A constant is added to the values of each class, which does not change variances. `low` and
-    `high` are the y values at the ends of the range. `unscored` has the values of unscored rows, in
-    the order of `RateRange.order_classes`.
+    `high` are y at the ends of the range, `unscored` the values of unscored rows: y class, x class.
     """
 
     scan: Scannable
@@ -798,8 +749,7 @@ class TopPairs(NamedTuple):
     """Numbers of pairs of each group in which the positive is at the top and has the higher score.
 
     `wins` and `wins_or_ties` are for positives whose tied rows are all at the top. The rows of
-    `cut` are for positives of the one score whose rows are only partly at the top: with a tied pair
-    counted as 1/2, as 0 and as 1.
+    `cut` are for the one score whose rows are only partly there, with ties counted as 1/2, 0 and 1.
     """
 
     wins: NDArray[Any]

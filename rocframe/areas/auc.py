@@ -34,7 +34,7 @@ from rocframe.inference import (
 from rocframe.inputs.cases import plan_table
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import scale_weights
-from rocframe.kernel.resample import RandomDraws, resample_groups, stream_keys
+from rocframe.kernel.resample import RandomDraws, resample_groups
 from rocframe.kernel.scan import Scan
 from rocframe.options import NOT_GIVEN, check_choice, check_supported, public
 from rocframe.resampling import IntervalColumns, sample_acceleration
@@ -81,9 +81,8 @@ def auc(
     """Compute the area under the ROC curve of each group, with a confidence interval.
 
     The AUC is the probability that a random positive has a higher score than a random negative; a
-    tie counts 1/2. It is (2·wins + ties) / (2·positives·negatives), where wins and ties are numbers
-    of pairs of a positive and a negative, and exact integers without weights. In `auc_pessimistic`
-    a tie counts 0, in `auc_optimistic` it counts 1.
+    tie counts 1/2: (2·wins + ties) / (2·positives·negatives), in exact integers without weights. In
+    `auc_pessimistic` a tie counts 0, in `auc_optimistic` it counts 1.
 
     Parameters
     ----------
@@ -96,27 +95,24 @@ def auc(
     by : str or sequence of str, default None
         Group columns; null is a group.
     fpr : (float, float), default None
-        Range of the false positive rate, such as `(0, 0.1)`: the partial area is the integral of
-        TPR over this range.
+        Range of the false positive rate, such as `(0, 0.1)`, over which TPR is integrated.
     tpr : (float, float), default None
-        Range of the true positive rate, such as `(0.9, 1)`: the partial area is the integral of 1 -
-        FPR over this range.
+        Range of the true positive rate, such as `(0.9, 1)`, over which 1 - FPR is integrated.
     specificity : (float, float), default None
-        Range of the specificity, 1 - FPR: `(0.9, 1)` is the same as `fpr=(0, 0.1)`.
+        Range of 1 - FPR: `(0.9, 1)` is the same as `fpr=(0, 0.1)`.
     sensitivity : (float, float), default None
         Another name of `tpr`.
     alert_rate : (float, float), default None
-        Range of the share of rows that are predicted positive, from 0: `(0, 0.01)` selects the 1 %
-        of the rows with the highest scores. The partial area is the probability that a random
-        positive is one of these rows, and has a higher score than a random negative.
+        Range of the share of rows that are predicted positive, from 0: for `(0, 0.01)`, the partial
+        area is the probability that a random positive is one of the 1 % of the rows with the
+        highest scores, and has a higher score than a random negative.
     standardize : {"mcclish"}, default None
         `"mcclish"` rescales a partial area so that a random model has 0.5 and a perfect model has
         1.
     ci : str or None, default "logit_delong"
-        Method of the interval.
+        Method of the interval; for `alert_rate`, only `"bootstrap"` and `"bootstrap_basic"`.
 
-        - `"logit_delong"`: on the logit scale, with DeLong's variance; wider if a class has fewer
-          than 50 rows or clusters (see Notes).
+        - `"logit_delong"`: on the logit scale, with DeLong's variance; wider for small classes.
         - `"delong"`: Wald interval with DeLong's variance, clipped to [0, 1].
         - `"newcombe"`, `"hanley_mcneil"`, `"hanley_mcneil_exponential"`: Newcombe's interval, and
           Wald intervals with Hanley and McNeil's variance, from the data or from the AUC and the
@@ -125,8 +121,6 @@ def auc(
         - `"bootstrap_basic"`: these quantiles, reflected at the estimate: 2·`auc` - quantile.
         - `"bootstrap_bca"`: these quantiles, corrected for bias and skewness.
         - None: no interval.
-
-        For `alert_rate`, only `"bootstrap"` and `"bootstrap_basic"` have limits.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     n_boot : int, default 2000
@@ -147,26 +141,22 @@ def auc(
     Returns
     -------
     DataFrame or LazyFrame
-        `*by`, (`model`,) `auc, lower, upper, se, auc_pessimistic, auc_optimistic, n_pos, n_neg,
-        n_missing, ci_level, ci_method, note`; one row per group, sorted by group. With `fpr`, `tpr`
-        or `alert_rate`, the areas are named `partial_auc, partial_auc_pessimistic,
-        partial_auc_optimistic`. Areas and limits are Float64 in [0, 1]; with `standardize`, they
-        can be below 0 for a model worse than chance. `n_pos`, `n_neg` and `n_missing` (Int64) are
-        the numbers of positives, of negatives, and of rows with a missing value, without weights.
+        One row per group, sorted by group: `*by`, (`model`,) `auc, lower, upper, se,
+        auc_pessimistic, auc_optimistic, n_pos, n_neg, n_missing, ci_level, ci_method, note`. With
+        `fpr`, `tpr` or `alert_rate`, the areas are `partial_auc, partial_auc_pessimistic,
+        partial_auc_optimistic`. Areas and limits (Float64) are in [0, 1]; with `standardize`, they
+        can be below 0 for a model worse than chance. `n_pos`, `n_neg` and `n_missing` (Int64) count
+        rows, without weights.
 
         Areas, `se` and limits are null if there are no positives or no negatives. `se` and limits
-        are also null if the variance (DeLong's, or that over the resamples) is 0, for example
-        because all scores are equal; if a class has only one row or cluster, with DeLong's methods
-        and the bootstrap; and with `alert_rate` and the default of `ci`. If the AUC (not a partial
-        area) is 0 or 1, the limits are Newcombe's instead, and `ci_method` (String) is
-        `"newcombe"`. `ci_method` is also `"logit_delong_newcombe"` or `"logit_delong_t"` for small
-        classes (see Notes).
+        are also null if the variance is 0, and for DeLong's methods and the bootstrap if a class
+        has only one row or cluster. If the AUC (not a partial area) is 0 or 1, the limits are
+        Newcombe's, and `ci_method` (String) is `newcombe`.
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
         no_negatives, one_positive, one_negative, zero_variance, no_limits, redrawn`; with
-        `cluster`, `one_positive_cluster` and `one_negative_cluster`. `no_limits`: the limits are
-        null for another reason. `redrawn:12`: 12 resamples had no row of one class and were drawn
-        again, which is possible with `cluster` and `alert_rate`.
+        `cluster`, `one_positive_cluster` and `one_negative_cluster`. `redrawn:12`: 12 resamples had
+        no row of one class and were drawn again.
 
     Raises
     ------
@@ -175,46 +165,23 @@ def auc(
 
     Notes
     -----
-    If a class has fewer than 50 rows, DeLong's variance is too uncertain for `"logit_delong"`. The
-    quantile is then that of a t distribution with Satterthwaite's degrees of freedom, and each
-    limit is this limit or Newcombe's, whichever is farther from the AUC. For partial areas and with
-    `cluster`, only the quantile is replaced, and clusters are counted instead of rows. With
-    `cluster`, Obuchowski's variance replaces DeLong's.
-
-    With `alert_rate=(0, u)`, the partial area is Clémençon and Vayatis' local AUC: the integral of
-    1 - FPR over TPR, from 0 to the TPR at the alert rate u. It is the AUC for u = 1, u - u²/2 for
-    random scores, and at most u divided by the prevalence. DeLong's variance is not valid for it,
-    because the lowest score in the range depends on the data of both classes. Its resamples are
-    drawn from both classes together.
-
-    Otherwise, each resample has as many rows of each class as the data; with `cluster`, as many
-    clusters. The p-quantile of n replicates is the replicate at position p·(n + 1), interpolated
-    linearly. The skewness correction of `"bootstrap_bca"` uses placement values: the share of rows
-    of the other class that are ranked correctly relative to a row.
+    If a class has fewer than 50 rows or clusters, `"logit_delong"` uses a t distribution with
+    Satterthwaite's degrees of freedom. Each limit of an AUC (not a partial area) of rows without
+    clusters is then this one or Newcombe's, whichever is farther from the AUC. With `cluster`,
+    Obuchowski's variance replaces DeLong's. For `alert_rate` (the local AUC of Clémençon and
+    Vayatis), resamples are drawn from both classes together, otherwise from each class.
 
     References
     ----------
-    E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson (1988), "Comparing the areas under two or
-    more correlated receiver operating characteristic curves", Biometrics 44(3), 837-845.
-    doi:10.2307/2531595
-
-    R. G. Newcombe (2006), "Confidence intervals for an effect size measure based on the
-    Mann-Whitney statistic. Part 2", Statistics in Medicine 25(4), 559-573. doi:10.1002/sim.2324
-
-    J. A. Hanley, B. J. McNeil (1982), "The meaning and use of the area under a receiver operating
-    characteristic (ROC) curve", Radiology 143(1), 29-36. doi:10.1148/radiology.143.1.7063747
-
-    N. A. Obuchowski (1997), "Nonparametric analysis of clustered ROC curve data", Biometrics 53(2),
-    567-578. doi:10.2307/2533958
-
-    B. Efron (1987), "Better bootstrap confidence intervals", Journal of the American Statistical
-    Association 82(397), 171-185. doi:10.1080/01621459.1987.10478410
-
-    D. K. McClish (1989), "Analyzing a portion of the ROC curve", Medical Decision Making 9(3),
-    190-195. doi:10.1177/0272989X8900900307
-
-    S. Clémençon, N. Vayatis (2007), "Ranking the best instances", Journal of Machine Learning
-    Research 8, 2671-2699.
+    - E. R. DeLong et al. (1988), Biometrics 44(3), 837-845. doi:10.2307/2531595
+    - R. G. Newcombe (2006), Statistics in Medicine 25(4), 559-573. doi:10.1002/sim.2324
+    - J. A. Hanley, B. J. McNeil (1982), Radiology 143(1), 29-36.
+      doi:10.1148/radiology.143.1.7063747
+    - N. A. Obuchowski (1997), Biometrics 53(2), 567-578. doi:10.2307/2533958
+    - B. Efron (1987), Journal of the American Statistical Association 82(397), 171-185.
+      doi:10.1080/01621459.1987.10478410
+    - D. K. McClish (1989), Medical Decision Making 9(3), 190-195. doi:10.1177/0272989X8900900307
+    - S. Clémençon, N. Vayatis (2007), Journal of Machine Learning Research 8, 2671-2699.
 
     Examples
     --------
@@ -245,17 +212,14 @@ def auc(
                 supported=option not in method.refuses,
                 hint=TOP_HINT if option == "alert_rate" else FULL_AREA_HINT,
             )
-    roles = Roles(
-        label, score, by, positive, weight=weight, count=count, missing=missing, cluster=cluster
+    table = plan_table(
+        predictions,
+        Roles(label, score, by, positive, weight, count, missing, cluster),
+        lambda cases: auc_table(cases, rate_range, confidence).table,
+        columns=auc_columns(AUC_NAMES if rate_range is None else PARTIAL_AUC_NAMES),
+        anchor="n_pos",
     )
-
-    def compute(cases: Cases) -> pl.DataFrame:
-        return auc_table(cases, rate_range, confidence).table
-
-    columns = auc_columns(AUC_NAMES if rate_range is None else PARTIAL_AUC_NAMES)
-    return as_input_frame(
-        predictions, plan_table(predictions, roles, compute, columns=columns, anchor="n_pos")
-    )
+    return as_input_frame(predictions, table)
 
 
 def _parse_range(
@@ -319,12 +283,7 @@ def auc_table(
         )
         intervals = measured.intervals(confidence)
     elif method is not None:
-        draws = RandomDraws(
-            n_draws=confidence.n_boot,
-            seed=confidence.seed,
-            keys=stream_keys(scan.rows.keys, cases.model),
-            cluster=cases.cluster,
-        )
+        draws = RandomDraws.of_cases(cases, scan.rows.keys, confidence.n_boot, confidence.seed)
         enough = (sizes[0] > 1) & (sizes[1] > 1)
         for result in resample_groups(scan, [statistic.replicate], draws, enough, arrays_only=True):
             group = result.population.group
@@ -353,9 +312,7 @@ def auc_table(
         redrawn=intervals.n_redrawn,
     )
     columns = {
-        "n_pos": scan.totals.pos_rows,
-        "n_neg": scan.totals.neg_rows,
-        "n_missing": scan.rows.unscored.n_missing,
+        **scan.size_columns,
         **dict(zip(names, map(standardize, areas), strict=True)),
         "se": intervals.se * slope,
         "lower": standardize(intervals.lower),
@@ -370,11 +327,7 @@ def auc_table(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MeasuredAreas:
-    """The areas of all groups, at most `maximum`, and what formulas of intervals are computed from.
-
-    `parts` is the variance of each area. `pairs` is None for partial areas. `sizes` are the numbers
-    of rows of both classes or, with clusters, of clusters.
-    """
+    """The areas of all groups, at most `maximum`, and what intervals are computed from."""
 
     scan: Scan
     area: NDArray[np.float64]
@@ -437,8 +390,8 @@ def _pairs_variance(
 class AreaMethod:
     """A method of the interval of an area: a formula, or a bootstrap if `limits` is None.
 
-    `variance` is the squared standard error; None for DeLong's variance. `limits` may change the
-    names of methods in the columns. `refuses` are the options that the method does not support.
+    `variance` is None for DeLong's variance. `limits` may change the names of methods in the
+    columns. `refuses` are the options that the method does not support.
     """
 
     limits: Callable[[MeasuredAreas, IntervalColumns, float], Limits] | None = None

@@ -37,7 +37,7 @@ class Pairs:
     """Numbers of pairs of a positive and a negative in each group: `pos` times `neg` pairs.
 
     In `wins`, the positive has the higher score; in `wins_or_ties`, the higher or an equal score.
-    `squares` are the results of `squared_placements`, or None if not requested.
+    `squares` are the results of `squared_placements`, if requested.
     """
 
     wins: NDArray[Any]
@@ -124,9 +124,8 @@ def pair_dtype(scan: Scannable, power: int) -> Any:
 def doubled_placements(scan: Scan) -> NDArray[Any]:
     """Return twice the placement value of each row of the frame, an integer; 0 without a score.
 
-    The placement value of a positive is the number of negatives with a lower score, that of a
-    negative the number of positives with a higher score. A tie counts 1/2. The scan must have
-    positions of rows.
+    It is the number of negatives with a lower score, or of positives with a higher score; a tie
+    counts 1/2. The scan must have positions of rows.
     """
     scored_neg = scan.totals.scored_neg
     zeros = np.zeros(len(scored_neg), scored_neg.dtype)
@@ -143,10 +142,7 @@ def placements_of_scores(
 
 
 def doubled_ranks(scan: Scan) -> NDArray[Any]:
-    """Return twice the midrank of each row within its group, counted from the highest score.
-
-    Unscored positives have the last ranks, and unscored negatives the first ranks.
-    """
+    """Return twice the midrank of each row within its group; unscored negatives are first."""
     totals, unscored = scan.totals, scan.rows.unscored
     all_rows, first = totals.pos + totals.neg, unscored.neg_weight
 
@@ -189,10 +185,9 @@ def scatter_to_rows(
 
 
 def auc_influence(sample: ReplicateScan) -> Influences:
-    """Return the influence values of the AUC at each distinct score: of positives, of negatives.
+    """Return the influence values of the AUC at each score and, last, of unscored rows.
 
     An influence value is the centered placement value, divided by the total weight of the class.
-    The last value of each array is for unscored rows.
     """
     block, totals = sample.block, sample.totals
     auc, pos, neg = count_pairs(sample).areas[0][0], totals.pos[0], totals.neg[0]
@@ -215,8 +210,7 @@ ZERO_VARIANCE = 1e-28
 class VarianceParts(NamedTuple):
     """The variance of each area, or of each difference of areas, and the parts of both classes.
 
-    `of_pos` and `of_neg` are the variances of the mean placement values of both classes. `total` is
-    their sum and, with clusters, twice their covariance.
+    `total` is the sum of both parts and, with clusters, twice their covariance.
     """
 
     total: NDArray[np.float64]
@@ -234,10 +228,7 @@ class VarianceParts(NamedTuple):
         return cls(total, of_pos, of_neg)
 
     def spread(self, sizes: ClassSizes) -> NDArray[np.float64]:
-        """Return Σ v²/(n - 1) over both classes, the denominator of Satterthwaite's formula.
-
-        `v` is the part of a class, and `n` its size. Brunner and Munzel (2000) use it for one area.
-        """
+        """Return Σ v²/(n - 1) over both classes, the denominator of Satterthwaite's formula."""
         with np.errstate(divide="ignore", invalid="ignore"):
             result: NDArray[np.float64] = self.of_pos**2 / (sizes[0] - 1) + self.of_neg**2 / (
                 sizes[1] - 1
@@ -253,7 +244,7 @@ class VarianceParts(NamedTuple):
 def limit_df(
     df: NDArray[np.float64], sizes: ClassSizes, n: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Return degrees of freedom that are at least those of the smaller class, and at most n - 1.
+    """Return degrees of freedom, at least those of the smaller class and at most n - 1.
 
     If clusters have rows of both classes, Satterthwaite's formula does not have these bounds.
     """
@@ -302,8 +293,8 @@ def placement_variance(
 ) -> NDArray[np.float64]:
     """Return the sample variance of the placement values of a class, divided by the class size.
 
-    `own` and `other` are the sizes of this and of the other class. `total` and `squares` are the
-    sums of the doubled values and of their squares, or of differences of the values of two models.
+    `own` and `other` are the sizes of this and of the other class, `total` and `squares` the sums
+    of the doubled values (or of differences of two models) and of their squares.
     """
     return placement_covariance(own, other, squares, total, total)
 
@@ -315,11 +306,7 @@ def placement_covariance(
     total: NDArray[Any],
     other_total: NDArray[Any],
 ) -> NDArray[np.float64]:
-    """Return the sample covariance of two placement values of a class, divided by the class size.
-
-    The arguments are as in `placement_variance`, with `products` of the doubled values of two
-    models.
-    """
+    """Return the sample covariance of two placement values of a class, divided by its size."""
     # u and v are the doubled values. The result is (own·Σuv − Σu·Σv) / (own²·(own−1)·(2·other)²).
     result = np.full(len(own), np.nan)
     enough = (own > 1) & (other > 0)
@@ -365,11 +352,10 @@ def _weighted_delong_variance(scan: Scan, pairs: Pairs) -> VarianceParts:
 def class_variances(
     rows: ClassSizes, squares: tuple[NDArray[np.float64], NDArray[np.float64]]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the parts of both classes of DeLong's variances or covariances of weighted rows.
+    """Return the parts of both classes of DeLong's (co)variances of weighted rows, by group.
 
-    `squares` has, for each class, the sums of squares or products of deviations. A deviation is a
-    placement value minus the mean, times the share of the row in the weight of the class. The first
-    axis of the arrays is the group.
+    `squares` are sums of squares or products of the deviations of placement values from their mean,
+    times the share of the row in the weight of the class.
     """
     shape = (-1, *[1] * (squares[0].ndim - 1))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -384,8 +370,7 @@ class Clusters:
     """The clusters of all groups; a cluster with rows in two groups is two clusters.
 
     `group` is the group of each cluster, and `number` its number in the frame. `rows` are the
-    positions of the positives and of the negatives in the frame, and `cluster` the clusters of
-    these rows.
+    positions of positives and negatives in the frame, and `cluster` their clusters.
     """
 
     groups: int
@@ -453,8 +438,8 @@ def obuchowski_variance(
 ) -> VarianceParts:
     """Return Obuchowski's variance of each group from the placement values of all rows.
 
-    `scales` are two divisors per group: for the values of positives and of negatives. The result is
-    NaN if a class has fewer than two clusters.
+    `scales` are divisors of the values of positives and of negatives, per group. The result is NaN
+    if a class has fewer than two clusters.
     """
     group, groups = clusters.group, clusters.groups
     pos, neg = centered_cluster_sums(clusters, values, weight, scales)
@@ -474,7 +459,7 @@ def centered_cluster_sums(
     weight: NDArray[np.float64] | None,
     scales: tuple[Any, Any],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return two sums for each cluster: of the centered values of its positives and its negatives.
+    """Return the sums of centered values of the positives and of the negatives of each cluster.
 
     A centered value is the value minus the mean of its class in the group, divided by the total
     weight of the class.
@@ -561,8 +546,8 @@ def _triples_times_six(
 ) -> NDArray[Any]:
     """Return six times the number of triples: a row, and two rows of the other class.
 
-    Both rows of the other class are on the correct side of the score of the row. With A rows on the
-    correct side (`correct`) and E tied rows, a row counts A² + A·E + E²/3 triples.
+    Both are on the correct side of the score of the row. With A rows on the correct side and E tied
+    rows, a row counts A² + A·E + E²/3 triples.
     """
     # A² + (A + E)² + (2·A + E)² is 6·(A² + A·E + E²/3).
     counts = (correct, correct_or_tied, correct + correct_or_tied)
@@ -589,8 +574,8 @@ def exponential_variance(area: Any, n_pos: Any, n_neg: Any) -> Any:
 def _variance_from_triples(area: Any, n_pos: Any, n_neg: Any, q1: Any, q2: Any) -> Any:
     """Return Hanley and McNeil's variance of an AUC.
 
-    `q1` is the probability that two random positives have higher scores than a random negative, and
-    `q2` that a random positive has a higher score than two random negatives.
+    `q1` is the probability that two random positives are above a random negative, and `q2` that a
+    random positive is above two random negatives.
     """
     square = area**2
     numerator = area * (1 - area) + (n_pos - 1) * (q1 - square) + (n_neg - 1) * (q2 - square)
@@ -600,9 +585,8 @@ def _variance_from_triples(area: Any, n_pos: Any, n_neg: Any, q1: Any, q2: Any) 
 class Steps(NamedTuple):
     """The steps of the curves of some groups: each lowers the threshold to the next distinct score.
 
-    `tp` and `fp` are the counts at or above the score, and `tp0` and `fp0` those above it. Unscored
-    negatives are false positives at every score. Group i has the steps `starts[i]` to `starts[i +
-    1] - 1`, and its classes have `pos[i]` and `neg[i]` rows.
+    `tp` and `fp` are the counts at or above the score, `tp0` and `fp0` those above it; unscored
+    negatives are always included. Group i has the steps `starts[i]` to `starts[i + 1] - 1`.
     """
 
     tp0: NDArray[Any]
@@ -673,11 +657,7 @@ class Steps(NamedTuple):
 
 
 class EqualErrors(NamedTuple):
-    """Steps that cross the line FPR = 1 - TPR.
-
-    `fraction` is the fraction of the step before the line, and `rate` the FPR on the line. The
-    other fields are rates above the score of the step, and at or above it.
-    """
+    """Steps that cross the line FPR = 1 - TPR, the `fraction` before it, and the FPR on it."""
 
     step: NDArray[np.int64]
     tpr0: NDArray[np.float64]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -10,14 +11,14 @@ import polars as pl
 from rocframe.areas.area import area_per_positive, areas_of_ties, step_sum, steps_at_prevalence
 from rocframe.areas.pairs import Steps
 from rocframe.curves.locate import log_growth, precision_recall_integral
-from rocframe.curves.table import COMPLETE_CURVES, check_ends, curve_layout, read_curves
-from rocframe.frames import as_input_frame, build_table, lazy_plan, through_node
+from rocframe.curves.table import COMPLETE_CURVES, check_ends, plan_curves
+from rocframe.frames import build_table
 from rocframe.kernel.groups import groups_of_rows
 from rocframe.kinds import parse_metrics
 from rocframe.options import check_choice, public
-from rocframe.schemas.curves import TIE_NAMES, tie_columns
-from rocframe.schemas.statistics import TIE_BOUND_NAMES, TIE_BOUNDS_COLUMNS
-from rocframe.schemas.table_type import THRESHOLD, with_scores
+from rocframe.schemas.curves import tie_columns
+from rocframe.schemas.statistics import TIE_BOUNDS_COLUMNS
+from rocframe.schemas.table_type import THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -53,8 +54,7 @@ def tie_bounds(
     curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`, with all rows of each curve.
     metrics : str or sequence of str
-        Which of `"auc"`, `"ks"`, `"eer"`, `"average_precision"` and `"pr_auc"` are computed. By
-        default, all.
+        Which of `"auc"`, `"ks"`, `"eer"`, `"average_precision"` and `"pr_auc"`; by default, all.
     by : str or sequence of str, default None
         Group columns; by default, all columns left of `threshold`.
 
@@ -62,16 +62,13 @@ def tie_bounds(
     -------
     DataFrame or LazyFrame
         One row per group and metric, in the order of `metrics`: `*by, metric, estimate,
-        pessimistic, optimistic`.
+        pessimistic, optimistic`. `metric` is a String, all others are Float64 in [0, 1].
 
-        `metric` (String) is the name of the metric, `estimate` (Float64) its value for the curve,
-        as in `area` and `summary`. `pessimistic` and `optimistic` (Float64) are the worst and the
-        best value over all ways to separate tied rows; the worst `average_precision` is a lower
-        bound (see Notes). All are in [0, 1]. For `eer`, lower values are better.
-
-        `estimate` is null for a curve with several scores between two given thresholds
-        (`thresholds=`), which are treated as tied. All are null if there are no positives; for
-        `auc`, `ks`, `eer`, and at a given `prevalence=`, also if there are no negatives.
+        `estimate` is the value for the curve, `pessimistic` and `optimistic` are the worst and the
+        best value over all ways to separate tied rows. For `eer`, lower values are better. All are
+        null if there are no positives; for `auc`, `ks`, `eer`, and at a given `prevalence=`, also
+        if there are no negatives. `estimate` is null for a curve with several scores between two
+        given thresholds (`thresholds=`), which are treated as tied.
 
     Raises
     ------
@@ -87,28 +84,15 @@ def tie_bounds(
 
     Notes
     -----
-    A tie is a diagonal segment of the ROC curve. The curve of the scores before rounding is inside
-    the rectangle around it. In the optimistic curve, the positives of each tie come first; in the
-    pessimistic curve, the negatives. Both are step curves, under which `auc` and `pr_auc` are
-    computed.
-
-    - `ks`: the largest TPR - FPR at a point of the given curve (`pessimistic`), and at an upper
-      left corner of a rectangle (`optimistic`).
-    - `eer`: the lowest and the highest FPR on the line FPR = 1 - TPR inside the rectangle that the
-      line crosses.
-    - `average_precision`: `optimistic` if all positives of a tie get one score above those of the
-      negatives. It is lowest if they get distinct scores below those of the negatives.
-      `pessimistic` is exact for ties of at most 64 positives; each tie with more makes it too low
-      by less than 0.001 / P, where P is the number of positives. With weights, it is that of
-      `pr_auc`.
+    The pessimistic `average_precision` is exact for ties of at most 64 positives; each tie with
+    more makes it too low by less than 0.001 / P, where P is the number of positives. With weights,
+    it is that of `pr_auc`.
 
     References
     ----------
-    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
-    861-874, figure 6. doi:10.1016/j.patrec.2005.10.010
-
-    J. Davis, M. Goadrich (2006), "The relationship between precision-recall and ROC curves",
-    ICML, 233-240. doi:10.1145/1143844.1143874
+    - T. Fawcett (2006), Pattern Recognition Letters 27(8), 861-874, figure 6.
+      doi:10.1016/j.patrec.2005.10.010
+    - J. Davis, M. Goadrich (2006), ICML, 233-240. doi:10.1145/1143844.1143874
 
     Examples
     --------
@@ -138,20 +122,12 @@ def tie_bounds(
 
     names = list(parse_metrics(metrics, parse, example="auc"))
 
-    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-        table = curve_layout(schema, by, tuple(TIE_BOUNDS_COLUMNS))
-        return through_node(
-            plan.select(table.count_columns),
-            lambda frame: _bounds_table(read_curves(frame, table), names),
-            schema={**table.keys, **TIE_BOUNDS_COLUMNS},
-            by=table.by,
-            anchor="metric",
-        )
-
-    return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))
+    return plan_curves(
+        curves, by, TIE_BOUNDS_COLUMNS, partial(_bounds_table, names=names), anchor="metric"
+    )
 
 
-def _bounds_table(curves: Curves, names: Sequence[str]) -> pl.DataFrame:
+def _bounds_table(curves: Curves, columns: Schema, *, names: Sequence[str]) -> pl.DataFrame:
     """Return the value and the two bounds of each metric of each curve."""
     check_ends(
         curves,
@@ -166,10 +142,10 @@ def _bounds_table(curves: Curves, names: Sequence[str]) -> pl.DataFrame:
         for i, name in enumerate(names):
             bounds[:, :, i] = BOUNDS[name](curves)
     bounds[0, curves.has_gaps] = np.nan  # only the bounds are known
-    columns = [pl.Series(names, dtype=pl.String).gather(np.arange(length * n_names) % n_names)]
-    values = dict(zip(TIE_BOUND_NAMES, [*columns, *bounds.reshape(3, -1)], strict=True))
+    metric = pl.Series(names, dtype=pl.String).gather(np.arange(length * n_names) % n_names)
+    values = dict(zip(columns, [metric, *bounds.reshape(3, -1)], strict=True))
     rows = np.repeat(np.arange(length), n_names)
-    return build_table(curves.keys, values, TIE_BOUNDS_COLUMNS, rows=rows)
+    return build_table(curves.keys, values, columns, rows=rows)
 
 
 def _ks_bounds(curves: Curves) -> Bounds:
@@ -226,8 +202,8 @@ def _lowest_precision_sum(
     """Return the sum of the precisions of the positives of each row, if they have different scores.
 
     All negatives of the row have higher scores. The sum of (tp0 + j) / (tp0 + j + fp) for j = 1 to
-    n is n - fp·(sum of 1 / (tp0 + fp + j)). The first terms of this sum are added one by one. The
-    others are replaced by an integral, an upper bound, because the reciprocal is convex.
+    n is n - fp·(sum of 1 / (tp0 + fp + j)). After the first terms, the sum is replaced by an
+    integral, an upper bound, because the reciprocal is convex.
     """
     n = tp - tp0
     reciprocals = np.zeros(len(tp))
@@ -266,14 +242,12 @@ def ties(curves: FrameT, /, *, by: By = None) -> FrameT:
     Returns
     -------
     DataFrame or LazyFrame
-        For each group, one row per score that occurs in both classes, sorted by falling score:
-        `*by, threshold, auc_change, tied_pos, tied_neg`. Groups without ties have no rows.
+        One row per group and score that occurs in both classes, sorted by falling score: `*by,
+        threshold, auc_change, tied_pos, tied_neg`. Groups without ties have no rows.
 
-        - `auc_change` (Float64) is the largest change of the AUC if the tied rows get different
-          scores: an increase if all positives of the tie get higher scores than its negatives, a
-          decrease if they get lower scores.
-        - `tied_pos` and `tied_neg` are the numbers of positives and negatives with this score, or
-          the sums of their weights, with the dtype of `tp` and `fp`.
+        `auc_change` (Float64) is the largest change of the AUC, up or down, if the tied rows get
+        different scores. `tied_pos` and `tied_neg` are the numbers of positives and negatives with
+        this score, or the sums of their weights, with the dtype of `tp`.
 
     Raises
     ------
@@ -287,15 +261,13 @@ def ties(curves: FrameT, /, *, by: By = None) -> FrameT:
 
     Notes
     -----
-    `auc_change` is tied_pos·tied_neg / (2·P·N) for P positives and N negatives: the area between
-    the diagonal segment and the sides of its rectangle. Its sum over a curve is half of the
-    difference between `auc_optimistic` and `auc_pessimistic` of `auc`. For curves with
-    `thresholds=` or `max_error=`, all scores between two thresholds are one tie.
+    The sum of `auc_change` over a curve is half of `auc_optimistic` - `auc_pessimistic` of `auc`.
+    For curves with `thresholds=` or `max_error=`, all scores between two thresholds are one tie.
 
     References
     ----------
-    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
-    861-874, figure 6. doi:10.1016/j.patrec.2005.10.010
+    T. Fawcett (2006), Pattern Recognition Letters 27(8), 861-874, figure 6.
+    doi:10.1016/j.patrec.2005.10.010
 
     Examples
     --------
@@ -315,18 +287,10 @@ def ties(curves: FrameT, /, *, by: By = None) -> FrameT:
     └───────────┴────────────┴──────────┴──────────┘
     """
 
-    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-        table = curve_layout(schema, by, TIE_NAMES)
-        columns = with_scores(tie_columns(table.row["tp"]), table.scores)
-        return through_node(
-            plan.select(table.count_columns),
-            lambda frame: _tie_table(read_curves(frame, table), columns),
-            schema={**table.keys, **columns},
-            by=table.by,
-            anchor=THRESHOLD,
-        )
+    def columns(schema: pl.Schema) -> Schema:
+        return tie_columns(schema.get("tp", pl.Int64()))
 
-    return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))
+    return plan_curves(curves, by, columns, _tie_table, anchor=THRESHOLD)
 
 
 def _tie_table(curves: Curves, columns: Schema) -> pl.DataFrame:

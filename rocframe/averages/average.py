@@ -115,15 +115,13 @@ def average(
     curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`, with all rows of each curve.
     over : str, sequence of str or None, default "fold"
-        Group columns to average over, such as the fold. Curves with the same values of all other
-        group columns form a group. None: the result has the values of each curve, without limits.
+        Group columns to average over, such as the fold. None: the result has the values of each
+        curve, without limits.
     method : str, default "vertical"
-        Method of averaging. `"threshold"` and `"pooled"` require scores with the same meaning in
-        all curves.
+        Method of averaging; `"threshold"` and `"pooled"` require scores with the same meaning.
 
         - `"vertical"`: the mean of y at given values of x.
-        - `"horizontal"`: the mean of x at given values of y, a rate that only rises or only falls
-          with the threshold.
+        - `"horizontal"`: the mean of x at given values of y, a rate that only rises or only falls.
         - `"threshold"`: the means of x and y at given thresholds, from the counts of
           `score >= threshold` of each curve.
         - `"pooled"`: one curve from the predictions of all curves together.
@@ -131,23 +129,18 @@ def average(
           `one_vs_rest`), without limits: the vertical mean with equal weights, or with each class
           weighted by its number of positives; and as `"pooled"`.
     fixed : str or Expr, default None
-        Metric at whose values, given in `grid`, the means are computed: a name (such as `"tpr"` or
-        `"accuracy"`), `"threshold"`, or a named expression over counts and rates. By default, an
-        axis of the curve or the threshold, as `method` says. With `method="pooled"`, the pooled
-        curve is evaluated at these values.
+        Metric at whose values, given in `grid`, the means (or a pooled curve) are computed: a name,
+        such as `"tpr"`, `"threshold"`, or a named expression over counts and rates. By default, as
+        `method` says.
     metrics : str, Expr or sequence of these, default None
-        Metrics to average, instead of the axes of the curve: names of metrics or of the four
-        counts, and named expressions over counts and rates. Expressions may contain `threshold`
-        if the threshold is fixed.
+        Metrics to average, instead of the axes: names of metrics or of the four counts, and named
+        expressions over counts and rates, and over `threshold` if it is fixed.
     nearest : bool, default False
-        If True, use the row of each curve whose value is nearest to the fixed value. If False,
-        interpolate between the two neighboring rows.
+        Whether the row with the nearest fixed value is used, instead of interpolation.
     grid : int, sequence of float or str, default 101
-        Values of the fixed metric: a number of evenly spaced values, or a list of values. For
-        thresholds, and metrics without two finite bounds, a number n selects n of the observed
-        values. `"union"`: all values that occur in at least one curve; an averaged curve then has
-        two rows for each value of a fixed axis, the mean just left and just right of the value,
-        which differ if a curve jumps there.
+        Values of the fixed metric: a list, or a number of evenly spaced values (for thresholds, and
+        metrics without two finite bounds, of observed values). `"union"`: all values of all curves,
+        with two rows for each value of a fixed axis, the means just left and just right of it.
     ci : str or None, default "corrected"
         Method of the confidence limits. All limits are pointwise.
 
@@ -161,29 +154,28 @@ def average(
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     test_per_train : float, default None
-        Ratio of test rows to training rows, for `ci="corrected"`; by default 1 / (k - 1), as
-        in k-fold cross-validation. Required if `over` names several columns.
+        Ratio of test rows to training rows, for `ci="corrected"`; by default 1 / (k - 1), as in
+        k-fold cross-validation. Required if `over` names several columns.
     weights : str or mapping, default "equal"
-        Weight of each curve in the mean: `"equal"`; `"rows"`, the number of rows; `"positives"`,
-        the number of positives; or a mapping from the values of `over` to numbers above 0.
+        Weight of each curve in the mean: `"equal"`, `"rows"` or `"positives"` (their number), or a
+        mapping from the values of `over` to numbers above 0.
     prior : mapping, default None
-        Weights of the classes for `method="weighted"`, a mapping from the values of `over` to
-        numbers above 0, such as class proportions. By default, the numbers of positives.
+        Weights of the classes for `method="weighted"`, such as class proportions, a mapping from
+        the values of `over` to numbers above 0. By default, the numbers of positives.
     ranks : {"within"}, default None
         `"within"`, for `"pooled"` and `"micro"`: replace each score by the proportion of rows of
-        the same curve with a lower score, plus half the proportion of rows with the same score.
+        the same curve with a lower score (equal scores count 1/2).
     n_boot : int, default 2000
         Number of bootstrap resamples.
     seed : int, default None
         Seed of the draws, an integer >= 0; None uses a new seed in each call.
     prevalence : float, default None
-        Prevalence, between 0 and 1, at which metrics that depend on it, such as precision, are
-        computed. By default, that of `curve(prevalence=)`, or of each curve. Counts do not change.
+        Prevalence at which metrics such as precision are computed. By default, that of
+        `curve(prevalence=)`, or of each curve.
     beta : float, default 1.0
         Weight of recall relative to precision in `"f_beta"`.
     costs : mapping of str to float, default None
-        Costs of one `tp`, `fp`, `fn` and `tn`, such as `{"fn": 5, "fp": 1}`, for the metric
-        `"expected_cost"`. Costs that are not given are 0.
+        Costs of one `tp`, `fp`, `fn` and `tn`, by default 0, for the metric `"expected_cost"`.
     by : str or sequence of str, default None
         Group columns; by default, all columns left of `threshold`.
     kind : str, default None
@@ -193,48 +185,31 @@ def average(
     Returns
     -------
     DataFrame or LazyFrame
-        The group columns without `over`; `side` (String, `left` or `right`) if there are two rows
-        per value; the two axes; for each averaged axis, columns with its name and the suffixes
-        `_sd`, `_se`, `_lower` and `_upper`; then `ci_level, n_curves, threshold_mean, threshold_sd,
-        note`. The axes and all columns right of them are Float64, except `n_curves` (Int64, the
-        number of curves that reach this point) and `note` (String). Rows are sorted by group, then
-        by rising value of the fixed metric, or by falling threshold.
+        One row per group and point, sorted by group, then by rising value of the fixed metric or by
+        falling threshold: the group columns without `over`; `side` (String, `left` or `right`) if
+        there are two rows per value; the two axes; for each averaged axis, its name with `_sd`,
+        `_se`, `_lower` and `_upper`; then `ci_level, n_curves, threshold_mean, threshold_sd, note`.
+        All are Float64, except `n_curves` (Int64, the number of curves that reach this point) and
+        `note` (String). `threshold_mean` is the mean of the thresholds that `at` returns.
 
-        `threshold_mean` is the mean of one threshold per curve: the lowest whose rate does not
-        exceed a fixed `fpr` or `alert_rate`, the highest whose rate is at least a fixed `tpr` or
-        `recall`, or at most a fixed `fnr`.
+        Standard deviations have the divisor n - 1. They, standard errors and limits are null for a
+        single curve, and standard errors and limits if all curves have the same value; with
+        `ci="binomial"`, only standard errors are null, if the mean is 0 or 1. Limits are clipped to
+        the range of the metric. `note` is null, or contains all of these that apply:
+        `zero_variance`; `one_curve`; `left_out:1 (7)` and `lacks_rows:1 (3)`, if one curve, with
+        this value of `over`, lacks a class or the rows of this point; `fewer:precision (3)`, if the
+        precision is defined for only 3 of the `n_curves` curves.
 
-        Standard deviations have the divisor n - 1. For a single curve, they, standard errors and
-        limits are null; if all curves have the same value, standard errors and limits are null.
-        With `ci="binomial"`, limits are not null in these cases, and standard errors only if
-        the mean is 0 or 1. Limits are clipped to the range of the metric.
-
-        `note` is null, or contains all of the following values that apply:
-
-        - `zero_variance`: all curves have the same value.
-        - `one_curve`: limits are null because a single curve has a value at this point.
-        - `left_out:1 (7)`: one curve, with the value 7 of `over`, lacks a class and is excluded.
-        - `lacks_rows:1 (3)`: one curve, with the value 3 of `over`, lacks rows and has no value at
-          this point.
-        - `fewer:precision (3)`: the precision is defined for only 3 of the `n_curves` curves.
-
-        For tables of `calibration`, the fixed axis is `score_mean` and the averaged axis is
-        `event_rate`. `threshold_mean` is equal to `score_mean`.
-
-        For pooled curves, the result is a curve table: `threshold, tp, fp, fn, tn`, the column
-        `prevalence` if the curves have it, the two axes, then `pooled_auc, mean_auc, n_curves,
-        note`. It includes the rows of curves that lack a class; `mean_auc` excludes these curves.
-        Both areas are null, with the note `lacks_rows`, if a curve ends before its lowest score.
+        For tables of `calibration`, the axes are `score_mean` (fixed) and `event_rate`. For pooled
+        curves, the result is a curve table: `threshold, tp, fp, fn, tn`, the column `prevalence` if
+        the curves have it, the two axes, then `pooled_auc, mean_auc, n_curves, note`. Both areas
+        are null, with the note `lacks_rows`, if a curve ends before its lowest score.
 
     Raises
     ------
     RocframeError
-        If the table is not a curve table, if a curve has no row with threshold `inf`, if several
-        curves have the same values of `by`, or if `over` is not a group column.
-    OptionValueError
-        If the method does not support an option, or the fixed axis.
-    UnknownOptionError
-        If `fixed` or `metrics` is not the name of a metric.
+        If the table is not a curve table, if several curves have the same values of `by`, if `over`
+        is not a group column, or if a metric or an option is invalid or not supported by `method`.
 
     See Also
     --------
@@ -243,97 +218,43 @@ def average(
     Notes
     -----
     If a curve has several points with the same value of an axis, the best point is used, such as
-    the highest TPR at an FPR. Between rows, the counts are interpolated linearly. A curve with
-    unscored negatives begins at an FPR above 0; for lower FPRs, its TPR is 0.
+    the highest TPR at an FPR. If `fixed` is not an axis, the point with the highest threshold is
+    used for `tpr`, `fnr`, `npv`, `false_omission_rate` and `lr_neg`, and with the lowest threshold
+    for all other metrics. With `grid="union"`, the area under the vertical mean of ROC curves is
+    the mean of the areas.
 
-    If `fixed` is not an axis, a curve may have the fixed value at several points: rows with exactly
-    this value, or between two neighboring rows on both sides of it. The point with the highest
-    threshold is used for `tpr`, `fnr`, `npv`, `false_omission_rate` and `lr_neg`, and the point
-    with the lowest threshold for all other metrics.
+    Limits assume that curves are independent, apart from the overlap that `"corrected"` includes.
+    For curves of the same cases, such as those of several readers, use `fold_auc` with `id`.
 
-    With `grid="union"`, the area under the vertical mean of ROC curves is the mean of the areas.
-
-    All limits assume that the curves are independent, apart from the overlap that `"corrected"`
-    includes. For curves of the same cases, such as those of several readers, they are too narrow;
-    for the mean AUC of such curves, use `fold_auc` with `id`. Binomial limits are Wilson's limits
-    of the rate of all predictions together, which does not depend on `weights`; if the mean of the
-    rates is outside, the nearest limit is set to it. The p-quantile of n bootstrap means is the
-    mean at position p·(n + 1), interpolated linearly.
-
-    If a curve has true negatives at its lowest threshold, it lacks the rows for the lowest scores,
-    because of a filter or of `curve(thresholds=...)`. It has no value at points that need these
-    rows; metrics that both rise and fall, such as accuracy, need all rows. A curve with unscored
-    positives (`missing="worst"`) has no value above its highest TPR.
-
-    Curves of `calibration` are averaged at given scores, with `method="vertical"` and without
-    options about metrics. Their event rates are interpolated linearly, without values outside
-    their points.
-
-    `"threshold"` and `"pooled"` are exact for curves with a row for each distinct score. A curve of
-    `curve(thresholds=...)` is recognized by true negatives in its last row, or without weights by
-    two neighboring rows with the same counts. It has values only at its own thresholds, and is
-    pooled only with curves that have the same thresholds. If it is not recognized, the result is
-    that of scores rounded down to its thresholds.
+    A curve that lacks the rows for its lowest scores has no value at points that need these rows;
+    metrics that both rise and fall, such as accuracy, need all rows. A curve with unscored
+    positives has no value above its highest TPR. A curve of `curve(thresholds=...)` has values only
+    at its own thresholds, and is pooled only with curves that have the same. It is recognized by
+    true negatives in its last row, or without weights by two neighboring rows with the same counts;
+    otherwise, its scores are taken as rounded down to its thresholds.
 
     References
     ----------
-    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
-    861-874, section 8. doi:10.1016/j.patrec.2005.10.010
-
-    C. Nadeau, Y. Bengio (2003), "Inference for the generalization error", Machine Learning 52(3),
-    239-281. doi:10.1023/A:1024068626366
+    - T. Fawcett (2006), Pattern Recognition Letters 27(8), 861-874, section 8.
+      doi:10.1016/j.patrec.2005.10.010
+    - C. Nadeau, Y. Bengio (2003), Machine Learning 52(3), 239-281. doi:10.1023/A:1024068626366
 
     Examples
     --------
     >>> import polars as pl, rocframe as rf
-    >>> predictions = pl.DataFrame(
-    ...     {
-    ...         "fold": [1, 1, 1, 2, 2, 2, 2],
-    ...         "label": [1, 0, 1, 1, 0, 1, 0],
-    ...         "score": [0.9, 0.4, 0.4, 0.8, 0.6, 0.5, 0.1],
-    ...     }
-    ... )
-    >>> curves = rf.curve(predictions, "label", "score", by="fold")
-    >>> mean = rf.average(curves, over="fold", grid=3)
+    >>> vote = rf.datasets.vote().filter(pl.col("model") == "logistic_regression")
+    >>> mean = rf.average(rf.curve(vote, "label", "score", by="fold"), over="fold", grid=3)
     >>> mean.select("fpr", "tpr", "tpr_sd", "n_curves", "threshold_mean")
     shape: (3, 5)
-    ┌─────┬───────┬──────────┬──────────┬────────────────┐
-    │ fpr ┆ tpr   ┆ tpr_sd   ┆ n_curves ┆ threshold_mean │
-    │ --- ┆ ---   ┆ ---      ┆ ---      ┆ ---            │
-    │ f64 ┆ f64   ┆ f64      ┆ i64      ┆ f64            │
-    ╞═════╪═══════╪══════════╪══════════╪════════════════╡
-    │ 0.0 ┆ 0.5   ┆ 0.0      ┆ 2        ┆ 0.85           │
-    │ 0.5 ┆ 0.875 ┆ 0.176777 ┆ 2        ┆ 0.7            │
-    │ 1.0 ┆ 1.0   ┆ 0.0      ┆ 2        ┆ 0.25           │
-    └─────┴───────┴──────────┴──────────┴────────────────┘
-
-    With `grid="union"`, the area under the mean is the mean of the areas:
-
-    >>> curves.roc.average(over="fold", grid="union").roc.area()
-    shape: (1, 1)
-    ┌─────────────┐
-    │ auc_of_mean │
-    │ ---         │
-    │ f64         │
-    ╞═════════════╡
-    │ 0.75        │
-    └─────────────┘
-
-    The mean precision and alert rate at a TPR of 0.5 and of 1:
-
-    >>> means = curves.roc.average(
-    ...     fixed="tpr", metrics=["precision", "alert_rate"], grid=[0.5, 1]
-    ... )
-    >>> means.select("tpr", "precision", "precision_sd", "alert_rate")
-    shape: (2, 4)
-    ┌─────┬───────────┬──────────────┬────────────┐
-    │ tpr ┆ precision ┆ precision_sd ┆ alert_rate │
-    │ --- ┆ ---       ┆ ---          ┆ ---        │
-    │ f64 ┆ f64       ┆ f64          ┆ f64        │
-    ╞═════╪═══════════╪══════════════╪════════════╡
-    │ 0.5 ┆ 1.0       ┆ 0.0          ┆ 0.291667   │
-    │ 1.0 ┆ 0.666667  ┆ 0.0          ┆ 0.875      │
-    └─────┴───────────┴──────────────┴────────────┘
+    ┌─────┬──────────┬──────────┬──────────┬────────────────┐
+    │ fpr ┆ tpr      ┆ tpr_sd   ┆ n_curves ┆ threshold_mean │
+    │ --- ┆ ---      ┆ ---      ┆ ---      ┆ ---            │
+    │ f64 ┆ f64      ┆ f64      ┆ i64      ┆ f64            │
+    ╞═════╪══════════╪══════════╪══════════╪════════════════╡
+    │ 0.0 ┆ 0.221474 ┆ 0.146784 ┆ 10       ┆ inf            │
+    │ 0.5 ┆ 0.885256 ┆ 0.068838 ┆ 10       ┆ 0.274418       │
+    │ 1.0 ┆ 1.0      ┆ 0.0      ┆ 10       ┆ 0.007317       │
+    └─────┴──────────┴──────────┴──────────┴────────────────┘
     """
     options = parse_average_options(
         over=over,
@@ -612,12 +533,7 @@ class CurveAverager:
         constant: NDArray[np.bool_],
         unknown: NDArray[np.bool_],
     ) -> NDArray[np.object_]:
-        """Return the notes of groups and values: excluded curves, missing rows, undefined metrics.
-
-        `n_curves` is the number of curves with a point, and `counts` that for each metric.
-        `constant` is True if all curves have the same value. `unknown` has one row per curve, and
-        is True if the curve has no value because it lacks rows.
-        """
+        """Return the notes of groups and values; `unknown` are curves that lack rows."""
         notes, limits = np.empty(n_curves.shape, object), self.plan.options.limits
         for i, group in enumerate(block.groups):
             excluded = self.curve_groups.notes[group]
@@ -766,10 +682,7 @@ def _check_bins(curve_keys: pl.DataFrame, owner: NDArray[np.int64], points: pl.D
 
 
 class CalibrationCurves(NamedTuple):
-    """The points of calibration curves, by rising score, without undefined event rates.
-
-    Curve i has the points `starts[i]` to `starts[i + 1] - 1`.
-    """
+    """The points of calibration curves, by rising score, without undefined event rates."""
 
     score: NDArray[np.float64]
     rate: NDArray[np.float64]

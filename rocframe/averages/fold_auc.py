@@ -95,15 +95,15 @@ def fold_auc(
     by : str or sequence of str, default None
         Group columns; null is a group.
     id : str or Expr, default None
-        The case of a row, if a case has rows in several folds, such as one for each reader: rows of
-        a case are dependent. Not with `count`. None: rows of different folds are independent.
+        The case of a row, if a case has rows in several folds, such as one for each reader. Rows of
+        a case are dependent. Not with `count`.
     ci : str or None, default "logit_delong"
         Method of the interval.
 
         - `"logit_delong"`: interval of the logit of the mean, with DeLong's variance in each fold.
         - `"delong"`: Wald interval (mean ± z·`se`) with the same variance, clipped to [0, 1].
         - `"ledell"`: Wald interval with the variance of LeDell, Petersen and van der Laan, which
-          uses the class proportions of all folds together.
+          uses the class proportions of all folds together; not with `weight` and `id`.
         - None: no interval.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
@@ -119,34 +119,24 @@ def fold_auc(
     Returns
     -------
     DataFrame or LazyFrame
-        `*by`, (`model`,) `mean_auc, lower, upper, sd, se, auc_of_mean, pooled_auc, n_curves, n_pos,
-        n_neg, n_missing, ci_level, ci_method, note`; one row per group, sorted by group.
+        One row per group, sorted by group: `*by`, (`model`,) `mean_auc, lower, upper, sd, se,
+        auc_of_mean, pooled_auc, n_curves, n_pos, n_neg, n_missing, ci_level, ci_method, note`.
+        Counts are Int64, `ci_method` and `note` String, all others Float64.
 
-        - `sd` is the standard deviation of the areas of the folds, with the divisor `n_curves` - 1;
-          null for one fold.
-        - `se` and the limits are null if the variance is 0 or, for DeLong's methods, if a fold has
-          only one row (with `id`, one case) of a class.
-        - `auc_of_mean` is the area under the mean TPR of the folds at 101 values of the FPR.
-        - `pooled_auc` is the AUC of all rows of the group.
-        - `n_curves` (Int64) is the number of folds with both classes.
-        - `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of positives, of negatives, and
-          of rows with a missing value, in all folds together.
-        - `ci_method` and `note` are String. All other columns are Float64.
-        - `note` is null, or the first of these values that applies: `no_rows, no_positives,
-          no_negatives, one_positive, one_negative, zero_variance, one_curve`; with `id`,
-          `one_positive_cluster` and `one_negative_cluster` of a fold. `one_curve`: `sd` is null,
-          because only one fold has an AUC. `left_out:1 (3)` is added if one fold, the fold 3, is
-          excluded.
+        `sd` is the standard deviation of the areas of the folds, with the divisor `n_curves` - 1,
+        and null for one fold. `auc_of_mean` is the area under the mean TPR of the folds at 101
+        values of the FPR, `pooled_auc` the AUC of all rows. `n_curves` is the number of folds with
+        both classes. `se` and limits are null if the variance is 0 or, for DeLong's methods, if a
+        fold has only one row (with `id`, one case) of a class.
+
+        `note` is null, or the first of `no_rows, no_positives, no_negatives, one_positive,
+        one_negative, zero_variance, one_curve`; with `id`, `one_positive_cluster` and
+        `one_negative_cluster`. `left_out:1 (3)` is added if one fold, the fold 3, is excluded.
 
     Raises
     ------
     RocframeError
         If a column, an option or a value is invalid.
-    MissingColumnError
-        If `over` is not a column.
-    OptionValueError
-        If `over` is not a name or a list of at least one name, or if `ci` is `"ledell"` and rows
-        have weights or `id` is given.
 
     See Also
     --------
@@ -157,31 +147,20 @@ def fold_auc(
     -----
     The intervals treat the fitted models as fixed and the test rows as random: they do not include
     the variation between models fitted on other rows, or between readers. If a case is in several
-    folds, as in repeated cross-validation or with several readers, the limits are too narrow
-    without `id`. With `id`, the variance is that of the mean influence of each case (Obuchowski's
-    variance for clusters). For rows that occur once for each class, as in `one_vs_rest`, use
-    `multiclass_auc`.
+    folds, as in repeated cross-validation, the limits are too narrow without `id`. For rows that
+    occur once for each class, as in `one_vs_rest`, use `multiclass_auc`.
 
     References
     ----------
-    N. A. Obuchowski (1997), "Nonparametric analysis of clustered ROC curve data", Biometrics 53(2),
-    567-578. doi:10.2307/2533958
-
-    E. LeDell, M. Petersen, M. van der Laan (2015), "Computationally efficient confidence intervals
-    for cross-validated area under the ROC curve estimates", Electronic Journal of Statistics 9(1),
-    1583-1607. doi:10.1214/15-EJS1035
+    - N. A. Obuchowski (1997), Biometrics 53(2), 567-578. doi:10.2307/2533958
+    - E. LeDell et al. (2015), Electronic Journal of Statistics 9(1), 1583-1607.
+      doi:10.1214/15-EJS1035
 
     Examples
     --------
     >>> import polars as pl, rocframe as rf
-    >>> predictions = pl.DataFrame(
-    ...     {
-    ...         "fold": [1, 1, 1, 1, 2, 2, 2, 2],
-    ...         "label": [1, 0, 1, 0, 1, 0, 1, 0],
-    ...         "score": [0.9, 0.4, 0.4, 0.1, 0.3, 0.2, 0.1, 0.2],
-    ...     }
-    ... )
-    >>> areas = rf.fold_auc(predictions, "label", "score", over="fold")
+    >>> vote = rf.datasets.vote().filter(pl.col("model") == "logistic_regression")
+    >>> areas = rf.fold_auc(vote, "label", "score", over="fold")
     >>> areas.select("mean_auc", "sd", "se", "pooled_auc", "n_curves")
     shape: (1, 5)
     ┌──────────┬──────────┬──────────┬────────────┬──────────┐
@@ -189,7 +168,7 @@ def fold_auc(
     │ ---      ┆ ---      ┆ ---      ┆ ---        ┆ ---      │
     │ f64      ┆ f64      ┆ f64      ┆ f64        ┆ i64      │
     ╞══════════╪══════════╪══════════╪════════════╪══════════╡
-    │ 0.6875   ┆ 0.265165 ┆ 0.265165 ┆ 0.6875     ┆ 2        │
+    │ 0.810421 ┆ 0.059004 ┆ 0.014283 ┆ 0.808057   ┆ 10       │
     └──────────┴──────────┴──────────┴────────────┴──────────┘
     """
     check_choice("ci", ci, (*get_args(FoldIntervalMethod), None))
@@ -198,20 +177,9 @@ def fold_auc(
     for option, value in (("weight", weight), ("id", id)):
         if method is not None and value is not None and option in method.refuses:
             raise OptionValueError.compose(option, value, *method.refuses[option])
-    roles = Roles(
-        label,
-        score,
-        by,
-        positive,
-        weight=weight,
-        count=count,
-        missing=missing,
-        cluster=id,
-        cluster_argument="id",
-    )
     return fold_table(
         predictions,
-        roles,
+        Roles(label, score, by, positive, weight, count, missing, id, cluster_argument="id"),
         over,
         lambda folds: _fold_auc_columns(folds, ci, level),
         FOLD_AUC.columns(),
@@ -267,11 +235,7 @@ FoldIntervalMethod = Literal["logit_delong", "delong", "ledell"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Folds:
-    """The areas of the folds of all groups, and the scan from which they are computed.
-
-    Group i has the folds `starts[i]` to `starts[i + 1] - 1` of the scan. `usable` is True for folds
-    with both classes; `names` are the keys of the folds as text, in the columns `over`.
-    """
+    """The areas of the folds of all groups; those with both classes are `usable`."""
 
     cases: Cases
     over: tuple[str, ...]
@@ -323,10 +287,7 @@ class Folds:
     def notes(
         self, variance: NDArray[np.float64] | None = None, clusters: Clusters | None = None
     ) -> list[str | None]:
-        """Return the note of each group: the reason for null results, and the excluded folds.
-
-        The variance of the mean is undefined if a fold has only one row or cluster of a class.
-        """
+        """Return the note of each group: the reason for null results, and the excluded folds."""
         totals = self.scan.totals
         applies: dict[Note, NDArray[np.bool_ | np.int64]] = {
             "one_curve": self.areas.count[:, 0] == 1
@@ -386,8 +347,7 @@ def _delong_mean_variance(folds: Folds) -> NDArray[np.float64]:
 def _clustered_mean_variance(folds: Folds, clusters: Clusters) -> NDArray[np.float64]:
     """Return the variance of each mean AUC from the influence of each case on all folds.
 
-    For a single fold, it is Obuchowski's. If no case is in two folds, it is the sum of the
-    variances of the folds, divided by the squared number of folds.
+    For a single fold, it is Obuchowski's; without common cases, that of independent folds.
     """
     parts = cluster_parts(clusters, folds.scan, scale_weights(folds.cases).weight)
     # The clusters are the cases of a fold; a code is a case of a group.
@@ -441,10 +401,7 @@ def _ledell_mean_variance(folds: Folds) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoldMethod:
-    """A method of the interval of a mean AUC: the variance of the mean, and the limits.
-
-    `refuses` has a problem and a hint for each option that the method does not support.
-    """
+    """The variance of a mean AUC, its limits, and problem and hint of refused options."""
 
     variance: Callable[[Folds], NDArray[np.float64]]
     limits: Callable[..., Limits]
@@ -502,9 +459,8 @@ def pooling_gap(
     """Decompose the difference between the pooled AUC and the mean AUC of the folds of each group.
 
     The pooled AUC is the share of pairs of a positive and a negative in which the positive has the
-    higher score. In a pair within a fold, both scores are from the same model; in a pair between
-    folds, from different models. If a constant is added to all scores of one fold, the pooled AUC
-    can change, but the mean AUC does not.
+    higher score. In a pair between folds, both scores are from different models. If a constant is
+    added to all scores of one fold, the pooled AUC can change, but the mean AUC does not.
 
     Parameters
     ----------
@@ -530,35 +486,24 @@ def pooling_gap(
     Returns
     -------
     DataFrame or LazyFrame
-        `*by`, (`model`,) `gap, pooled_auc, mean_auc, gap_between, gap_within, between_share,
-        between_auc, within_auc, worst_positives, worst_negatives, worst_auc, worst_gap, n_curves,
-        n_pos, n_neg, n_missing, note`; one row per group, sorted by group. Columns are Float64
-        unless stated otherwise.
+        One row per group, sorted by group: `*by`, (`model`,) `gap, pooled_auc, mean_auc,
+        gap_between, gap_within, between_share, between_auc, within_auc, worst_positives,
+        worst_negatives, worst_auc, worst_gap, n_curves, n_pos, n_neg, n_missing, note`.
 
-        - `gap` is `pooled_auc` minus `mean_auc`, and the sum of `gap_between` and `gap_within`.
-        - `gap_between` is `pooled_auc` minus `within_auc`: the effect of pairs between folds.
-        - `gap_within` is `within_auc` minus `mean_auc`: the effect of unequal fold sizes. A large
-          fold has more pairs, but all folds have the same weight in the mean.
-        - `between_share` is the proportion of pairs that are between folds, and `between_auc` and
-          `within_auc` are the AUCs of the pairs between and within folds.
+        - `gap` (Float64, as all below) is `pooled_auc` - `mean_auc` = `gap_between` + `gap_within`.
+        - `gap_between` is `pooled_auc` - `within_auc`: the effect of pairs between folds.
+        - `gap_within` is `within_auc` - `mean_auc`: the effect of unequal fold sizes.
+        - `between_share` is the share of pairs between folds, and `between_auc` and `within_auc`
+          are the AUCs of the pairs between and within folds, null if there are no such pairs.
         - `worst_positives` and `worst_negatives` (String) are the two folds, of the positive and of
-          the negative, whose pairs have the largest effect on `gap_between`; the first if several
-          have. `worst_auc` is the AUC of these pairs, and `worst_gap` their contribution.
-        - `n_curves` (Int64) is the number of folds with both classes.
-        - `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of positives, of negatives, and
-          of rows with a missing value, in all folds together.
-        - `note` (String) is as in `fold_auc`.
-
-        An AUC is null if there are no pairs of its type.
+          the negative, whose pairs have the largest effect on `gap_between`; `worst_auc` is the AUC
+          of these pairs, and `worst_gap` their contribution.
+        - `n_curves`, the other counts (Int64) and `note` (String) are as in `fold_auc`.
 
     Raises
     ------
     RocframeError
         If a column, an option or a value is invalid.
-    MissingColumnError
-        If `over` is not a column.
-    OptionValueError
-        If `over` is not one or more names.
 
     See Also
     --------
@@ -566,14 +511,12 @@ def pooling_gap(
 
     Notes
     -----
-    Time and memory grow with the square of the number of folds. For 2,000 folds, the computation
-    takes seconds; 10,000 folds need several gigabytes.
+    Time and memory grow with the square of the number of folds: 2,000 folds take seconds, and
+    10,000 folds need several gigabytes.
 
     References
     ----------
-    G. Forman, M. Scholz (2010), "Apples-to-apples in cross-validation studies: pitfalls in
-    classifier performance measurement", ACM SIGKDD Explorations 12(1), 49-57.
-    doi:10.1145/1882471.1882479
+    G. Forman, M. Scholz (2010), ACM SIGKDD Explorations 12(1), 49-57. doi:10.1145/1882471.1882479
 
     Examples
     --------
@@ -594,15 +537,12 @@ def pooling_gap(
     │ 0.75       ┆ 1.0      ┆ -0.25       ┆ 2               ┆ 1               │
     └────────────┴──────────┴─────────────┴─────────────────┴─────────────────┘
     """
-    roles = Roles(label, score, by, positive, weight=weight, count=count, missing=missing)
+    roles = Roles(label, score, by, positive, weight, count, missing)
     return fold_table(predictions, roles, over, _pooling_gap_columns, POOLING_GAP.columns())
 
 
 class FoldPairs(NamedTuple):
-    """Numbers of won pairs (ties count 1/2) and of all pairs, as matrices.
-
-    Rows are the folds of the positives, and columns the folds of the negatives.
-    """
+    """Numbers of won pairs (ties count 1/2) and of all pairs: folds of positives × of negatives."""
 
     wins: NDArray[np.float64]
     pairs: NDArray[np.float64]
@@ -688,9 +628,9 @@ def _count_fold_pairs(
 def _add_pairs(wins: NDArray[np.float64], pos: NDArray[Any], lower: NDArray[np.float64]) -> None:
     """Add the correctly ranked pairs of several scores to the matrix `wins`.
 
-    `pos` has the positives with each score (row) in each fold (column), and `lower` the negatives
-    with a lower score. Without ties, each score has positives of one fold only. A matrix product
-    would mostly add zeros, so the pairs are then added fold by fold.
+    `pos` has the positives of each score (row) and fold (column), `lower` the negatives with a
+    lower score. Without ties, each score has positives of one fold only; a matrix product would
+    mostly add zeros, so the pairs are then added fold by fold.
     """
     if 4 * np.count_nonzero(pos) > pos.size:
         wins += pos.T @ lower

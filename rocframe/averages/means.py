@@ -1,7 +1,4 @@
-"""Weighted means over curves, with standard deviation and confidence limits.
-
-The corrected t interval is from Nadeau and Bengio (2003). The binomial limits are Wilson's.
-"""
+"""Weighted means over curves, with standard deviation and confidence limits."""
 
 from __future__ import annotations
 
@@ -55,10 +52,9 @@ MIN_EXPONENT = -1000  # values are multiplied by at most 2**1000, which is a fin
     frozen=True, kw_only=True, eq=False
 )  # without slots, because a class with slots cannot have cached properties
 class CurveValues:
-    """Values of curves at grid points: a matrix with one row per curve and one column per point.
+    """Values of curves (rows) at grid points (columns); NaN if a curve has no value.
 
-    The first curve of group i is the row `starts[i]`. NaN means that a curve has no value. `weight`
-    is the weight of each curve in the mean.
+    The first curve of group i is the row `starts[i]`. `weight` is that of each curve in the mean.
     """
 
     values: NDArray[np.float64]
@@ -186,10 +182,7 @@ def _divide(
 
 
 class MeanLimits(NamedTuple):
-    """Standard error, lower and upper limit of each mean; NaN if undefined.
-
-    `constant` is True if the limits are undefined because all curves have the same value.
-    """
+    """Standard error and limits of each mean; NaN if undefined, as for `constant` values."""
 
     se: NDArray[np.float64]
     lower: NDArray[np.float64]
@@ -201,9 +194,8 @@ class MeanLimits(NamedTuple):
 class MeanSample:
     """Finite values of curves, and what the limits of their means are computed from.
 
-    `curves` is the number of curves of each group, including curves that are not usable. `rows` is
-    the denominator of the metric in each curve. `streams` identify the random numbers of each
-    group. Limits are clipped to `bounds`.
+    `curves` is the number of curves of each group, usable or not, `rows` the denominator of the
+    metric in each curve, and `streams` identify the random numbers of each group.
     """
 
     values: CurveValues
@@ -243,10 +235,7 @@ def _binomial_mean_limits(sample: MeanSample) -> MeanLimits:
 def _t_mean_limits(
     sample: MeanSample, *, is_normal: bool = False, overlap: bool = False
 ) -> MeanLimits:
-    """Return limits by quantiles of the t distribution, or of the normal distribution.
-
-    With `overlap`, the variance is corrected for the overlap of the training sets of folds.
-    """
+    """Return limits by quantiles of t or normal distributions; `overlap` corrects the variance."""
     from scipy.special import ndtri, stdtrit
 
     values, options, bounds = sample.values, sample.options, sample.bounds
@@ -273,11 +262,7 @@ def _t_mean_limits(
 
 
 def _bootstrap_mean_limits(sample: MeanSample) -> MeanLimits:
-    """Return the standard error and the percentile limits of each mean, from resampled curves.
-
-    At each point, the curves that have a value are resampled. Points with equally many such curves
-    have the same draws.
-    """
+    """Return percentile limits from resampled curves; equally many curves have the same draws."""
     values, options = sample.values, sample.options
     ends = np.append(values.starts[1:], len(values.values))
     se, lower, upper, constant = sample.undefined_limits()
@@ -302,10 +287,7 @@ def _bootstrap_mean_limits(sample: MeanSample) -> MeanLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeanInterval:
-    """A method of the limits of means, and the options of intervals that it uses.
-
-    `of_proportions` is True if it requires the counts of proportions at given thresholds.
-    """
+    """A method of the limits of means (or only `of_proportions`), and the options that it uses."""
 
     limits: Callable[[MeanSample], MeanLimits]
     uses: frozenset[str] = frozenset({"level"})
@@ -352,13 +334,10 @@ def _replicate_means(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CurveGroups:
-    """The curves of all groups, group after group.
+    """The curves of all groups: `curve[starts[i]]` to `curve[starts[i + 1] - 1]` for group i.
 
-    Group i has the curves `curve[starts[i]]` to `curve[starts[i + 1] - 1]`, numbered as in
-    `curves`. `usable` is True for curves with both classes. `weight` is the weight of each curve in
-    the mean, scaled to at most 1. `note_keys` has the keys that the note `lacks_rows` lists for
-    each curve, those of its original curves if it is pooled. `notes` has the note on excluded
-    curves of each group.
+    `usable` curves have both classes. `weight` is scaled to at most 1. `note_keys` has the keys
+    that the note `lacks_rows` lists for each curve, those of its original curves if it is pooled.
     """
 
     keys: pl.DataFrame
@@ -467,11 +446,7 @@ MAX_ROWS = 1 << 20  # the values of about this number of rows are sorted at once
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GridBlock:
-    """A block of groups and of the values at which the curves of these groups are averaged.
-
-    `values` has one row for all groups, or one row per group, of which the first `lengths` are
-    used.
-    """
+    """Groups and their `values` (one row for all, or one each, of which `lengths` are used)."""
 
     groups: NDArray[np.int64]
     values: NDArray[np.float64]
@@ -545,11 +520,7 @@ def _similar_blocks(
 def _observed_values(
     curve_groups: CurveGroups, axis: CurveAxis, plan: AveragePlan, groups: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the sorted, distinct values of the fixed metric of each group, and their starts.
-
-    If the grid is a number n, only n of the values of a group are returned, with evenly spaced
-    ranks.
-    """
+    """Return the sorted, distinct fixed values of each group, or evenly ranked ones of them."""
     curves = curve_groups.curves
     member = concatenated_ranges(curve_groups.starts[groups], curve_groups.sizes[groups])
     member, owner = (
@@ -652,10 +623,7 @@ def pooled_curves(
 
 
 def merge_curves(curves: Curves, curve_groups: CurveGroups, *, ranked: bool) -> Curves:
-    """Return one curve per group: the sums of the counts of its curves at each threshold.
-
-    If `ranked` is true, each score is first replaced by its rank in its curve.
-    """
+    """Return one curve per group: the sums of the counts of its curves at each threshold."""
     if ranked:
         curves = _rank_scores(curves)
     lengths = np.diff(curves.starts)[curve_groups.curve]
@@ -727,10 +695,7 @@ def _check_same_thresholds(
 
 
 def _rank_scores(curves: Curves) -> Curves:
-    """Return curves in which each score is its rank: the proportion of lower scores in the curve.
-
-    Equal scores, including the score itself, count one half.
-    """
+    """Return curves whose scores are shares of lower scores; equal ones count one half."""
     check_ends(curves, "the ranks of its scores are unknown", "Use curves without thresholds=.")
     tp, fp = curves.columns["tp"], curves.columns["fp"]
     positions = tp + fp

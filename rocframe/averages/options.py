@@ -82,11 +82,7 @@ METHODS: dict[AverageMethod, AveragingMethod] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AverageOptions:
-    """The parsed options of `average`; they do not depend on the kind of curve.
-
-    `fixed` is None if the option is not given or is the threshold; `fixed_threshold` is True if the
-    threshold is fixed, by `fixed` or by `method`. `metrics` is None if the axes are averaged.
-    """
+    """The parsed options of `average`; `fixed` is None by default and for the threshold."""
 
     over: tuple[str, ...]
     method: AverageMethod
@@ -259,11 +255,7 @@ def parse_average_options(
     settings: Settings,
     defaults: Mapping[str, Any],
 ) -> AverageOptions:
-    """Check all options and their combinations, and return them as one record.
-
-    Options that the method does not support must have their default values, which are in
-    `defaults`.
-    """
+    """Check all options and their combinations, and return them as one record."""
     keys = () if over is None else parse_over(over)
     check_choice("method", method, get_args(AverageMethod))
     check_choice("ci", ci, (*get_args(AverageInterval), None))
@@ -292,13 +284,7 @@ def parse_average_options(
     used |= {"grid"} if at_values else set()
     used |= {"ci"} if ci is None else set()
     used |= set() if limits is None else limits.uses
-    values = {
-        "grid": grid,
-        "weights": weights,
-        "ci": ci,
-        "prior": prior,
-        "ranks": ranks,
-    }
+    values = {"grid": grid, "weights": weights, "ci": ci, "prior": prior, "ranks": ranks}
     of_interval = {"test_per_train": test_per_train, "level": level, "n_boot": n_boot, "seed": seed}
     for option, value in (values | of_interval).items():
         subject = "over=None" if over is None else f"method={method!r}"

@@ -32,7 +32,6 @@ from rocframe.kernel.resample import (
     ReplicateStatistic,
     Seed,
     resample_groups,
-    stream_keys,
 )
 from rocframe.kernel.scan import Scan
 from rocframe.options import (
@@ -90,8 +89,7 @@ def band(
     """Compute a confidence band of the ROC curve of each group: limits of TPR at a grid of FPR.
 
     A `simultaneous` band contains the complete true curve with confidence `level`. A `pointwise`
-    band is valid at one false positive rate, or at one threshold; the probability that it contains
-    the complete curve is much smaller than `level`.
+    band is valid at one false positive rate, or at one threshold, not for the complete curve.
 
     Parameters
     ----------
@@ -117,8 +115,7 @@ def band(
 
         - `"bootstrap"`: quantiles of the resampled curves at each FPR.
         - `"binomial"`: Wilson's limits of TPR, as if the threshold of each FPR were known.
-        - `"threshold"`: Wilson's limits of TPR and of FPR at each threshold, each with confidence
-          `level`.
+        - `"threshold"`: Wilson's limits of TPR and of FPR at each threshold, each at `level`.
     level : float, default 0.95
         Confidence level of the band, between 0 and 1.
     grid : int, sequence of float or str, default 101
@@ -141,21 +138,19 @@ def band(
     Returns
     -------
     DataFrame or LazyFrame
-        `*by`, (`model`,) `fpr, tpr, fpr_lower, fpr_upper, lower, upper, ci_level, scope, band,
-        note`; one row per group and point, sorted by group and rising `fpr`. All rates are Float64
-        in [0, 1].
+        One row per group and point, sorted by group and rising `fpr`: `*by`, (`model`,) `fpr, tpr,
+        fpr_lower, fpr_upper, lower, upper, ci_level, scope, band, note`. Rates are Float64 in
+        [0, 1]; `scope` (`pointwise` or `simultaneous`), `band` (the method) and `note` are String.
 
-        - `tpr` is the true positive rate at `fpr`, interpolated linearly, and the upper end if the
-          curve is vertical there; of the fitted curve for `"working_hotelling"`.
-        - `lower` and `upper` are the limits of TPR. `fpr_lower` and `fpr_upper` are those of FPR
-          for `"threshold"`, and null for all other methods.
-        - `scope` (String) is `pointwise` or `simultaneous`, and `band` (String) is the method.
+        `tpr` is interpolated linearly, and the upper end if the curve is vertical there; for
+        `"working_hotelling"`, it is that of the fitted curve. `lower` and `upper` are the limits of
+        TPR. `fpr_lower` and `fpr_upper` are null for all methods but `"threshold"`.
 
         If a group lacks a class, `tpr` and the limits are null, in one row for `grid="curve"` or
-        `method="threshold"`. `note` (String) is null, or the first of these values that applies:
-        `no_rows, no_positives, no_negatives, one_positive, one_negative, zero_variance,
-        no_solution`. Bands from resampled curves have no limits if a class has one row, or if all
-        resampled curves are equal. `no_solution`: the binormal likelihood has no maximum.
+        `method="threshold"`. Resampled bands have no limits if a class has one row, or if all
+        resamples are equal. `note` is null, or the first of `no_rows, no_positives, no_negatives,
+        one_positive, one_negative, zero_variance, no_solution`, the last if the binormal likelihood
+        has no maximum.
 
     Raises
     ------
@@ -168,15 +163,10 @@ def band(
 
     References
     ----------
-    G. Campbell (1994), "Advances in statistical methodology for the evaluation of diagnostic and
-    laboratory tests", Statistics in Medicine 13(5-7), 499-508. doi:10.1002/sim.4780130513
-
-    G. Ma, W. J. Hall (1993), "Confidence bands for receiver operating characteristic curves",
-    Medical Decision Making 13(3), 191-197. doi:10.1177/0272989X9301300304
-
-    S. A. Macskassy, F. Provost, S. Rosset (2005), "ROC confidence bands: an empirical
-    evaluation", Proceedings of the 22nd International Conference on Machine Learning, 537-544.
-    doi:10.1145/1102351.1102419
+    - G. Campbell (1994), Statistics in Medicine 13(5-7), 499-508. doi:10.1002/sim.4780130513
+    - G. Ma, W. J. Hall (1993), Medical Decision Making 13(3), 191-197.
+      doi:10.1177/0272989X9301300304
+    - S. A. Macskassy et al. (2005), ICML, 537-544. doi:10.1145/1102351.1102419
 
     Examples
     --------
@@ -203,7 +193,7 @@ def band(
         n_boot=parse_n_boot("n_boot", n_boot),
         seed=Seed.parse(seed),
     )
-    roles = Roles(label, score, by, positive, weight=weight, count=count, missing=missing)
+    roles = Roles(label, score, by, positive, weight, count, missing)
     table = plan_table(predictions, roles, compute, columns=BAND.columns(), anchor="band")
     return as_input_frame(predictions, table)
 
@@ -222,8 +212,7 @@ def _band_table(
     curves = BandCurves.from_arrays(trace_curves(scan))
     points = method.points(curves, grid)
     if method.is_resampled:
-        keys = stream_keys(scan.rows.keys, cases.model)
-        draws = RandomDraws(n_draws=n_boot, seed=seed, keys=keys)
+        draws = RandomDraws.of_cases(cases, scan.rows.keys, n_boot, seed)
         limits = method.limits(curves, points, level, scan, draws)
     else:
         limits = method.limits(curves, points, level)
@@ -316,9 +305,9 @@ def envelope_limits(
 ) -> BandLimits:
     """Return limits that contain the proportion `level` of the replicates and vary in width.
 
-    The distance of the limits from the curve is proportional to the standard deviation of at most
-    `SD_REPLICATES` replicates, but at least half of its maximum, because all replicates can be
-    equal at a position although the true curve is uncertain.
+    The distance from the curve is proportional to the standard deviation of at most `SD_REPLICATES`
+    replicates, but at least half of its maximum, because all replicates can be equal at a position
+    although the true curve is uncertain.
     """
     group_notes, varying = _varying_groups(curves)
     rotated = _rotate_groups(curves, varying)
@@ -402,8 +391,7 @@ def _map_replicates(
 ) -> Iterator[tuple[int, NDArray[np.float64]]]:
     """Yield the index of each group, and the values of `function` for all of its replicates.
 
-    `function` takes batches of replicates and returns `width` values for each. The replicates of a
-    group are the same in every call with the same `draws`.
+    The replicates of a group are the same in every call with the same `draws`.
     """
     statistic = ReplicateStatistic(
         function=lambda sample: function(sample.population.group, sample), width=width
@@ -417,8 +405,7 @@ class DistanceScale:
     """Positive numbers by which differences in height are divided.
 
     `values` are the numbers at the positions `knots`, interpolated linearly. `position` has the
-    knots and all points of a curve, in rising order, and `at_position` the numbers there. `slope`
-    is the largest change of the numbers per unit of the position.
+    knots and all points of a curve in rising order. `slope` is the largest change per unit.
     """
 
     knots: NDArray[np.float64]
@@ -519,11 +506,9 @@ class RotatedCurves:
     def distances(self, others: RotatedCurves, scale: DistanceScale) -> NDArray[np.float64]:
         """Return the largest difference in height between this curve and each of several curves.
 
-        Differences are divided by `scale`, whose positions contain all points of this curve.
-        Between these positions and the points of the other curve, all lines are straight, so the
-        largest quotient is at one of them. It is found by branch and bound: curves are divided into
-        parts, and parts that cannot contain the largest quotient are left out, until each part is
-        one line.
+        Differences are divided by `scale`. Between its positions, which contain all points of this
+        curve, and the points of the other curve, all lines are straight, so the largest quotient is
+        there. It is found by branch and bound: parts of curves that cannot contain it are left out.
         """
         curves, points = others.position.shape
         positions, heights = others.position.ravel(), others.height.ravel()
@@ -565,11 +550,7 @@ class RotatedCurves:
     def limits(
         self, position: NDArray[np.float64], distance: NDArray[np.float64], fpr: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the lowest and highest TPR at `fpr` of all rising curves near this curve.
-
-        Their difference in height is at most `distance`, given at `position` and interpolated
-        linearly.
-        """
+        """Return the lowest and highest TPR at `fpr` of all rising curves within `distance`."""
         height = self.height_at(position)
         x, left = fpr * self.x_max + SHIFT_TOLERANCE, (1 - fpr) * self.x_max + SHIFT_TOLERANCE
         upper = _upper_limit(position, height + distance, x, self.y_max)
@@ -585,9 +566,8 @@ def _upper_limit(
 ) -> NDArray[np.float64]:
     """Return the largest y at `x` of all rising curves that do not exceed an upper border.
 
-    `height` is that of the border at `position`. A rising curve that is not above the border point
-    (u, v) has y ≤ v for all x ≤ u. So the largest y at x is the smallest v of all border points
-    with u ≥ x.
+    A rising curve that is not above the border point (u, v) has y ≤ v for all x ≤ u. So the largest
+    y at x is the smallest v of all border points with u ≥ x.
     """
     u, v = (position - height) / 2, (position + height) / 2
     after = np.searchsorted(np.maximum.accumulate(u), x, "left")
@@ -608,10 +588,7 @@ def parse_band_grid(grid: object) -> list[float] | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GridPoints:
-    """Points at which the limits of a band are computed, sorted by group and FPR.
-
-    `point` is the index in `BandCurves` of the curve point at this position, or -1 without one.
-    """
+    """Points of the limits by group and FPR; `point` is the index in `BandCurves`, or -1."""
 
     group: NDArray[np.int64]
     fpr: NDArray[np.float64]
@@ -661,10 +638,7 @@ def _curve_points(curves: BandCurves, points: NDArray[np.int64]) -> GridPoints:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BandLimits:
-    """The TPR of the curve and the limits at each grid point; NaN if undefined.
-
-    `notes` has the reason for missing limits of each group, or None.
-    """
+    """TPR and limits at each grid point, NaN if undefined, and the reason of each group."""
 
     tpr: NDArray[np.float64]
     lower: NDArray[np.float64]

@@ -32,11 +32,7 @@ MAX_WEIGHT = 2.0**32  # larger weights are scaled
 def exact_sums(
     weight: NDArray[Any], value: NDArray[Any], starts: NDArray[np.int64], *, power: int = 1
 ) -> NDArray[Any]:
-    """Return the sums of `weight * value ** power` over segments of the arrays.
-
-    `starts` are the first positions of the segments. Sums of integers are exact. If they may exceed
-    Int64, they are Python integers.
-    """
+    """Return the sums of `weight * value ** power` over segments; those of integers are exact."""
     if weight.dtype.kind == "f":
         return np.add.reduceat(weight * value**power, starts)
     total, largest = int(weight.sum()), int(value.max())
@@ -93,8 +89,7 @@ def exact_product(*factors: NDArray[Any]) -> NDArray[Any]:
 def scale_by_totals(total: NDArray[Any], *counts: NDArray[Any]) -> tuple[NDArray[Any], ...]:
     """Multiply sums of weights by the power of two for which `total` is at least 1/2 and below 1.
 
-    The products of such sums do not underflow or overflow, and their ratios do not change. Integers
-    are returned unchanged.
+    Their products do not underflow or overflow, and ratios do not change; integers are not scaled.
     """
     if not any(count.dtype.kind == "f" for count in counts):
         return counts
@@ -105,9 +100,8 @@ def scale_by_totals(total: NDArray[Any], *counts: NDArray[Any]) -> tuple[NDArray
 def scale_by_groups(weight: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[Any]:
     """Multiply the weights of each group by a power of two; see `scale_by_largest`.
 
-    Group i has the weights `starts[i]` to `starts[i + 1] - 1`. Ratios of the weights of a group do
-    not change. Products of its sums do not underflow or overflow, whatever the weights of other
-    groups are.
+    Group i has the weights `starts[i]` to `starts[i + 1] - 1`. Products of its sums do not
+    underflow or overflow, whatever the weights of other groups are, and ratios do not change.
     """
     sizes = np.diff(starts)
     filled = sizes > 0
@@ -118,8 +112,7 @@ def scale_by_groups(weight: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[
 def scale_by_largest(largest: NDArray[Any], weight: NDArray[Any]) -> NDArray[Any]:
     """Multiply weights by a power of two, so that the largest is below `MAX_WEIGHT`.
 
-    If it is at least 1 and below this limit, the weights do not change, so that numbers of rows
-    remain whole numbers. Otherwise, the result is below 1.
+    If it is at least 1, they do not change, so that numbers of rows remain whole numbers.
     """
     unscaled = (largest >= 1) & (largest < MAX_WEIGHT)
     return scale_by_totals(np.where(unscaled, 0.5, largest), weight)[0]
@@ -132,12 +125,7 @@ def interpolate_in_groups(
     last: NDArray[np.int64],
     at: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Return y at the values `at` of x, each interpolated between the points of one group.
-
-    The points of the group of a value are those from `first` to `last`, including both, with rising
-    x. Below the lowest x of the group, the result is the y of the first point. Above the highest x,
-    it is the y of the last point.
-    """
+    """Return y at `at`, interpolated between the points `first` to `last`, clipped outside."""
     after = grouped_bisect(lambda i: x[i] <= at, first, last)
     low, high = np.clip(after - 1, first, last), np.clip(after, first, last)
     return interpolate_segments((x[low], x[high]), (y[low], y[high]), at)
@@ -150,11 +138,10 @@ def interpolate_segments(
 ) -> NDArray[np.float64]:
     """Return y at the values `at` of x, each on the segment between two points.
 
-    `x` and `y` have the coordinates of the points with the lower x and of those with the higher x.
-    Outside the segment, the result is the y of the nearest point. If both points have the same x,
-    it is the y of the first point. Between an infinite and a finite x, it is the y of the point
-    with the finite x. Between two infinite x, it is the mean of both y. At the finite x of one
-    point, it is the y of this point, even if the y of the other point is NaN.
+    `x` and `y` have the points with the lower x and those with the higher x. Outside, the result is
+    y of the nearest point; if both have the same x, of the first. Between an infinite and a finite
+    x, it is y of the finite point; between two infinite x, the mean of both. At the finite x of a
+    point, it is its y, even if the other is NaN.
     """
     (x0, x1), (y0, y1) = x, y
     # Halves of finite numbers do not overflow.
@@ -173,11 +160,10 @@ def grouped_bisect(
     first: NDArray[np.int64],
     last: NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """Return the first row of each range of rows for which `before` is False, by bisection.
+    """Return the first row of each range for which `before` is False, by bisection, or `last + 1`.
 
-    A range contains the rows from `first` to `last`, including both. `before` must be True for the
-    first rows of a range and False for all later rows. The result is `last + 1` if `before` is True
-    for all rows.
+    A range has the rows from `first` to `last`, including both. `before` must be True for its first
+    rows and False for all later rows.
     """
     low, high = np.broadcast_arrays(first, last + 1)
     longest, end = int((high - low).max(initial=0)), last.max(initial=0)
@@ -195,21 +181,16 @@ R = TypeVar("R")
 
 @cache
 def count_workers() -> int:
-    """Return the number of threads of polars, which rocframe uses as well.
-
-    On a thread on which polars runs a query, `thread_pool_size` can return 1. Therefore it is
-    called on a new thread.
-    """
+    """Return the number of threads of polars, which is 1 on some threads that run queries."""
     with ThreadPoolExecutor(1) as reader:
         return max(1, reader.submit(thread_pool_size).result())
 
 
 @cache
 def _pool(process: int, arrays_only: bool) -> ThreadPoolExecutor:  # noqa: ARG001 - cache keys
-    """Return the threads that run the tasks of a process.
+    """Return the threads that run the tasks of a process; a fork does not have those of its parent.
 
-    A forked process does not have the threads of its parent. Tasks with `arrays_only` have separate
-    threads, so that they do not wait for tasks that run queries.
+    Tasks with `arrays_only` have their own, so that they do not wait for tasks that run queries.
     """
     return ThreadPoolExecutor(count_workers(), thread_name_prefix=THREAD_NAME)
 
@@ -219,12 +200,8 @@ def run_parallel(
 ) -> list[R]:
     """Call `function` on every task in parallel; return its results in the order of tasks.
 
-    On a thread of polars, tasks run one after the other. If a task runs a query of polars, the
-    query needs a thread of polars, and all threads of polars could wait for tasks. With
-    `arrays_only`, no task runs a query, so the tasks run in parallel on all threads.
-
-    If a task calls `run_parallel`, the inner tasks run one after the other. Otherwise all threads
-    could wait for inner tasks that no thread is free to start.
+    On a thread of polars, and within a task, tasks run one after the other: all threads could wait
+    for tasks that run queries, or for inner tasks. With `arrays_only`, no task runs a query.
     """
     task_list = list(tasks)
     thread = current_thread()
@@ -245,10 +222,7 @@ def split_rows(length: int, most: int) -> list[slice]:
 
 
 def split_groups(starts: NDArray[np.int64], most: int) -> list[slice]:
-    """Divide groups into slices of neighboring groups with about `most` rows each.
-
-    Group i has the rows `starts[i]` to `starts[i + 1] - 1`. A slice has at least one group.
-    """
+    """Divide groups, which begin at `starts`, into slices with about `most` rows."""
     levels = np.arange(0, starts[-1], most) if len(starts) > 1 else np.zeros(0)
     edges = np.unique(np.append(np.searchsorted(starts, levels), len(starts) - 1))
     return [slice(int(a), int(b)) for a, b in pairwise(edges)]

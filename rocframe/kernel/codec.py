@@ -52,17 +52,14 @@ class ReservedCode(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Codec:
-    """Encoding of one column of scores.
+    """Encoding of a column of scores as `top - rank`, where `top` is the rank of the highest score.
 
-    The code of a score is `top - rank`. The rank is an integer that increases with the score, and
-    `top` is the rank of the highest score. `floats` is the dtype in which scores are encoded, and
-    `scores` is the dtype of the scores. There are three kinds of rank:
+    The rank is an integer that increases with the score, encoded in the dtype `floats`:
 
     - Without negative scores, the rank is the bit pattern of the score.
     - With negative scores (`signed`), the rank has the sign of the score. The smallest magnitude,
       whose bit pattern is `least`, has the rank 1, and infinity has the rank `infinity`.
-    - If `table` is not None, it has the sorted distinct scores, and the rank of a score is its
-      position in `table`.
+    - If `table` is not None, it has the sorted distinct scores, and the rank is the position there.
     """
 
     floats: np.dtype[Any]
@@ -136,10 +133,7 @@ class Codec:
 
 
 def round_thresholds(thresholds: ArrayLike, floats: np.dtype[Any]) -> NDArray[np.float64]:
-    """Return thresholds as Float64, rounded to the float dtype of the scores.
-
-    Scores and thresholds are compared in the dtype of the scores, as in `score >= 0.7` of polars.
-    """
+    """Return thresholds as Float64, rounded to the float dtype of the scores, as in polars."""
     with np.errstate(over="ignore"):  # large numbers are infinite in Float32
         rounded: NDArray[np.float64] = np.asarray(thresholds, np.float64).astype(floats)
     return rounded.astype(np.float64)
@@ -216,10 +210,7 @@ PACKED_ROWS = 1 << 16  # number of rows that a thread packs at a time
 
 
 def sort_groups(codes: Codes, starts: NDArray[np.int64]) -> None:
-    """Sort the codes of each group in place; group i is `codes[starts[i] : starts[i + 1]]`.
-
-    Small groups of equal size are sorted together. Each large group is sorted on all threads.
-    """
+    """Sort the codes of each group in place: small groups together, large ones on all threads."""
     sizes = np.diff(starts)
     for rows in equal_size_groups(starts):
         codes[rows] = np.sort(codes[rows], axis=1)
@@ -239,10 +230,7 @@ def sort_groups(codes: Codes, starts: NDArray[np.int64]) -> None:
 
 
 def sort_order(codes: Codes, starts: NDArray[np.int64]) -> tuple[NDArray[np.int64], Codes]:
-    """Return the order that sorts the codes of each group, and the sorted codes.
-
-    The order contains positions in `codes`. Equal codes of a group keep their order.
-    """
+    """Return the order that stably sorts the codes of each group, and the sorted codes."""
     if not len(codes):
         return np.zeros(0, np.int64), codes
     # Both numpy and polars take less time to sort integers than to compute an order. Therefore the

@@ -50,10 +50,9 @@ MAX_WEIGHT_RATIO = 2.0**100
 class SortedRows:
     """The sorted cases of all groups, one group after the other.
 
-    The scored rows of group i are the rows `starts[i]` to `ends[i] - 1`. The rows `ends[i]` to
-    `starts[i + 1] - 1` are unscored, left out or absent, and `unscored` contains their totals.
-    `codes` encode the score and the label of each row. `weights` is None if rows have no weights
-    and no counts. `row` is the position of each row in the frame, or None if it was not requested.
+    Group i has the scored rows `starts[i]` to `ends[i] - 1`, then until `starts[i + 1] - 1` those
+    that are unscored, left out or absent (`unscored` has totals). `codes` encode score and label.
+    `row` is the position in the frame, if it was requested.
     """
 
     codec: Codec
@@ -83,11 +82,7 @@ class SortedRows:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RowGroups:
-    """The groups of a frame.
-
-    `keys` has one row per group. `order` are the positions of the rows sorted by group, and group i
-    has the rows `order[starts[i]]` to `order[starts[i + 1] - 1]`.
-    """
+    """The groups of a frame: group i has the rows `order[starts[i] : starts[i + 1]]`."""
 
     keys: pl.DataFrame
     starts: NDArray[np.int64]
@@ -111,8 +106,7 @@ def scale_weights(cases: Cases, *, by_class: bool = False) -> Cases:
     """Multiply the weights of each group by a power of two; see `scale_by_largest`.
 
     Products of two sums of weights then do not overflow or underflow, whatever the weights of other
-    groups are. With `by_class`, each class of a group has its own factor. Such factors do not
-    change areas under ROC curves.
+    groups are. With `by_class`, each class has its own factor, which does not change ROC areas.
     """
     if cases.weight is None:
         return cases
@@ -155,11 +149,7 @@ def sort_rows(cases: Cases, *, with_positions: bool = False) -> SortedRows:
 
 
 def sort_grouped_rows(cases: Cases, groups: RowGroups) -> SortedRows:
-    """Return the rows sorted by falling score within each group.
-
-    `cases` are already sorted by group, as in `groups`. The result includes the position of each
-    row in `cases`.
-    """
+    """Return `cases`, already by group, by falling score, with the position of each row."""
     codec, codes = encode_rows(cases)
     columns: dict[str, NDArray[Any] | None] = {
         "codes": codes,
@@ -238,8 +228,8 @@ class GroupNumbers:
     def from_keys(cls, keys: pl.DataFrame) -> GroupNumbers | None:
         """Return the groups of the rows, or None if the keys are not integers of a small range.
 
-        Integers are also the internal values of dates, times, Booleans, enums and categories. The
-        integers of all key columns of a row are combined to one integer, the cell of the row.
+        Dates, times, Booleans, enums and categories are integers too. Those of all key columns of a
+        row are combined to one integer, the cell of the row.
         """
         columns = [IntegerKey.from_series(key) for key in keys]
         integers = [column for column in columns if column is not None]
@@ -297,10 +287,10 @@ class GroupNumbers:
 def _sort_by_digit(
     number: NDArray[np.uint32], first_bit: int, n_bits: int, arrays: Sequence[NDArray[Any]]
 ) -> list[NDArray[Any]]:
-    """Return the arrays in the order that sorts a digit of `number`: `n_bits` of its bits.
+    """Return the arrays in the order that stably sorts a digit of `number`: `n_bits` of its bits.
 
-    Rows with the same digit keep their order. All threads sort blocks of rows that fit into the
-    cache, and copy the rows of each digit of a block to their final positions.
+    All threads sort blocks of rows that fit into the cache, and copy the rows of each digit of a
+    block to their final positions.
     """
     parts, n_digits = split_rows(len(number), PARTITIONED_ROWS), 1 << n_bits
 
@@ -330,11 +320,7 @@ def _sort_by_digit(
 
 
 class IntegerKey(NamedTuple):
-    """A column of keys as integers: the integer of each row, and the smallest integer.
-
-    `size` is the size of the range of integers. If there are nulls (`is_null`), the range has one
-    more integer.
-    """
+    """A column of keys as integers; `size` is that of their range, including nulls."""
 
     values: NDArray[Any]
     low: int
@@ -343,11 +329,7 @@ class IntegerKey(NamedTuple):
 
     @classmethod
     def from_series(cls, key: pl.Series) -> IntegerKey | None:
-        """Return the integers of a column of keys.
-
-        Return None for other types, if the range is larger than `MAX_KEY_CELLS`, or if all keys
-        are null.
-        """
+        """Return the integers of keys; None for other types, a large range, or only nulls."""
         physical = key.cast(pl.UInt8) if key.dtype == pl.Boolean else key.to_physical()
         if not physical.dtype.is_integer() or physical.dtype in {pl.Int128, pl.UInt128}:
             return None
@@ -373,10 +355,8 @@ class IntegerKey(NamedTuple):
 class UnscoredTotals:
     """Totals of the rows of each group that are unscored, left out, or absent (`RowState`).
 
-    `length` is the number of these rows, not multiplied by `count`. `n_missing` is the number of
-    rows that are left out or unscored, multiplied by `count`. The other fields are totals of the
-    unscored rows of each class: number of rows, sum of row weights, and sum of count times squared
-    weight.
+    `length` is their number without `count`, and `n_missing` that of left out or unscored rows with
+    `count`. The others are of unscored rows: number, row weights, and count times squared weight.
     """
 
     length: NDArray[np.int64]
@@ -401,11 +381,7 @@ class UnscoredTotals:
 
     @classmethod
     def find(
-        cls,
-        codec: Codec,
-        codes: Codes,
-        weights: RowWeights | None,
-        starts: NDArray[np.int64],
+        cls, codec: Codec, codes: Codes, weights: RowWeights | None, starts: NDArray[np.int64]
     ) -> UnscoredTotals:
         """Return the totals, which are computed from the sorted codes of all groups."""
         unused = np.flatnonzero(codes >= codec.first_reserved)
@@ -440,9 +416,8 @@ class UnscoredTotals:
 class RowWeights:
     """Counts, weights and cumulative sums of the sorted rows.
 
-    `row_weight` is count times weight. `tp` and `fp` are the cumulative sums of the row weights of
-    positives and negatives. Each group has separate cumulative sums, so that rounding errors in one
-    group do not affect another group.
+    `row_weight` is count times weight; `tp` and `fp` are its cumulative sums over positives and
+    negatives, which are separate in each group, so that rounding errors do not spread.
     """
 
     count: NDArray[np.int64]
@@ -507,10 +482,7 @@ def run_starts(*columns: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def cumulative_sums(values: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[Any]:
-    """Replace `values`, in place, by their cumulative sums within each group.
-
-    Rounding errors in one group do not affect another group.
-    """
+    """Replace `values` by their cumulative sums within each group, with separate rounding."""
     if values.dtype.kind == "i" and len(values):  # integer sums are exact
         np.cumsum(values, out=values)
         first = starts[:-1]

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
+    from rocframe.inputs.cases import Cases
     from rocframe.kernel.codec import Codec
     from rocframe.kernel.scan import Result, Scan
 
@@ -68,10 +69,7 @@ class ReplicateScan:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ReplicateCounts:
-    """The number of rows of each kind in each replicate, for both classes.
-
-    `n_redrawn` is the number of replicates without rows of a class, which were drawn again.
-    """
+    """The rows of each kind in each replicate; `n_redrawn` replicates were drawn again."""
 
     population: GroupRows
     pos: RowCounts
@@ -123,7 +121,6 @@ def _cumulative_counts(
 
     The first two arrays have one row per replicate and one column per score. `edges` has the
     numbers of kinds that `StepEdges` has for this class. The totals have one value per replicate.
-    Without weights, each row has the weight 1.
     """
     weights = counts if side.weight is None else counts * side.weight
     sums = np.empty((len(weights), weights.shape[1] + 1), weights.dtype)
@@ -135,11 +132,10 @@ def _cumulative_counts(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RowSampler:
-    """Draws rows of a class with replacement.
+    """Draws rows of a class with replacement: `total` rows, of which `rows` are of each kind.
 
-    `rows` is the number of rows of each kind, and `total` the number of all rows. Single rows are
-    drawn if `probabilities` is None. `kind` is then the kind of each row; it is None if all rows
-    have different kinds. Otherwise `probabilities` are those of the kinds in multinomial draws.
+    Single rows are drawn if `probabilities` is None; `kind` is then the kind of each row, or None
+    if all differ. Otherwise `probabilities` are those of the kinds in multinomial draws.
     """
 
     rows: NDArray[np.int64]
@@ -177,11 +173,7 @@ class RowSampler:
     def _draw_rows(
         self, stream: np.random.Generator, length: int, sizes: NDArray[np.int64] | None = None
     ) -> NDArray[np.int64]:
-        """Draw `length` single rows; return the number of rows of each kind.
-
-        With `sizes`, the rows are those of several replicates with these numbers of rows, and the
-        results of all replicates are concatenated.
-        """
+        """Draw `length` single rows (of replicates with `sizes`); return the rows of each kind."""
         kind = stream.integers(0, self.total, length)
         if self.kind is not None:
             kind = self.kind[kind]
@@ -215,11 +207,10 @@ class GroupSampler:
         return max(1, BLOCK_ROWS // size)
 
     def draw(self, stream: np.random.Generator, size: int, *, stratified: bool) -> ReplicateCounts:
-        """Draw a batch of replicates.
+        """Draw a batch of replicates; one without rows of a class is drawn again.
 
-        If `stratified` is true, each class is drawn separately, with as many rows as in the data.
-        Otherwise, rows are drawn from both classes together. If the rows have clusters, complete
-        clusters are drawn in both cases. A replicate without rows of a class is drawn again.
+        If `stratified`, each class is drawn separately, with as many rows as in the data, otherwise
+        both together. If the rows have clusters, complete clusters are drawn in both cases.
         """
         sides = self.population.pos, self.population.neg
         clusters = [side.cluster for side in sides if side.cluster is not None]
@@ -237,12 +228,7 @@ def draw_classes(
     *,
     stratified: bool,
 ) -> tuple[list[RowCounts], int]:
-    """Draw replicates of two classes.
-
-    `clusters` has, for each class, the cluster of each kind of rows; it is empty without clusters.
-    The function returns, for each class, the number of rows of each kind, and how many replicates
-    were drawn again. For `stratified`, see `GroupSampler.draw`.
-    """
+    """Draw replicates of two classes, or of their `clusters`, and count those drawn again."""
     if clusters:
         # A draw is valid if it has rows of both classes. The probability of a valid draw is lowest
         # if only one cluster has positives, only one other cluster has negatives, and there are
@@ -267,9 +253,8 @@ def draw_together(
 ) -> tuple[RowCounts, int]:
     """Draw rows or clusters of all classes together, as many as in the data.
 
-    `classes` has, for each class, the kinds of rows, or the clusters, that contain this class. A
-    replicate with fewer than two classes is drawn again. The function returns how often each kind
-    or cluster was drawn, and how many replicates were drawn again.
+    `classes` has, for each class, its kinds of rows or clusters. The result is how often each was
+    drawn, and how many replicates, with only one class, were drawn again.
     """
     return draw_valid(
         lambda size: sampler.draw(stream, np.full(size, sampler.total)),
@@ -281,11 +266,7 @@ def draw_together(
 def draw_class_sizes(
     stream: np.random.Generator, n_pos: int, n: int, size: int
 ) -> tuple[NDArray[np.int64], int]:
-    """Draw the number of positives in each replicate of `n` rows, at least 1 and at most n - 1.
-
-    `n_pos` is the number of positives in the data. The second result is the number of replicates
-    that were drawn again.
-    """
+    """Draw the number of positives of each replicate, at least 1 and at most n - 1, and redraws."""
     # The share of the larger class may be rounded to 1, so the size of the smaller class is drawn.
     # The expected size is at least 1, so a draw is valid with a probability of at least 1/2.
     smaller = min(n_pos, n - n_pos)
@@ -302,11 +283,7 @@ def draw_valid(
     valid: Callable[[NDArray[np.int64]], NDArray[np.bool_]],
     size: int,
 ) -> tuple[NDArray[np.int64], int]:
-    """Return `size` valid replicates, and how many replicates were drawn again.
-
-    The expected number of draws is the reciprocal of the probability of a valid draw, so this
-    probability must not be near 0.
-    """
+    """Return `size` valid replicates, and how many replicates were drawn again."""
     replicates = draw(size)
     invalid, n_redrawn = np.flatnonzero(~valid(replicates)), 0
     while len(invalid):
@@ -318,11 +295,7 @@ def draw_valid(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ReplicateStatistic:
-    """A statistic of curves: `function` takes a scan and returns `width` values for each group.
-
-    `depends_on_prevalence` is true if the statistic depends on the share of positives. `corners` is
-    true if the statistic depends only on the points at which a ROC curve can have a corner.
-    """
+    """A statistic with `width` values per group; `corners` of ROC curves are sufficient or not."""
 
     function: Callable[[Any], NDArray[Any]]
     depends_on_prevalence: bool = False
@@ -332,25 +305,23 @@ class ReplicateStatistic:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RandomDraws:
-    """The number of resamples or permutations, and their random streams.
-
-    `keys` identify the random stream of each group. `cluster` is the cluster of each row of the
-    frame, or None.
-    """
+    """Number of resamples or permutations, streams of groups (`keys`), and clusters of rows."""
 
     n_draws: int
     seed: Seed
     keys: list[tuple[int, ...]]
     cluster: NDArray[Any] | None = None
 
+    @classmethod
+    def of_cases(cls, cases: Cases, keys: pl.DataFrame, n_draws: int, seed: Seed) -> RandomDraws:
+        """Return the draws of the groups `keys` of the cases of one model."""
+        streams = stream_keys(keys, cases.model)
+        return cls(n_draws=n_draws, seed=seed, keys=streams, cluster=cases.cluster)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GroupReplicates:
-    """Statistics of the replicates of one group.
-
-    `values` has one array for each statistic, with one row per replicate. `n_redrawn` has, for each
-    statistic, the number of replicates that were drawn again.
-    """
+    """Statistics of the replicates (rows) of one group, and how many were drawn again for each."""
 
     population: GroupRows
     values: list[NDArray[Any]]
@@ -367,8 +338,7 @@ def resample_groups(
 ) -> Iterator[GroupReplicates]:
     """Yield the statistics of the replicates of each selected group that has both classes.
 
-    `selected` is True for the selected groups; None selects all groups. With `arrays_only`, no
-    statistic runs a query of polars; see `run_parallel`.
+    `selected` is None for all groups. With `arrays_only`, no statistic runs a query of polars.
     """
     # After a large memory block is freed, the C library of Linux reuses freed memory instead of
     # returning it to the system. The reuse saves a quarter of the time, so a block is allocated and
@@ -458,10 +428,9 @@ def _resample_batch(
 class ClassRows:
     """The kinds of rows of one class, in the order of falling scores; unscored rows are last.
 
-    Rows with the same score, weight and cluster are one kind. For each kind, `rows` is the number
-    of rows, `weight` is the weight of a row (None if rows have no weights), and `cluster` is the
-    cluster (None if there are no clusters). For each distinct score of the group, `n_at_or_above`
-    is the number of kinds with a score at or above this score.
+    Rows with the same score, weight and cluster are one kind: `rows` is their number, `weight` that
+    of a row, and `cluster` their cluster, or None. `n_at_or_above` is the number of kinds at or
+    above each distinct score of the group.
     """
 
     rows: NDArray[np.int64]
@@ -482,12 +451,7 @@ class ClassRows:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class StepEdges:
-    """Some scores of a group, encoded as `codes`, and the kinds of rows between them.
-
-    The values of `pos` and `neg` are numbers of kinds of positives and of negatives. The first
-    value is 0. The other values have one number per score: that of the kinds with a score at or
-    above this score.
-    """
+    """Some scores, and the numbers of kinds at or above each; the first number is 0."""
 
     codes: Any
     pos: NDArray[np.int64]
@@ -510,9 +474,9 @@ class StepEdges:
 class GroupRows:
     """The rows of one group: its distinct scores, encoded as `codes`, and the rows of both classes.
 
-    `steps` has the edges of all scores, and `corner_steps` those of the scores at which the ROC
-    curve can have a corner. If the rows of two neighboring scores all belong to the same class,
-    there is no corner between them. `clusters` is the number of clusters, or None.
+    `steps` has the edges of all scores, and `corner_steps` those at which the ROC curve can have a
+    corner: not between two neighboring scores whose rows all belong to the same class. `clusters`
+    is the number of clusters, or None.
     """
 
     group: int
@@ -598,10 +562,7 @@ def _merge_rows(
     *,
     steps: int,
 ) -> ClassRows:
-    """Return the kinds of rows of one class: rows with the same score, weight and cluster.
-
-    `step` is the position of the score of each row among the `steps` distinct scores of the group.
-    """
+    """Return the kinds of rows of one class; `step` is the position of the score of each row."""
     more_columns: list[NDArray[Any]] = [
         values for values in (weight, cluster) if values is not None
     ]
@@ -653,11 +614,7 @@ class Seed:
 
 
 def stream_keys(keys: pl.DataFrame, model: str | None = None) -> list[tuple[int, ...]]:
-    """Return the integers that identify the random streams of each group.
-
-    `keys` are the group columns. If `model` is given, it is used like one more group column, on the
-    right.
-    """
+    """Return the integers that identify the random stream of each group, from its keys."""
     columns = [column.to_list() for column in keys]
     if model is not None:
         columns.append([model] * keys.height)

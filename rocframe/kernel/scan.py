@@ -31,18 +31,14 @@ Result = TypeVar("Result")
 class Block:
     """Counts at the distinct scores of some groups; each score of a group is one step.
 
-    A step lowers the threshold to the next distinct score. The steps of the group `groups[i]` are
-    `starts[i]` to `starts[i + 1] - 1`. `tp` and `fp` are the numbers of positives and negatives at
-    or above the score of a step. `tp0` and `fp0` are the numbers above this score. With weights,
-    all four are sums of row weights. `codes` are the scores of the steps, as codes without the
-    label bit.
+    Group `groups[i]` has the steps `starts[i]` to `starts[i + 1] - 1`, with the scores `codes`,
+    without the label bit. `tp` and `fp` are the numbers (with weights, sums of row weights) of
+    positives and negatives at or above the score, `tp0` and `fp0` those above it.
 
-    `pos_squares` and `neg_squares` are, for each step and class, the sums of count times squared
-    weight, or None if they were not requested. `row_counts` are, with weights, the numbers of rows
-    at each step; they are None without weights, and for replicates. `first_row` is the position of
-    the first row of the block among the sorted rows. If `SortedRows.row` is given, `positions` are
-    the positions of all rows of the block among the sorted rows, and `sizes` is the number of rows
-    of each step.
+    If requested, `pos_squares` and `neg_squares` are the sums of count times squared weight of each
+    class. `row_counts` are, with weights, the numbers of rows at each step, except for replicates.
+    `first_row` is the position of the first row of the block among the sorted rows. If positions
+    are requested, `positions` are those of all rows, and `sizes` the numbers of rows of each step.
     """
 
     groups: NDArray[np.int64]
@@ -80,8 +76,7 @@ class Block:
 class BlockRange:
     """The sorted rows `start` to `stop - 1` of a block: complete groups, or a part of one group.
 
-    `groups` are the numbers of these groups. For a part of a group, `tp` and `fp` are the numbers
-    of positive and negative rows of the group before row `start`.
+    For a part, `tp` and `fp` are the numbers of positives and negatives of the group before it.
     """
 
     groups: NDArray[np.int64]
@@ -93,12 +88,7 @@ class BlockRange:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GroupTotals:
-    """Totals of each group: the number of rows of each class, and the sum of their row weights.
-
-    `pos_rows` and `neg_rows` are numbers of rows; `pos` and `neg` are sums of row weights. These
-    totals include unscored rows. `unscored_pos` and `unscored_neg` are the sums of the row weights
-    of the unscored rows alone.
-    """
+    """Totals of each group: numbers of rows, sums of row weights, and those of unscored rows."""
 
     pos_rows: NDArray[np.int64]
     neg_rows: NDArray[np.int64]
@@ -145,6 +135,12 @@ class Scan:
     def codec(self) -> Codec:
         """The codec of the scores."""
         return self.rows.codec
+
+    @property
+    def size_columns(self) -> dict[str, NDArray[np.int64]]:
+        """The columns `n_pos`, `n_neg` and `n_missing` of result tables."""
+        sizes = self.totals.pos_rows, self.totals.neg_rows, self.rows.unscored.n_missing
+        return dict(zip(("n_pos", "n_neg", "n_missing"), sizes, strict=True))
 
     @classmethod
     def from_cases(cls, cases: Cases) -> Scan:

@@ -15,16 +15,11 @@ from rocframe.curves.at import parse_point
 from rocframe.decisions.operating_point import CONSTRAINED
 from rocframe.errors import OptionValueError
 from rocframe.frames import as_input_frame, build_table
-from rocframe.inference import (
-    PROPORTION_LIMITS,
-    Confidence,
-    class_notes,
-    is_perfect,
-)
+from rocframe.inference import PROPORTION_LIMITS, Confidence, class_notes, is_perfect
 from rocframe.inputs.cases import check_probabilities, plan_table
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import scale_weights, weight_units
-from rocframe.kernel.resample import RandomDraws, ReplicateStatistic, resample_groups, stream_keys
+from rocframe.kernel.resample import RandomDraws, ReplicateStatistic, resample_groups
 from rocframe.kernel.scan import Scan
 from rocframe.kinds import check_metric_settings, parse_metric, parse_metrics
 from rocframe.metrics.statistics import (
@@ -107,10 +102,9 @@ def intervals(
 ) -> FrameT:
     """Compute metrics of each group with confidence intervals.
 
-    Each row of the result is a metric of a complete curve, or of one point of a curve: at a given
-    threshold, at the threshold that `at` returns for a rate, or that `operating_point` returns for
-    a rule. For a rate or a rule, the bootstrap determines the threshold again in every resample, so
-    the interval includes the uncertainty of the threshold.
+    Each row is a metric of a complete curve, or of one point of a curve: at a given threshold, at
+    the threshold that `at` returns for a rate, or that `operating_point` returns for a rule. For a
+    rate or a rule, the bootstrap determines the threshold again in every resample.
 
     Parameters
     ----------
@@ -123,46 +117,41 @@ def intervals(
     metrics : str, Expr or sequence of these
         Metrics of three types:
 
-        - of complete curves: `"auc"`, `"gini"`, `"ks"`, `"eer"`, `"average_precision"`,
-          `"pr_auc"`;
+        - of complete curves: `"auc"`, `"gini"`, `"ks"`, `"eer"`, `"average_precision"`, `"pr_auc"`;
         - of probabilities, for scores in [0, 1]: the measures of `calibration_summary`, such as
           `"brier"`, `"log_loss"`, `"ece"` or `"calibration_slope"`;
         - of points: all metrics of `curve`, such as `"tpr"` or `"f1"`, named expressions over
           `threshold`, `tp`, `fp`, `fn`, `tn` and rates and, at a rate or by a rule, `"threshold"`.
     threshold : float or sequence of float, default None
-        One or more thresholds; rows with `score >= threshold` are predicted positive.
+        Thresholds; rows with `score >= threshold` are predicted positive.
     fpr : float or sequence of float, default None
-        One or more false positive rates. The point is at the lowest threshold whose FPR is at most
-        the rate.
+        False positive rates. The point is at the lowest threshold whose FPR is at most the rate.
     tpr : float or sequence of float, default None
-        One or more true positive rates. The point is at the highest threshold whose TPR is at least
-        the rate.
+        True positive rates. The point is at the highest threshold whose TPR is at least the rate.
     specificity : float or sequence of float, default None
-        One or more specificities, 1 - FPR: 0.9 is the same point as `fpr=0.1`.
+        Specificities, 1 - FPR: 0.9 is the same point as `fpr=0.1`.
     sensitivity : float or sequence of float, default None
         Another name of `tpr`.
     alert_rate : float or sequence of float, default None
-        One or more shares of rows that are predicted positive. The point is at the lowest threshold
-        whose alert rate is at most the share.
+        Alert rates. The point is at the lowest threshold whose alert rate is at most the value.
     rule : str or Expr, default None
-        The rule that chooses the threshold of the point: any rule of `operating_point` except
-        `"bayes"`. If several thresholds are equally good, the highest threshold is used.
+        Rule of `operating_point` (except `"bayes"`) that chooses the threshold of the point; the
+        highest of several that are equally good.
     by : str or sequence of str, default None
         Group columns; null is a group.
     ci : str or None, optional
         Method of the interval.
 
-        - `"bootstrap_bca"`: quantiles of the resamples, corrected for bias and skewness; not at a
-          rate or by a rule, nor for measures without influence values (see Notes).
-        - `"bootstrap"`: quantiles of the resamples.
-        - `"bootstrap_basic"`: these quantiles, reflected at the estimate: 2·`estimate` - quantile.
-        - `"bootstrap_supremum"`: for `"ks"`; the other methods are not valid if KS is near 0.
+        - `"bootstrap_bca"`: quantiles of the resamples, corrected for bias and skewness; the
+          default, except at a rate, by a rule, and for the measures without influence values in
+          Notes.
+        - `"bootstrap"`: quantiles of the resamples; the default at a rate or by a rule.
+        - `"bootstrap_basic"`: these quantiles, reflected at the estimate: 2·`estimate` - quantile;
+          the default for measures without influence values.
+        - `"bootstrap_supremum"`: for `"ks"`, its default; others are not valid if KS is near 0.
         - `"wilson"` and `"clopper_pearson"`: for proportions of rows, such as `"tpr"` or
           `"precision"`, at given thresholds.
         - None: no interval.
-
-        By default, `"bootstrap_supremum"` for `"ks"`, `"bootstrap"` at a rate or by a rule,
-        `"bootstrap_basic"` for measures without influence values, and `"bootstrap_bca"` for others.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     n_boot : int, default 2000
@@ -180,55 +169,39 @@ def intervals(
     missing : {"raise", "drop", "worst"}, default "raise"
         Missing values: an error, rows left out, or missing scores count as errors.
     prevalence : float, default None
-        Prevalence, between 0 and 1, at which metrics that depend on it, such as precision, are
-        computed. By default, the prevalence of the data. `n_pos` and `n_neg` do not change.
+        Prevalence, by default that of the data, at which metrics such as precision are computed.
     beta : float, default 1.0
         Weight of recall relative to precision in `"f_beta"`.
     costs : mapping of str to float, default None
-        Costs of one `tp`, `fp`, `fn` and `tn`, such as `{"fn": 5, "fp": 1}`, for the metric
-        `"expected_cost"`. Costs that are not given are 0.
+        Costs of one `tp`, `fp`, `fn` and `tn`, by default 0, for the metric `"expected_cost"`.
     benefits : mapping of str to float, default None
-        Benefits of one `tp`, `fp`, `fn` and `tn`, for the rule `"profit"`. Benefits that are not
-        given are 0.
+        Benefits of one `tp`, `fp`, `fn` and `tn`, by default 0, for the rule `"profit"`.
     subject_to : mapping of str to sequence, default None
-        Constraints of the rule: the lowest and highest allowed value of metrics, as in
-        `operating_point`.
+        Constraints of the rule: lowest and highest value of metrics, as in `operating_point`.
     minimize : bool, default None
         Whether the rule minimizes its metric or expression, as in `operating_point`.
 
     Returns
     -------
     DataFrame or LazyFrame
-        `*by`, (`model`,) `metric, estimate, lower, upper, at, at_value, threshold, se, n_pos,
-        n_neg, n_missing, ci_level, ci_method, note`; one row per group, metric and point, sorted by
-        group, with metrics and points in the given order.
+        One row per group, metric and point, sorted by group, with metrics and points in the given
+        order: `*by`, (`model`,) `metric, estimate, lower, upper, at, at_value, threshold, se,
+        n_pos, n_neg, n_missing, ci_level, ci_method, note`. `metric`, `at`, `ci_method` and `note`
+        are String, `n_pos`, `n_neg` and `n_missing` Int64, all others Float64.
 
-        - `metric` (String) is the name of the metric.
-        - `at` (String) is the argument that determines the point, `at_value` its value (null for a
-          rule), and `threshold` the threshold of the point. They are null for complete curves.
-        - `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of positives, of negatives, and
-          of rows with a missing value. All other numbers are Float64.
-        - `ci_method` (String) is the method by which the limits were computed.
+        `at` is the argument that determines the point, `at_value` its value (null for a rule), and
+        `threshold` the threshold of the point; they are null for complete curves.
 
-        `estimate` is null if no threshold has the given rate or meets the constraints, or if the
-        metric is 0/0; `lower`, `upper` and `se` are then null too. Bootstrap limits and `se` are
-        also null if a class has no rows or, without a given threshold, only one row; and if all
-        resamples have the same value. There are two exceptions:
+        `estimate` is null if the metric is 0/0, or no threshold has the given rate or meets the
+        constraints. Bootstrap limits and `se` are also null if a class has no rows or, without a
+        given threshold, one row, and if all resamples are equal. If the AUC, or a proportion or F1
+        at a given threshold, is 0 or 1, the limits are Newcombe's or Wilson's (see `ci_method`).
 
-        - If the AUC is 0 or 1, the limits of AUC, Gini and KS are Newcombe's, and those of EER,
-          average precision and `pr_auc` (these two if the AUC is 1) are Wilson's.
-        - If a proportion or F1 at a given threshold is 0 or 1, its limits are Wilson's, for both
-          classes with rows without weights and clusters.
-
-        If the value of a resample is infinite, `se` is null, and limits can be infinite.
-        `"bootstrap_basic"` is null if a limit is the difference of two infinite numbers.
-
-        `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
+        `note` is null, or the first of these values that applies: `no_rows, no_positives,
         no_negatives, one_positive, one_negative, zero_variance, no_solution, no_limits, redrawn`;
-        with `cluster`, `one_positive_cluster` and `one_negative_cluster`. `no_limits`: the method
-        has no limits for this estimate. `redrawn:12`: 12 resamples had no row of one class and were
-        drawn again, or were omitted because the metric is 0/0 or no threshold meets the
-        constraints.
+        with `cluster`, `one_positive_cluster` and `one_negative_cluster`. `redrawn:12`: 12
+        resamples without a class were drawn again, or were left out because the metric is
+        undefined.
 
     Raises
     ------
@@ -240,61 +213,40 @@ def intervals(
     --------
     auc : AUC and partial AUC with more methods.
     calibration_summary : The definitions of the measures of probabilities.
-    at : The same points from a curve table, without intervals.
 
     Notes
     -----
     For metrics and rules that depend only on TPR and FPR, each resample has as many rows of each
-    class as the data. For all others, such as precision and named expressions, rows are drawn from
-    both classes together. With `cluster`, complete clusters are drawn. The p-quantile of n
-    replicates is the replicate at position p·(n + 1), interpolated linearly. The skewness
-    correction of `"bootstrap_bca"` uses influence values (infinitesimal jackknife): the derivative
-    of the metric with respect to the weight of a row.
+    class as the data. For all others, rows are drawn from both classes together. The intervals do
+    not correct the bias of metrics at a threshold that a rule chose on the same data.
 
-    KS is the largest value of D = TPR - FPR over all thresholds, and D* is D in a resample. For
-    `"bootstrap_supremum"`, U is the largest (D* - D) of a resample, and V the largest (2·D - D*).
-    With p = (1 + level) / 2, the limits are KS minus the p-quantile of U, and the p-quantile of V.
+    `prevalence` is not available for `"average_precision"`, `"pr_auc"` and measures of
+    probabilities, except `"cllr"` and `"cllr_min"`. With it, `alert_rate` is a rate at this
+    prevalence. The value of a named expression in a row must not depend on other rows.
 
-    The same data determine the threshold of a rule and the metrics at this threshold, so the
-    estimates are optimistic. The intervals do not correct this bias.
-
-    With `prevalence`, `alert_rate` is a rate at this prevalence, as in `at`. `prevalence` is not
-    available for `"average_precision"`, `"pr_auc"` and measures of probabilities, except `"cllr"`
-    and `"cllr_min"`. `net_benefit` uses the odds of the given threshold, or of that of the point.
-    The value of a named expression in a row must not depend on other rows.
-
-    The measures without influence values are `"miscalibration"`, `"discrimination"`, `"ece"` and
-    `"mce"` (of ten quantile bins), `"smooth_ece"`, `"ici"`, `"e50"`, `"e90"`, `"e_max"` and
-    `"cllr_min"`. Most are at least 0, and are larger on average in a resample than in the data, and
-    in the data than their true value. `"bootstrap"` does not correct this bias. `"bootstrap_basic"`
-    does, but its limits are still too high for errors of nearly calibrated scores.
+    The measures without influence values (derivatives with respect to the weight of a row) are
+    `"miscalibration"`, `"discrimination"`, `"ece"` and `"mce"` (of ten quantile bins),
+    `"smooth_ece"`, `"ici"`, `"e50"`, `"e90"`, `"e_max"` and `"cllr_min"`. Most are too large on
+    average, in the data and more so in resamples. `"bootstrap_basic"` corrects this bias, but its
+    limits are still too high for nearly calibrated scores.
 
     References
     ----------
-    A. C. Davison, D. V. Hinkley (1997), Bootstrap Methods and their Application, Cambridge
-    University Press, chapters 2 and 5. doi:10.1017/CBO9780511802843
-
-    R. G. Newcombe (1998), "Two-sided confidence intervals for the single proportion: comparison of
-    seven methods", Statistics in Medicine 17(8), 857-872.
-    doi:10.1002/(SICI)1097-0258(19980430)17:8<857::AID-SIM777>3.0.CO;2-E
-
-    R. G. Newcombe (1998), "Interval estimation for the difference between independent proportions:
-    comparison of eleven methods", Statistics in Medicine 17(8), 873-890.
-    doi:10.1002/(SICI)1097-0258(19980430)17:8<873::AID-SIM779>3.0.CO;2-I
-
-    K. Boyd, K. H. Eng, C. D. Page (2013), "Area under the precision-recall curve: point estimates
-    and confidence intervals", ECML PKDD, 451-466. doi:10.1007/978-3-642-40994-3_29
-
-    Z. Fang, A. Santos (2019), "Inference on directionally differentiable functions", The Review of
-    Economic Studies 86(1), 377-412. doi:10.1093/restud/rdy049
+    - A. C. Davison, D. V. Hinkley (1997), Bootstrap Methods and their Application, Cambridge
+      University Press, chapters 2 and 5. doi:10.1017/CBO9780511802843
+    - R. G. Newcombe (1998), Statistics in Medicine 17(8), 857-872 and 873-890.
+      doi:10.1002/(SICI)1097-0258(19980430)17:8<857::AID-SIM777>3.0.CO;2-E and
+      doi:10.1002/(SICI)1097-0258(19980430)17:8<873::AID-SIM779>3.0.CO;2-I
+    - K. Boyd et al. (2013), ECML PKDD, 451-466. doi:10.1007/978-3-642-40994-3_29
+    - Z. Fang, A. Santos (2019), The Review of Economic Studies 86(1), 377-412.
+      doi:10.1093/restud/rdy049
 
     Examples
     --------
     >>> import polars as pl, rocframe as rf
     >>> predictions = pl.DataFrame({"label": [1, 0, 1, 1], "score": [0.9, 0.4, 0.4, 0.7]})
-    >>> rates = rf.intervals(
-    ...     predictions, "label", "score", metrics=["tpr", "precision"], threshold=0.5, ci="wilson"
-    ... )
+    >>> options = {"metrics": ["tpr", "precision"], "threshold": 0.5, "ci": "wilson"}
+    >>> rates = rf.intervals(predictions, "label", "score", **options)
     >>> rates.select("metric", "estimate", "lower", "upper", "at", "at_value", "threshold")
     shape: (2, 7)
     ┌───────────┬──────────┬─────────┬──────────┬───────────┬──────────┬───────────┐
@@ -305,23 +257,6 @@ def intervals(
     │ tpr       ┆ 0.666667 ┆ 0.20766 ┆ 0.938508 ┆ threshold ┆ 0.5      ┆ 0.7       │
     │ precision ┆ 1.0      ┆ 0.34238 ┆ 1.0      ┆ threshold ┆ 0.5      ┆ 0.7       │
     └───────────┴──────────┴─────────┴──────────┴───────────┴──────────┴───────────┘
-
-    The limits of the threshold with the highest Youden index, and of the TPR at this threshold:
-
-    >>> votes = rf.datasets.vote().filter(model="naive_bayes")
-    >>> at_best = rf.intervals(
-    ...     votes, "label", "score", metrics=["threshold", "tpr"], rule="youden", n_boot=200, seed=1
-    ... )
-    >>> at_best.select("metric", "at", "estimate", "lower", "upper")
-    shape: (2, 5)
-    ┌───────────┬──────┬──────────┬──────────┬──────────┐
-    │ metric    ┆ at   ┆ estimate ┆ lower    ┆ upper    │
-    │ ---       ┆ ---  ┆ ---      ┆ ---      ┆ ---      │
-    │ str       ┆ str  ┆ f64      ┆ f64      ┆ f64      │
-    ╞═══════════╪══════╪══════════╪══════════╪══════════╡
-    │ threshold ┆ rule ┆ 0.59973  ┆ 0.533862 ┆ 0.699855 │
-    │ tpr       ┆ rule ┆ 0.715013 ┆ 0.623473 ┆ 0.786196 │
-    └───────────┴──────┴──────────┴──────────┴──────────┘
     """
     method = "bootstrap_bca" if isinstance(ci, NotGiven) else ci
     confidence = Confidence.parse(method, level, n_boot, seed, get_args(MetricIntervalMethod))
@@ -358,21 +293,11 @@ def intervals(
             for name, metric in parsed.items()
         },
     )
+    probabilities = options.of_probabilities
     roles = Roles(
-        label,
-        score,
-        by,
-        positive,
-        weight=weight,
-        count=count,
-        missing=missing,
-        cluster=cluster,
-        needs_scores=options.of_probabilities,
+        label, score, by, positive, weight, count, missing, cluster, needs_scores=probabilities
     )
-
-    def compute(cases: Cases) -> pl.DataFrame:
-        return interval_table(cases, options)
-
+    compute = partial(interval_table, options=options)
     table = plan_table(
         predictions, roles, compute, columns=METRIC_INTERVALS.columns(), anchor="metric"
     )
@@ -393,9 +318,6 @@ def interval_table(cases: Cases, options: IntervalOptions) -> pl.DataFrame:
         if cases.weight is None and cases.cluster is None:
             intervals.add_proportions("wilson", degenerate_only=True)
     return intervals.table()
-
-
-# The methods for proportions of rows at given thresholds.
 
 
 class MetricIntervals(IntervalColumns):
@@ -464,11 +386,8 @@ class MetricIntervals(IntervalColumns):
                 )
                 for depends_on_prevalence in rates_by_dependence
             ]
-        draws = RandomDraws(
-            n_draws=confidence.n_boot,
-            seed=confidence.seed,
-            keys=stream_keys(self.scan.rows.keys, self.cases.model),
-            cluster=self.cases.cluster,
+        draws = RandomDraws.of_cases(
+            self.cases, self.scan.rows.keys, confidence.n_boot, confidence.seed
         )
         groups = None if at_threshold else enough
         for resamples in resample_groups(self.scan, statistics, draws, groups):
@@ -518,8 +437,8 @@ class MetricIntervals(IntervalColumns):
     def add_proportions(self, ci: str, *, degenerate_only: bool = False) -> None:
         """Write limits of proportions at given thresholds; those of other metrics do not change.
 
-        If `degenerate_only` is true, limits are computed only if the proportion is 0 or 1 and all
-        replicates are equal. Functions of a proportion, such as F1, are then included.
+        If `degenerate_only` is true, limits are computed only if the proportion, or that of which
+        the metric (such as F1) is a function, is 0 or 1 and all replicates are equal.
         """
         if self.points is None or self.options.at != THRESHOLD:
             return
@@ -740,11 +659,7 @@ def default_method(metric: Statistic | Rate, at: str | None) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class IntervalOptions:
-    """The checked options of `intervals`.
-
-    `at` is the name of the argument that determines the points, such as "fpr", and `values` are its
-    values. `methods` has the interval method of each metric.
-    """
+    """The checked options of `intervals`: points at `values` of the argument `at`."""
 
     metrics: Mapping[str, Statistic | Rate]
     at: str | None

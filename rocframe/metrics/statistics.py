@@ -86,10 +86,7 @@ def ks(scan: Scannable) -> NDArray[np.float64]:
 
 
 def _ks_supremum(sample: ReplicateScan) -> NDArray[np.float64]:
-    """Return the three suprema of each resample that `supremum_limits` requires for KS.
-
-    D is TPR - FPR of the threshold for the data, and D* that for the resample.
-    """
+    """Return the three suprema of each resample that `supremum_limits` requires for KS."""
 
     def differences(sample: ReplicateScan) -> NDArray[np.float64]:
         tpr, fpr = Steps.from_block(sample, sample.block).rates("tp", "fp")
@@ -202,10 +199,7 @@ def average_precision_influence(sample: ReplicateScan) -> Influences:
 
 
 def pr_auc_influence(sample: ReplicateScan) -> Influences:
-    """Return the influence values of the area under the interpolated precision-recall curve.
-
-    A row changes the area of the step at its own score, and the start of all steps at lower scores.
-    """
+    """Return the influence values: on the step at the own score, and the start of later steps."""
     steps = Steps.from_sample(sample)
     tp0, before = steps.tp0, steps.tp0 + steps.fp0
     new_pos = steps.tp - tp0
@@ -374,11 +368,7 @@ class _DistinctScores(NamedTuple):
     def logistic_influence(
         self, columns: NDArray[np.float64], predictor: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the influence values of the parameters of a logistic regression, one row each.
-
-        `columns` has the regressors in its rows, and `predictor` is the linear predictor of each
-        score.
-        """
+        """Return the influence values of the parameters of a logistic regression, one row each."""
         low, high = np.exp(np.minimum(predictor, 0)), np.exp(-np.maximum(predictor, 0))
         p, q = low / (1 + low * high), high / (1 + low * high)
         # Rows with a score of 0 or 1 are left out of the regression.
@@ -522,10 +512,7 @@ PROBABILITY_STATISTICS = {
 
 
 class CurvePoints(NamedTuple):
-    """Points of curves: arrays with a row for each group and a column for each given value.
-
-    `missing` is True if the curve of the group has no point for the value.
-    """
+    """Points of curves, with a row per group and a column per value; `missing` if there is none."""
 
     threshold: NDArray[np.float64]
     tp: NDArray[Any]
@@ -537,10 +524,7 @@ class CurvePoints(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PointSearch:
-    """Search for the rows of curves at given thresholds, or at given values of `rate`.
-
-    `unit` is the number by which the weights of each group of the data were divided, if they were.
-    """
+    """Search for rows at given thresholds or rates; `unit` is the divisor of scaled weights."""
 
     rate: Rate | None
     values: Sequence[float]
@@ -564,7 +548,7 @@ class PointSearch:
         """Return the points of each group.
 
         In a resample, several scores can have the same counts. If `scores` is true, the threshold
-        of a point is the highest of them; otherwise it may be any of them, which is faster.
+        is the highest of them; otherwise it may be any of them, which is faster.
         """
         shape = (len(self.values), len(scan.totals.pos))
         tp, fp = (np.zeros(shape, scan.totals.pos.dtype) for _ in range(2))
@@ -614,7 +598,7 @@ class PointSearch:
     def _is_before(
         self, scan: Scannable, block: Block, index: int
     ) -> Callable[[NDArray[np.int64]], NDArray[np.bool_]]:
-        """Return the argument `before` of `grouped_bisect` for a value.
+        """Return the argument `before` of `grouped_bisect`.
 
         It is True for scores at or above the threshold, for a TPR below the value, or for another
         rate of at most the value.
@@ -728,11 +712,7 @@ RELATIVE_STEP = 1e-4  # relative change of a count in numerical derivatives
 def influence_at(
     metric: Rate, search: PointSearch, index: int, sample: ReplicateScan
 ) -> Influences:
-    """Return the influence values of a metric at a given threshold.
-
-    The influence of a row is the derivative of the metric with respect to the count that includes
-    the row, minus the mean of these derivatives.
-    """
+    """Return the influence values at a threshold: centered derivatives with respect to counts."""
     counts = stack_points(search.points(sample))[0, index]
     trials = np.repeat(counts[None, :], 8, axis=0)
     for i in range(4):
@@ -759,8 +739,8 @@ def _mean_slopes(
 ) -> NDArray[np.float64]:
     """Return, for each of the four counts, the mean slope that is subtracted from its slope.
 
-    `slopes` are the derivatives with respect to the counts `cells`. The mean is over all rows or,
-    with `by_class`, over the rows of a class, because resamples have fixed numbers of these rows.
+    The mean is over all rows or, with `by_class`, over the rows of a class, because resamples have
+    fixed numbers of these rows.
     """
     if not by_class:
         return np.full(4, (slopes * cells).sum() / cells.sum())
@@ -774,10 +754,7 @@ def _mean_slopes(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RuleSearch:
-    """Search for the row of each curve that a rule chooses among the rows that meet constraints.
-
-    `unit` is as in `PointSearch`.
-    """
+    """Search for the row of each curve that a rule chooses among the rows that meet constraints."""
 
     rule: Rule
     constraints: Sequence[Constraint]
@@ -851,10 +828,7 @@ class RuleSearch:
 def parse_rule(
     rule: object, *, costs: Mapping[str, float] | None, beta: float, **options: Any
 ) -> RuleOptions | None:
-    """Check the option `rule` of `intervals` and its options; return None if no rule is given.
-
-    `costs` and `beta` may be given for the metrics only.
-    """
+    """Check the option `rule` and its options; the metrics may also use `costs` and `beta`."""
     if rule is None:
         for name in ("benefits", "subject_to", "minimize"):
             if options[name] is not None:

@@ -1,11 +1,7 @@
 """Bins of probabilities: quantile bins, uniform bins, and the levels of isotonic regression.
 
-References
-----------
-T. Dimitriadis, T. Gneiting, A. I. Jordan (2021), "Stable reliability diagrams for probabilistic
-classifiers", Proceedings of the National Academy of Sciences 118(8). doi:10.1073/pnas.2016191118
-Y. Hong (2013), "On computing the distribution function for the Poisson binomial distribution",
-Computational Statistics & Data Analysis 59, 41-51. doi:10.1016/j.csda.2012.10.006
+References: Dimitriadis, Gneiting and Jordan (2021), doi:10.1073/pnas.2016191118; Hong (2013),
+doi:10.1016/j.csda.2012.10.006 (Poisson binomial distribution).
 """
 
 from __future__ import annotations
@@ -41,10 +37,8 @@ MAX_BINS = 1_000_000
 class ScoreSteps:
     """The distinct scores of all groups as probabilities, by group and falling score.
 
-    `pos` and `neg` are the sums of the row weights of positives and of negatives at each score.
-    `tp` and `fp` are these sums over all scores of the group that are at least as high. `n` is the
-    number of rows at each score; for replicates of weighted rows, it is the sum of their weights.
-    `group` is the number of the group of each score.
+    `pos` and `neg` are the sums of the row weights at each score, `tp` and `fp` those at or above
+    it. `n` is the number of rows (for replicates of weighted rows, their weight).
     """
 
     group: IntArray
@@ -58,12 +52,10 @@ class ScoreSteps:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Bins:
-    """The bins of all groups, by group and rising score; a bin without rows is omitted.
+    """The bins of all groups with rows, by group and rising score; `index` counts within a group.
 
-    `index` is the number of the bin within its group, from 0. `pos` and `neg` are the sums of the
-    row weights of positives and of negatives. `score_sum` is the sum of the scores, each multiplied
-    by the weight of its row. `score_min` and `score_max` are the lowest and the highest score. `n`
-    is the number of rows; for replicates of weighted rows, it is the sum of their weights.
+    `pos`, `neg` and `score_sum` are sums over the row weights, and `n` is the number of rows (for
+    replicates of weighted rows, their weight).
     """
 
     group: IntArray
@@ -147,11 +139,7 @@ BIN_METHODS: dict[BinMethod, Callable[[ScoreSteps, Array, int], IntArray]] = {
 
 
 def isotonic_bins(scan: Scannable) -> Bins:
-    """Return one bin for each level of the isotonic regression of the labels on the score.
-
-    The event rates of the bins rise with the score. First, the levels of each block are computed. A
-    level of a group that is divided into several blocks consists of complete levels of the blocks.
-    """
+    """Return the levels of the isotonic regression of the labels, merged from those of blocks."""
 
     def block_levels(block: Block) -> Bins:
         steps = block_steps(scan, block)
@@ -189,8 +177,8 @@ def block_steps(scan: Scannable, block: Block) -> ScoreSteps:
 def _isotonic_levels(group: IntArray, pos: Array, neg: Array) -> IntArray:
     """Return the number of the isotonic level of each score; level 0 has the lowest scores.
 
-    The scores are sorted by group and falling score. The levels are the segments of the upper
-    convex hull of the ROC curve (Fawcett and Niculescu-Mizil 2007, doi:10.1007/s10994-007-5011-0).
+    The levels are the segments of the upper convex hull of the ROC curve (Fawcett and
+    Niculescu-Mizil 2007, doi:10.1007/s10994-007-5011-0).
     """
     if not len(group):
         return group
@@ -274,10 +262,9 @@ def positive_count_limits(
 ) -> tuple[FloatArray, FloatArray]:
     """Return the narrowest limits of the number of positives in each part of the data.
 
-    Part i has `rows[j]` rows with the probability `probability[j]`, for each j from `starts[i]` to
-    `starts[i + 1] - 1`, and at least one row. The number has a Poisson binomial distribution (Hong
-    2013), and is below the lower limit, or above the upper limit, each with a probability of at
-    most (1 - level) / 2.
+    Part i has `rows[j]` rows with the probability `probability[j]`, j from `starts[i]` to
+    `starts[i + 1] - 1`. The number (Poisson binomial, Hong 2013) is outside each limit with a
+    probability of at most (1 - level) / 2.
     """
     tail = (1 - level) / 2
     complement = 1 - probability

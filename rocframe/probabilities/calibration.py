@@ -1,10 +1,4 @@
-"""The function `calibration`: its methods, and the event rate as a function of a probability.
-
-References
-----------
-J. Bröcker, L. A. Smith (2007), "Increasing the reliability of reliability diagrams", Weather and
-Forecasting 22(3), 651-661. doi:10.1175/WAF993.1
-"""
+"""The function `calibration`: its methods, and the event rate as a function of a probability."""
 
 from __future__ import annotations
 
@@ -17,11 +11,7 @@ import numpy as np
 
 from rocframe.errors import OptionValueError
 from rocframe.frames import as_input_frame, build_table
-from rocframe.inference import (
-    PROPORTION_LIMITS,
-    Confidence,
-    class_notes,
-)
+from rocframe.inference import PROPORTION_LIMITS, Confidence, class_notes
 from rocframe.inputs.cases import check_probabilities, plan_table
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.arrays import grouped_bisect, interpolate_segments, run_parallel
@@ -32,7 +22,6 @@ from rocframe.kernel.resample import (
     ReplicateCounts,
     ReplicateStatistic,
     resample_groups,
-    stream_keys,
 )
 from rocframe.kernel.scan import BLOCK_ROWS, Scan
 from rocframe.options import (
@@ -104,9 +93,8 @@ def calibration(
 ) -> FrameT:
     """Compute the calibration curve of each group: the event rate as a function of the score.
 
-    The scores must be probabilities. The event rate is the share of positives. Each row of the
-    result is a bin of rows with similar scores, or a point of a smooth curve. If the scores are
-    calibrated, the event rate equals the score, up to sampling errors.
+    The scores must be probabilities. The event rate is the share of positives. If the scores are
+    calibrated, it equals the score, up to sampling errors.
 
     Parameters
     ----------
@@ -124,32 +112,29 @@ def calibration(
         - `"quantile"`: bins that end at quantiles of the scores: with `bins=4`, the first bin ends
           at the lowest score s for which at least 1/4 of the rows have scores up to s.
         - `"uniform"`: bin i is [i / `bins`, (i + 1) / `bins`); the last bin includes 1.
-        - `"isotonic"`: the isotonic regression of the labels on the score, with one row for each of
-          its levels (the CORP method of Dimitriadis, Gneiting and Jordan 2021).
+        - `"isotonic"`: the levels of the isotonic regression of the labels on the score (CORP).
         - `"loess"`: local regression with tricube weights, at points of a grid.
-        - `"kernel"`: weighted mean of the labels, at points of a grid. The weights are a normal
-          kernel, reflected at 0 and 1.
+        - `"kernel"`: mean of the labels, at points of a grid, with the weights of a normal kernel,
+          reflected at 0 and 1.
     bins : int, default 10
         Number of quantile or uniform bins.
     empty_bins : bool, default False
         Whether the result has rows with `n` = 0 for quantile and uniform bins without rows.
-        Quantile bins can be empty if many rows have the same score.
     grid : int, default 101
         Number of points of a smooth curve, evenly spaced between the extreme scores of the group.
     span : float, default 2/3
         For `"loess"`: the share of the rows that each local regression uses, above 0 and at most 1.
     degree : {1, 2}, default 1
-        For `"loess"`: 1 for lines, as in R's `lowess`, or 2 for parabolas, as in R's `loess`, whose
-        default span is 0.75.
+        For `"loess"`: 1 for lines, as in R's `lowess`, or 2 for parabolas, as in R's `loess`.
     bandwidth : float, default None
         For `"kernel"`: the standard deviation of the normal kernel. By default `smooth_ece` of
-        `calibration_summary` (Błasiok and Nakkiran 2023), but at least 0.001.
+        `calibration_summary`, but at least 0.001.
     consistency : bool, default False
-        Whether the result has two consistency limits. If the scores are calibrated, the event rate
-        is between these limits with the probability `level`.
+        Whether the result has two consistency limits: if the scores are calibrated, the event rate
+        is between them with the probability `level`.
     ci : {"wilson", "clopper_pearson", "bootstrap"} or None, optional
-        Method of the confidence limits of the event rate. By default `"wilson"` for quantile and
-        uniform bins without weights and clusters, otherwise None, no limits.
+        Method of the confidence limits of the event rate. By default `"wilson"` where it is
+        supported, otherwise None, no limits.
 
         - `"wilson"` and `"clopper_pearson"`: limits of a proportion of independent rows, for
           quantile and uniform bins without weights and clusters.
@@ -176,20 +161,17 @@ def calibration(
     DataFrame or LazyFrame
         One row per group and bin or point, sorted by group and rising score: `*by`, (`model`,)
         `bin, score_mean, event_rate, lower, upper, score_min, score_max, n, ci_level, ci_method,
-        note, method`, then with `consistency` `consistency_lower, consistency_upper`. `bin` and `n`
-        are Int64, `ci_method`, `note` and `method` String, all others Float64.
+        note, method`, then with `consistency` `consistency_lower, consistency_upper`. `bin` (from
+        0) and `n` are Int64, `ci_method`, `note` and `method` String, all others Float64.
 
-        `bin` counts from 0 within the group. `score_mean` and `event_rate` are weighted means; `n`
-        counts rows, without weights. For points of a smooth curve, `score_mean` is the score of the
-        point, and `score_min`, `score_max` and `n` are null.
+        `score_mean` and `event_rate` are weighted means; `n` counts rows, without weights. For
+        points, `score_mean` is the score, and `score_min`, `score_max` and `n` are null. Scores,
+        event rate and limits are null without rows in the bin or near the point of a kernel.
 
-        Scores, event rate and limits are null in a bin without rows, in the only row of a group
-        without data, and at points of a kernel estimate without rows nearby. Bootstrap limits are
-        null if all resamples have the same event rate (`note` `zero_variance`), except that
-        quantile and uniform bins with an event rate of 0 or 1 without weights and clusters have
-        Wilson's limits, and `ci_method` `wilson`. Other notes are `no_rows`, `no_positives`,
-        `no_negatives`, `one_positive`, `one_negative`, and `redrawn:12` if 12 resamples were not
-        used: those of one class are drawn again, and those without rows near the point are not.
+        Bootstrap limits are null if all resamples have the same event rate (`zero_variance`); those
+        of quantile and uniform bins with an event rate of 0 or 1 without weights and clusters are
+        Wilson's. Other notes are `no_rows`, `no_positives`, `no_negatives`, `one_positive`,
+        `one_negative`, and `redrawn:12` if 12 resamples were drawn again or have no event rate.
 
     Raises
     ------
@@ -200,44 +182,27 @@ def calibration(
     --------
     calibration_summary : Measures of calibration.
     fit_calibration : Functions that convert scores to probabilities.
-    decision_curve : Net benefit of decisions that are based on probabilities.
-    summary : Brier score and log loss.
 
     Notes
     -----
     All limits are pointwise. Resamples use the bins or the bandwidth of the data.
 
-    Limits of `"isotonic"` are for the isotonic regression at `score_mean`, interpolated linearly in
-    each resample. Where the true event rate rises, they can miss the confidence `level` even with
-    many rows (Sen, Banerjee and Woodroofe 2010): in simulations with `level=0.95`, they contained
-    the true event rate for 92 to 98 % of the rows of the result.
-
-    Limits of a smooth curve describe its random error, not its bias, which is large where the true
-    curve bends within the span or the bandwidth. The default bandwidth is large if the scores are
-    not calibrated.
+    Limits of `"isotonic"` can miss the confidence `level` where the event rate rises, even with
+    many rows. Limits of a smooth curve describe its random error, not its bias, which is large
+    where the true curve bends within the span or the bandwidth.
 
     Consistency limits are for independent rows. In quantile and uniform bins without weights, they
-    are exact: the event rate of calibrated scores is outside each limit with a probability of at
-    most (1 - `level`) / 2; they are approximate if the variance of the number of positives is at
-    least 400. All others are quantiles of `n_boot` draws of the labels, and depend on `seed`.
+    are exact, or approximate if the variance of the number of positives is at least 400. All others
+    are quantiles of `n_boot` draws of the labels.
 
     References
     ----------
-    M. Vuk, T. Curk (2006), "ROC curve, lift chart and calibration plot", Metodološki zvezki 3(1),
-    89-108, section 6.
-
-    J. Bröcker, L. A. Smith (2007), "Increasing the reliability of reliability diagrams", Weather
-    and Forecasting 22(3), 651-661. doi:10.1175/WAF993.1
-
-    T. Dimitriadis, T. Gneiting, A. I. Jordan (2021), "Stable reliability diagrams for probabilistic
-    classifiers", Proceedings of the National Academy of Sciences 118(8), e2016191118.
-    doi:10.1073/pnas.2016191118
-
-    B. Sen, M. Banerjee, M. Woodroofe (2010), "Inconsistency of bootstrap: the Grenander estimator",
-    The Annals of Statistics 38(4), 1953-1977. doi:10.1214/09-AOS777
-
-    J. Błasiok, P. Nakkiran (2023), "Smooth ECE: principled reliability diagrams via kernel
-    smoothing", arXiv:2309.12236. doi:10.48550/arXiv.2309.12236
+    - J. Bröcker, L. A. Smith (2007), Weather and Forecasting 22(3), 651-661. doi:10.1175/WAF993.1
+    - T. Dimitriadis et al. (2021), Proceedings of the National Academy of Sciences 118(8).
+      doi:10.1073/pnas.2016191118
+    - B. Sen et al. (2010), The Annals of Statistics 38(4), 1953-1977. doi:10.1214/09-AOS777
+    - J. Błasiok, P. Nakkiran (2023), "Smooth ECE". doi:10.48550/arXiv.2309.12236
+    - M. Vuk, T. Curk (2006), Metodološki zvezki 3(1), 89-108, section 6.
 
     Examples
     --------
@@ -256,22 +221,6 @@ def calibration(
     │ 0   ┆ 0.225      ┆ 0.25       ┆ 0.045587 ┆ 0.699358 ┆ 4   │
     │ 1   ┆ 0.75       ┆ 0.75       ┆ 0.300642 ┆ 0.954413 ┆ 4   │
     └─────┴────────────┴────────────┴──────────┴──────────┴─────┘
-
-    The levels of the isotonic regression:
-
-    >>> levels = rf.calibration(predictions, "label", "score", method="isotonic")
-    >>> levels.select("bin", "score_mean", "event_rate", "score_min", "score_max", "n")
-    shape: (4, 6)
-    ┌─────┬────────────┬────────────┬───────────┬───────────┬─────┐
-    │ bin ┆ score_mean ┆ event_rate ┆ score_min ┆ score_max ┆ n   │
-    │ --- ┆ ---        ┆ ---        ┆ ---       ┆ ---       ┆ --- │
-    │ i64 ┆ f64        ┆ f64        ┆ f64       ┆ f64       ┆ i64 │
-    ╞═════╪════════════╪════════════╪═══════════╪═══════════╪═════╡
-    │ 0   ┆ 0.15       ┆ 0.0        ┆ 0.1       ┆ 0.2       ┆ 2   │
-    │ 1   ┆ 0.3        ┆ 0.5        ┆ 0.3       ┆ 0.3       ┆ 2   │
-    │ 2   ┆ 0.7        ┆ 0.666667   ┆ 0.6       ┆ 0.8       ┆ 3   │
-    │ 3   ┆ 0.9        ┆ 1.0        ┆ 0.9       ┆ 0.9       ┆ 1   │
-    └─────┴────────────┴────────────┴───────────┴───────────┴─────┘
     """
     options = _parse_options(
         method,
@@ -285,20 +234,9 @@ def calibration(
         consistency=consistency,
         confidence=(ci, level, n_boot, seed),
     )
-    roles = Roles(
-        label=label,
-        score=score,
-        by=by,
-        positive=positive,
-        weight=weight,
-        count=count,
-        missing=missing,
-        cluster=cluster,
-        needs_scores=True,
-    )
     table = plan_table(
         predictions,
-        roles,
+        Roles(label, score, by, positive, weight, count, missing, cluster, needs_scores=True),
         lambda cases: _calibration_table(cases, options),
         columns=calibration_columns(consistency=options.consistency),
         anchor="bin",
@@ -366,12 +304,8 @@ def _calibration_table(cases: Cases, options: CalibrationOptions) -> pl.DataFram
     ci, level = options.confidence.ci, options.confidence.level
     draws = None
     if options.consistency or not (ci is None or ci in PROPORTION_LIMITS):
-        draws = RandomDraws(
-            n_draws=options.confidence.n_boot,
-            seed=options.confidence.seed,
-            keys=stream_keys(scan.rows.keys, cases.model),
-            cluster=cases.cluster,
-        )
+        confidence = options.confidence
+        draws = RandomDraws.of_cases(cases, scan.rows.keys, confidence.n_boot, confidence.seed)
     limits = confidence_limits(scan, rates, ci, level, draws)
     group, number, source = _result_rows(rates, len(scan.totals.pos), options)
     has_rate = source >= 0
@@ -436,17 +370,10 @@ def _rates_of_bins(scan: Scan, options: CalibrationOptions) -> EventRates:
 
 
 def _loess_estimate(
-    options: CalibrationOptions, points: Points, owner: IntArray, *at: FloatArray
+    options: CalibrationOptions, points: Points, owner: IntArray, score: FloatArray, _: FloatArray
 ) -> FloatArray:
-    """Return local regressions at the scores `at[0]`."""
-    return loess(points, span=options.span, degree=options.degree).at(owner, at[0])
-
-
-def _kernel_estimate(
-    _: CalibrationOptions, points: Points, owner: IntArray, *at: FloatArray
-) -> FloatArray:
-    """Return kernel estimates at the scores `at[0]`, with the bandwidths `at[1]` of the groups."""
-    return kernel(points, owner, *at)
+    """Return local regressions at scores."""
+    return loess(points, span=options.span, degree=options.degree).at(owner, score)
 
 
 def _smooth_rates(
@@ -489,8 +416,7 @@ def _smooth_rates(
 class RateMethod:
     """A method of `calibration`, the options that only some methods use, and its event rates.
 
-    `fixed_bins` is True if the scores alone determine the bins, so that the event rate of a bin is
-    a proportion of its rows.
+    `fixed_bins`: the scores alone determine the bins, so event rates are proportions of rows.
     """
 
     name: CalibrationMethod
@@ -514,11 +440,10 @@ RATE_METHODS: dict[str, RateMethod] = {
         RateMethod(
             name="kernel",
             options=("grid", "bandwidth"),
-            rates=partial(_smooth_rates, estimate=_kernel_estimate),
+            rates=partial(_smooth_rates, estimate=lambda _, *at: kernel(*at)),
         ),
     )
 }
-# Limits of proportions of independent rows; the other intervals are quantiles of resamples.
 
 
 def _result_rows(
@@ -547,10 +472,9 @@ MAX_DRAWN_NUMBERS = 1 << 21  # largest number of random numbers that a thread ke
 class EventRates:
     """The event rates of all groups: of bins or at points, by group and rising score.
 
-    `index` is the number of the bin or point within its group. `score` is the mean score of the
-    bin, or the score of the point. `bins` is None for points. `depends_on_labels` is True if the
-    labels determine the bins. `of_replicates(sample, own)` returns the event rates of the
-    replicates of a group (rows) for its bins or points `own` (columns).
+    `score` is the mean score of the bin, or that of the point, for which `bins` is None. The labels
+    may determine the bins (`depends_on_labels`). `of_replicates(sample, own)` returns the event
+    rates of the replicates of a group (rows) for its bins or points `own` (columns).
     """
 
     group: IntArray
@@ -564,12 +488,7 @@ class EventRates:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RateLimits:
-    """Confidence limits of each event rate; NaN if undefined.
-
-    `constant` is True if all resamples have the same event rate. `wilson` is True if bootstrap
-    limits are replaced by Wilson's limits. `n_redrawn` is the number of resamples that were drawn
-    again, or were omitted because their event rate is undefined.
-    """
+    """Limits of each event rate, and where they are `constant` or replaced by Wilson's."""
 
     lower: FloatArray
     upper: FloatArray
@@ -706,11 +625,7 @@ def _unlabeled_rows(scan: Scan, group: int) -> tuple[GroupRows, FloatArray]:
 
 
 def _drawn_proportions(bins: Bins, draws: RandomDraws, level: float) -> RateLimits:
-    """Return quantiles of the event rate of each bin over resamples of rows without weights.
-
-    The limits of a bin depend only on its numbers of positives and negatives in each resample, so
-    these numbers are drawn for each bin separately, from their multinomial distribution.
-    """
+    """Return quantiles of the event rates of bins, from multinomial draws of both classes."""
     starts = group_starts(bins.group, len(draws.keys))
     most = max(1, MAX_DRAWN_NUMBERS // draws.n_draws)
     parts = [

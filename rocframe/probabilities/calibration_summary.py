@@ -3,23 +3,6 @@
 Each function returns one value for every group of the scan. A value is NaN if the group has no rows
 or if the measure is undefined; degrees of freedom are 0 then. Sums over rows are sums of row
 weights, and all scores must be probabilities (`check_probabilities`).
-
-References
-----------
-P. C. Austin, E. W. Steyerberg (2019), "The Integrated Calibration Index (ICI) and related metrics
-for quantifying the calibration of logistic regression models", Statistics in Medicine 38(21),
-4051-4065. doi:10.1002/sim.8281
-
-D. W. Hosmer, S. Lemeshow (1980), "Goodness of fit tests for the multiple logistic regression
-model", Communications in Statistics - Theory and Methods 9(10), 1043-1069.
-doi:10.1080/03610928008827941
-
-M. P. Naeini, G. F. Cooper, M. Hauskrecht (2015), "Obtaining well calibrated probabilities using
-Bayesian binning", Proceedings of the AAAI Conference on Artificial Intelligence 29(1).
-doi:10.1609/aaai.v29i1.9602
-
-D. J. Spiegelhalter (1986), "Probabilistic prediction in patient management and clinical trials",
-Statistics in Medicine 5(5), 421-433. doi:10.1002/sim.4780050506
 """
 
 from __future__ import annotations
@@ -101,14 +84,12 @@ def calibration_summary(
     by : str or sequence of str, default None
         Group columns; null is a group.
     method : {"quantile", "uniform"}, default "quantile"
-        Type of the bins, as in `calibration`, of `ece`, `mce`, the Hosmer-Lemeshow test and the
-        parts of the Brier score: about the same number of rows, or equal width.
+        Type of the bins of `ece`, `mce`, the Hosmer-Lemeshow test and the parts of the Brier score.
     bins : int, default 10
         Number of bins.
     n_fitted : int, default 0
-        Number of bins minus the degrees of freedom of the Hosmer-Lemeshow test: 0 for rows that
-        were not used to fit the model, and usually 2 for the training rows of a logistic
-        regression.
+        Number of bins minus the degrees of freedom of the Hosmer-Lemeshow test: usually 2 for the
+        training rows of a logistic regression, and 0 for other rows.
     positive : object, default None
         Value of `label` that is the positive class.
     weight : str or Expr, default None
@@ -135,11 +116,7 @@ def calibration_summary(
         score and event rate over bins, `smooth_ece` the mean with a kernel, and `ici, e50, e90,
         e_max` the mean, median, 90th percentile and maximum of the difference to a local
         regression. `cllr` is in bits. Calibrated scores have `calibration_intercept` 0,
-        `calibration_slope` 1 and `observed_to_expected` 1; `spiegelhalter_z` is then standard
-        normal (`spiegelhalter_p` is two-sided), and `hosmer_lemeshow` about chi-squared. Its
-        degrees of freedom are the number of bins minus `n_fitted`; bins whose scores are all 0 or
-        all 1 are not counted if their labels agree. With `n_fitted=0`, its p-value is that of a
-        multiple of a chi-squared distribution with the mean and the variance of the statistic.
+        `calibration_slope` 1, `observed_to_expected` 1, and a standard normal `spiegelhalter_z`.
 
         `n_pos`, `n_neg` and `n_missing` (Int64) count rows, without weights. `note` (String) is
         null or the first of `no_rows, no_positives, no_negatives, separated, one_positive,
@@ -149,8 +126,6 @@ def calibration_summary(
         Statistics are null without rows. `brier_skill`, `cllr`, `cllr_min` and the logistic
         parameters are null if a class is absent, and the logistic parameters also if all scores are
         equal or the classes are separated. `hosmer_lemeshow_p` is null without degrees of freedom.
-        If all scores are 0, 1/2 or 1, `spiegelhalter_z` is infinite if a positive has the score 0
-        or a negative the score 1, and null otherwise.
 
     Raises
     ------
@@ -162,45 +137,29 @@ def calibration_summary(
     calibration : The event rate of each bin.
     fit_calibration : Functions that convert scores to probabilities.
     intervals : Confidence intervals of these measures.
-    summary : Brier score and log loss with measures of discrimination.
 
     Notes
     -----
-    In `log_loss` and `cllr`, scores are clipped to [2⁻⁵², 1 - 2⁻⁵²]. Rows with scores of 0 and 1
-    are left out of the logistic recalibration, as in R's `rms::val.prob`.
-
     `cllr` uses the odds of the score as likelihood ratio, so the score has to be the probability of
     a positive for a prevalence of 1/2; `.roc.at_prevalence` converts scores to this prevalence.
-    `cllr_min` does not depend on the prevalence.
 
     References
     ----------
-    T. Dimitriadis, T. Gneiting, A. I. Jordan (2021), "Stable reliability diagrams for probabilistic
-    classifiers", Proceedings of the National Academy of Sciences 118(8), e2016191118.
-    doi:10.1073/pnas.2016191118
-
-    D. B. Stephenson, C. A. S. Coelho, I. T. Jolliffe (2008), "Two extra components in the Brier
-    score decomposition", Weather and Forecasting 23(4), 752-757. doi:10.1175/2007WAF2006116.1
-
-    D. R. Cox (1958), "Two further applications of a model for binary regression", Biometrika
-    45(3/4), 562-565. doi:10.1093/biomet/45.3-4.562
-
-    D. J. Spiegelhalter (1986), "Probabilistic prediction in patient management and clinical
-    trials", Statistics in Medicine 5(5), 421-433. doi:10.1002/sim.4780050506
-
-    D. W. Hosmer, S. Lemeshow (1980), "Goodness of fit tests for the multiple logistic regression
-    model", Communications in Statistics - Theory and Methods 9(10), 1043-1069.
-    doi:10.1080/03610928008827941
-
-    P. C. Austin, E. W. Steyerberg (2019), "The Integrated Calibration Index (ICI) and related
-    metrics for quantifying the calibration of logistic regression models", Statistics in Medicine
-    38(21), 4051-4065. doi:10.1002/sim.8281
-
-    N. Brümmer, J. du Preez (2006), "Application-independent evaluation of speaker detection",
-    Computer Speech and Language 20(2-3), 230-275. doi:10.1016/j.csl.2005.08.001
-
-    J. Błasiok, P. Nakkiran (2023), "Smooth ECE: principled reliability diagrams via kernel
-    smoothing", arXiv:2309.12236. doi:10.48550/arXiv.2309.12236
+    - T. Dimitriadis et al. (2021), Proceedings of the National Academy of Sciences 118(8).
+      doi:10.1073/pnas.2016191118
+    - D. B. Stephenson et al. (2008), Weather and Forecasting 23(4), 752-757.
+      doi:10.1175/2007WAF2006116.1
+    - M. P. Naeini et al. (2015), AAAI Conference on Artificial Intelligence 29(1).
+      doi:10.1609/aaai.v29i1.9602
+    - D. R. Cox (1958), Biometrika 45(3/4), 562-565. doi:10.1093/biomet/45.3-4.562
+    - D. J. Spiegelhalter (1986), Statistics in Medicine 5(5), 421-433. doi:10.1002/sim.4780050506
+    - D. W. Hosmer, S. Lemeshow (1980), Communications in Statistics 9(10), 1043-1069.
+      doi:10.1080/03610928008827941
+    - P. C. Austin, E. W. Steyerberg (2019), Statistics in Medicine 38(21), 4051-4065.
+      doi:10.1002/sim.8281
+    - N. Brümmer, J. du Preez (2006), Computer Speech and Language 20(2-3), 230-275.
+      doi:10.1016/j.csl.2005.08.001
+    - J. Błasiok, P. Nakkiran (2023), "Smooth ECE". doi:10.48550/arXiv.2309.12236
 
     Examples
     --------
@@ -209,41 +168,22 @@ def calibration_summary(
     ...     {"label": [0, 0, 1, 0, 1, 1, 0, 1], "score": [0.1, 0.2, 0.3, 0.3, 0.6, 0.7, 0.8, 0.9]}
     ... )
     >>> table = rf.calibration_summary(predictions, "label", "score", bins=2)
-    >>> table.select("brier", "miscalibration", "discrimination", "uncertainty")
-    shape: (1, 4)
-    ┌─────────┬────────────────┬────────────────┬─────────────┐
-    │ brier   ┆ miscalibration ┆ discrimination ┆ uncertainty │
-    │ ---     ┆ ---            ┆ ---            ┆ ---         │
-    │ f64     ┆ f64            ┆ f64            ┆ f64         │
-    ╞═════════╪════════════════╪════════════════╪═════════════╡
-    │ 0.19125 ┆ 0.045417       ┆ 0.104167       ┆ 0.25        │
-    └─────────┴────────────────┴────────────────┴─────────────┘
-    >>> table.select("ece", "ici", "calibration_intercept", "calibration_slope", "cllr", "cllr_min")
+    >>> table.select("brier", "miscalibration", "discrimination", "uncertainty", "ece", "ici")
     shape: (1, 6)
-    ┌────────┬──────────┬───────────────────────┬───────────────────┬──────────┬──────────┐
-    │ ece    ┆ ici      ┆ calibration_intercept ┆ calibration_slope ┆ cllr     ┆ cllr_min │
-    │ ---    ┆ ---      ┆ ---                   ┆ ---               ┆ ---      ┆ ---      │
-    │ f64    ┆ f64      ┆ f64                   ┆ f64               ┆ f64      ┆ f64      │
-    ╞════════╪══════════╪═══════════════════════╪═══════════════════╪══════════╪══════════╡
-    │ 0.0125 ┆ 0.167633 ┆ 0.058933              ┆ 0.855975          ┆ 0.806367 ┆ 0.594361 │
-    └────────┴──────────┴───────────────────────┴───────────────────┴──────────┴──────────┘
+    ┌─────────┬────────────────┬────────────────┬─────────────┬────────┬──────────┐
+    │ brier   ┆ miscalibration ┆ discrimination ┆ uncertainty ┆ ece    ┆ ici      │
+    │ ---     ┆ ---            ┆ ---            ┆ ---         ┆ ---    ┆ ---      │
+    │ f64     ┆ f64            ┆ f64            ┆ f64         ┆ f64    ┆ f64      │
+    ╞═════════╪════════════════╪════════════════╪═════════════╪════════╪══════════╡
+    │ 0.19125 ┆ 0.045417       ┆ 0.104167       ┆ 0.25        ┆ 0.0125 ┆ 0.167633 │
+    └─────────┴────────────────┴────────────────┴─────────────┴────────┴──────────┘
     """
     check_choice("method", method, BIN_METHODS)
     n_bins = parse_integer("bins", bins, high=MAX_BINS, example=10)
     n_fitted = parse_integer("n_fitted", n_fitted, low=0, example=2)
-    roles = Roles(
-        label=label,
-        score=score,
-        by=by,
-        positive=positive,
-        weight=weight,
-        count=count,
-        missing=missing,
-        needs_scores=True,
-    )
     table = plan_table(
         predictions,
-        roles,
+        Roles(label, score, by, positive, weight, count, missing, needs_scores=True),
         lambda cases: _measures_table(cases, method, n_bins, n_fitted),
         columns=CALIBRATION_SUMMARY.columns(),
         anchor="n_pos",
@@ -356,9 +296,8 @@ def smooth_ece(points: Points) -> FloatArray:
 def curve_errors(points: Points) -> CurveErrors:
     """Return the summary of the differences between the scores and their local regression.
 
-    The percentile for a share p is the smallest difference e for which the rows with a difference
-    of at most e have at least the share p of the row weight. If they have exactly this share, the
-    percentile is the mean of e and the next larger difference.
+    The percentile for a share p is the smallest difference e such that differences of at most e
+    have the share p of the row weight, or if they have exactly p, the mean of e and the next.
     """
     owner = points.owner
     error = np.abs(points.score - loess(points).at(owner, points.score))
@@ -385,9 +324,8 @@ def curve_errors(points: Points) -> CurveErrors:
 def spiegelhalter(scan: Scan) -> tuple[FloatArray, FloatArray]:
     """Return Spiegelhalter's z and its two-sided p-value.
 
-    z is the sum of weight·(label - score)·(1 - 2·score), divided by the square root of its variance
-    if the scores are calibrated: the sum of weight²·(1 - 2·score)²·score·(1 - score). It is
-    infinite if the variance is 0 and the first sum is not.
+    z is the sum of weight·(label - score)·(1 - 2·score), divided by the square root of the sum of
+    weight²·(1 - 2·score)²·score·(1 - score); infinite if only the divisor is 0.
     """
 
     def add(block: Block) -> list[FloatArray]:
@@ -407,17 +345,12 @@ def spiegelhalter(scan: Scan) -> tuple[FloatArray, FloatArray]:
 def hosmer_lemeshow(scan: Scan, bins: Bins, *, n_fitted: int = 0) -> HosmerLemeshow:
     """Return the test of Hosmer and Lemeshow; `bins` are quantile or uniform bins of the scan.
 
-    The statistic is the sum of (O - E)² / (n·m·(1 - m)) over the bins. O is the number of
-    positives, n the number of rows, m the mean score, and E = n·m. With weights, O and E are sums
-    of row weights, and the sum of the squared weights replaces n. A bin in which all scores are 0
-    or all scores are 1 is left out if O = E, and otherwise makes the statistic infinite.
-
-    The degrees of freedom are the number of bins that are not left out, minus `n_fitted`.
-    `n_fitted` is 0 for scores of rows that were not used to fit the model, and 2 for scores of a
-    logistic regression that was fitted to the same rows. In the second case, the statistic has
-    about a chi-squared distribution if the scores are calibrated. If `n_fitted` is 0, the p-value
-    is that of a multiple of a chi-squared distribution that has the mean and the variance of the
-    statistic for calibrated scores. The p-value is NaN without degrees of freedom.
+    The statistic is the sum of (O - E)² / (n·m·(1 - m)) over the bins, with the positives O, the
+    rows n, the mean score m, and E = n·m. With weights, O and E are sums of row weights, and the
+    sum of the squared weights replaces n. A bin in which all scores are 0 or all are 1 is left out
+    if O = E, and otherwise makes the statistic infinite. The degrees of freedom are the number of
+    bins minus `n_fitted`. If `n_fitted` is 0, the p-value is that of a multiple of a chi-squared
+    distribution with the mean and the variance of the statistic for calibrated scores.
     """
     mean = bins.score_mean
     squares, exact, excess = _bin_moments(scan, bins)
@@ -457,11 +390,7 @@ def _squares(block: Block) -> Array:
 
 
 def _bin_moments(scan: Scan, bins: Bins) -> FloatArray:
-    """Return the sum of count times squared weight of each bin, and two moments.
-
-    These are the variance and the fourth cumulant of the weighted number of positives if scores are
-    calibrated, for which rows with the same score are assumed to have the same weight.
-    """
+    """Return the squared weight of each bin, and variance and fourth cumulant of its positives."""
     result = np.zeros((3, len(bins.group)))
     if not len(bins.group):
         return result

@@ -1,10 +1,4 @@
-"""The function `curve_from_calibration`: curves from event rates and the distribution of scores.
-
-References
-----------
-M. Vuk, T. Curk (2006), "ROC curve, lift chart and calibration plot", Metodološki zvezki 3(1),
-89-108.
-"""
+"""The function `curve_from_calibration`: curves from event rates and the distribution of scores."""
 
 from __future__ import annotations
 
@@ -69,9 +63,8 @@ def curve_from_calibration(
 ) -> FrameT:
     """Compute a curve table from the event rates and the distribution of the scores.
 
-    Each bin of a calibration table has n·event_rate positives and n·(1 - event_rate) negatives. The
-    sums of these numbers over all bins at or above a threshold are the true positives and the false
-    positives.
+    Each bin of a calibration table has n·event_rate positives and n·(1 - event_rate) negatives,
+    which are added up over all bins at or above a threshold.
 
     Parameters
     ----------
@@ -79,21 +72,18 @@ def curve_from_calibration(
         A table of bins as returned by `calibration`, with the columns `bin, event_rate, score_min,
         n`, or with `density` the columns `bin, event_rate, score_mean`, in any order of rows.
     kind : str, default "roc"
-        Which two rates are the axes: `"roc"` (fpr, tpr), `"precision_recall"` or `"pr"` (recall,
-        precision), `"det"` (fpr, fnr), `"gain"` (alert_rate, tpr), `"lift"` (alert_rate, lift),
-        `"lift_chart"` (alert_rate, tp), `"predictive_value"` (alert_rate, ppv),
-        `"skill"` (alert_rate, skill).
+        Which two rates are the axes, such as `"roc"` (fpr, tpr) or `"pr"` (recall, precision);
+        `curve` lists all kinds.
     metrics : str, Expr or sequence of these, default ()
-        Additional columns: names of metrics, such as `"accuracy"`, and named expressions over
-        metrics and all columns left of `metrics`. `curve` lists the names.
+        Additional columns: names of metrics, such as `"accuracy"`, and named expressions; see
+        `curve`.
     density : str, default None
         Column with the density of the scores at each grid point `score_mean`, at least 0. Each row
         of the table is then a grid point, as in tables of the methods `"loess"` and `"kernel"`.
     beta : float, default 1.0
         Weight of recall relative to precision in `"f_beta"`.
     costs : mapping of str to float, default None
-        Costs of one `tp`, `fp`, `fn` and `tn`, such as `{"fn": 5, "fp": 1}`, for the metric
-        `"expected_cost"`. Costs that are not given are 0.
+        Costs of one `tp`, `fp`, `fn` and `tn`, by default 0, for the metric `"expected_cost"`.
     by : str or sequence of str, default None
         Group columns. By default, all columns left of `bin`.
 
@@ -104,38 +94,28 @@ def curve_from_calibration(
         two rates, then `metrics`. Each group has a row with the threshold `inf`, and one row per
         bin with `n` > 0, or with `density` one row per grid point.
 
-        `threshold` (Float64) is `score_min` of the bin, so that `score >= threshold` selects the
-        rows of this bin and of all higher bins. The counts are Int64 if `n` is an integer column,
-        otherwise Float64. With `density`, the thresholds are `score_mean`, and the counts are the
-        integrals in Notes. A rate is null if its denominator is 0.
+        `threshold` (Float64) is `score_min` of the bin, or with `density` `score_mean`:
+        `score >= threshold` selects the rows of this bin and of all higher bins. The counts are
+        Int64 if `n` is an integer column, otherwise Float64. A rate is null if its denominator is
+        0.
 
     Raises
     ------
     RocframeError
-        If a column is missing, is not numeric or is also a group column, or if an option is
-        invalid. Also if a bin with rows has no event rate or no score, if `n` is null or negative,
-        if an event rate is outside [0, 1], if two bins of a group have the same `score_min`, or if
-        `n` is an integer column and n·event_rate is not an integer.
+        If a column is missing, not numeric or outside its range, if two bins of a group have the
+        same `score_min`, or if `n` is an integer column and n·event_rate is not an integer.
 
     See Also
     --------
     calibration : The event rate of each bin.
-    curve : The full curve, from predictions.
     area : The area under each curve.
 
     Notes
     -----
-    The formulas are those of Vuk and Curk (2006). p(o) is the event rate at the score o, and q(o)
-    is the density of the scores, with the integral 1 (formula 6.2). P and N are the numbers of
-    positives and negatives. TP / (P + N) is the integral of p·q above the threshold, and FP / (P +
-    N) that of (1 - p)·q (6.3); FN and TN are the same integrals below the threshold (6.4). `area`
-    returns the area (6.5 to 6.8). With `density`, integrals use the trapezoidal rule, and the
-    density is 0 outside the grid.
-
-    For bins, q is `n` divided by the number of all predictions, and the scores of a bin are ties.
-    Each row of the result is also a row of the curve of the predictions, and between these rows the
-    result is a straight line. Its area is the AUC after all scores of a bin are replaced by one.
-    With bins of `calibration(method="isotonic")`, the result is the convex hull of the curve.
+    For bins, each row of the result is also a row of the curve of the predictions, and between
+    these rows the result is a straight line. With bins of `calibration(method="isotonic")`, the
+    result is the convex hull of the curve. With `density`, counts are integrals by the trapezoidal
+    rule.
 
     If the calibration table was computed with weights, n·event_rate is usually not an integer. For
     approximate counts, convert `n` to Float64: `table.with_columns(pl.col("n").cast(pl.Float64))`.
@@ -143,61 +123,35 @@ def curve_from_calibration(
 
     References
     ----------
-    M. Vuk, T. Curk (2006), "ROC curve, lift chart and calibration plot", Metodološki zvezki 3(1),
-    89-108.
-
-    T. Fawcett, A. Niculescu-Mizil (2007), "PAV and the ROC convex hull", Machine Learning 68(1),
-    97-106. doi:10.1007/s10994-007-5011-0
+    - M. Vuk, T. Curk (2006), Metodološki zvezki 3(1), 89-108, section 6.
+    - T. Fawcett, A. Niculescu-Mizil (2007), Machine Learning 68(1), 97-106.
+      doi:10.1007/s10994-007-5011-0
 
     Examples
     --------
     >>> import polars as pl, rocframe as rf
     >>> bins = pl.DataFrame(
-    ...     {
-    ...         "bin": [0, 1, 2],
-    ...         "score_mean": [0.2, 0.5, 0.9],
-    ...         "event_rate": [0.25, 0.5, 0.75],
-    ...         "score_min": [0.1, 0.4, 0.8],
-    ...         "n": [8, 4, 4],
-    ...     }
+    ...     {"bin": [0, 1], "event_rate": [0.25, 0.75], "score_min": [0.1, 0.5], "n": [8, 4]}
     ... )
-    >>> curves = rf.curve_from_calibration(bins, metrics="accuracy")
-    >>> curves.drop("fpr", "tpr")
-    shape: (4, 6)
+    >>> rf.curve_from_calibration(bins, metrics="accuracy").drop("fpr", "tpr")
+    shape: (3, 6)
     ┌───────────┬─────┬─────┬─────┬─────┬──────────┐
     │ threshold ┆ tp  ┆ fp  ┆ fn  ┆ tn  ┆ accuracy │
     │ ---       ┆ --- ┆ --- ┆ --- ┆ --- ┆ ---      │
     │ f64       ┆ i64 ┆ i64 ┆ i64 ┆ i64 ┆ f64      │
     ╞═══════════╪═════╪═════╪═════╪═════╪══════════╡
-    │ inf       ┆ 0   ┆ 0   ┆ 7   ┆ 9   ┆ 0.5625   │
-    │ 0.8       ┆ 3   ┆ 1   ┆ 4   ┆ 8   ┆ 0.6875   │
-    │ 0.4       ┆ 5   ┆ 3   ┆ 2   ┆ 6   ┆ 0.6875   │
-    │ 0.1       ┆ 7   ┆ 9   ┆ 0   ┆ 0   ┆ 0.4375   │
+    │ inf       ┆ 0   ┆ 0   ┆ 5   ┆ 7   ┆ 0.583333 │
+    │ 0.5       ┆ 3   ┆ 1   ┆ 2   ┆ 6   ┆ 0.75     │
+    │ 0.1       ┆ 5   ┆ 7   ┆ 0   ┆ 0   ┆ 0.416667 │
     └───────────┴─────┴─────┴─────┴─────┴──────────┘
-    >>> curves.roc.area()
-    shape: (1, 1)
-    ┌──────────┐
-    │ auc      │
-    │ ---      │
-    │ f64      │
-    ╞══════════╡
-    │ 0.722222 │
-    └──────────┘
 
     A calibrated model whose scores are uniformly distributed:
 
     >>> grid = pl.DataFrame({"bin": range(101)}).with_columns(
     ...     score_mean=pl.col("bin") / 100, event_rate=pl.col("bin") / 100, q=pl.lit(1.0)
     ... )
-    >>> rf.curve_from_calibration(grid, density="q").roc.area()
-    shape: (1, 1)
-    ┌────────┐
-    │ auc    │
-    │ ---    │
-    │ f64    │
-    ╞════════╡
-    │ 0.8333 │
-    └────────┘
+    >>> round(rf.curve_from_calibration(grid, density="q").roc.area().item(), 4)
+    0.8333
     """
     settings = Settings(beta=beta, costs=costs)
     curve_kind = kind_named(kind)
@@ -229,10 +183,8 @@ def curve_from_calibration(
 class CalibrationLayout:
     """The columns of a calibration table that determine the curves.
 
-    `keys` has the dtypes of the group columns, and `count` is the dtype of the counts of the curve.
-    `columns` are the columns of the threshold, of the event rate, and of the number of rows or the
-    density, each with the name that it has in the frame of `inputs`. `is_density` is true if the
-    rows are grid points with a density.
+    `count` is the dtype of the counts. `columns` are those of the threshold, of the event rate, and
+    of the number of rows or the density, by their name in `inputs`.
     """
 
     keys: dict[str, pl.DataType]
@@ -250,10 +202,7 @@ class CalibrationLayout:
 def calibration_layout(
     schema: Mapping[str, pl.DataType], by: By, density: str | None, new_columns: Sequence[str]
 ) -> CalibrationLayout:
-    """Check the columns of a calibration table and return its layout.
-
-    `new_columns` are columns of the result, which group columns must not have.
-    """
+    """Check a calibration table; group columns must not be `new_columns`, those of the result."""
     if by is None and "bin" not in schema:
         raise MissingColumnError.of_table("table", "bin", schema, hint=MAKE_BINS)
     names = list(schema)
@@ -290,11 +239,7 @@ def calibration_layout(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CalibrationRows:
-    """The rows of a calibration table; NaN stands for null.
-
-    `group` is the position of the key of each row in `keys`. `threshold` is the lowest score of a
-    bin or the score of a grid point, and `mass` is the number of rows or the density.
-    """
+    """The rows of a calibration table; NaN is null, and `mass` the number of rows or density."""
 
     keys: pl.DataFrame
     group: IntArray
@@ -395,10 +340,7 @@ def _bin_counts(rows: CalibrationRows, dtype: pl.DataType) -> tuple[Array, Array
 
 
 def _grid_counts(rows: CalibrationRows) -> tuple[Array, Array]:
-    """Return the shares of positives and negatives between each grid point and the next higher one.
-
-    They are integrals by the trapezoidal rule; those of the highest grid point of a group are 0.
-    """
+    """Return the integrals of both classes from each grid point to the next; 0 for the last."""
     # The event rate can be null where the density is 0.
     rate = np.where(rows.mass > 0, rows.rate, 0.0)
     widths = -np.diff(rows.threshold, prepend=rows.threshold[:1])

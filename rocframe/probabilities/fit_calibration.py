@@ -84,9 +84,8 @@ def fit_calibration(
 ) -> FrameT:
     """Fit a function that converts the scores of each group to probabilities.
 
-    `apply_calibration` applies the fit to other predictions. The fitted function never decreases
-    with the score, so the order of the scores is never reversed, but different scores can get the
-    same probability.
+    The fitted function never decreases with the score, but different scores can get the same
+    probability. `apply_calibration` applies the fit to other predictions.
 
     Parameters
     ----------
@@ -109,12 +108,10 @@ def fit_calibration(
     smooth_targets : bool, default None
         If True, the labels are replaced by Platt's targets, (n_pos + 1) / (n_pos + 2) for positives
         and 1 / (n_neg + 2) for negatives, so that parameters are finite even if a threshold
-        separates the classes. By default True for `"platt"`, otherwise False. Not supported by
-        `"isotonic"`.
+        separates the classes. By default only for `"platt"`; not for `"isotonic"`.
     over : str, default None
         Column of the folds for cross-fitting, which the result has after `by`. The function of a
-        fold is fitted on all other folds of its group, and `apply_calibration` uses it for this
-        fold.
+        fold is fitted on all other folds of its group.
     by : str or sequence of str, default None
         Group columns; null is a group.
     positive : object, default None
@@ -131,23 +128,19 @@ def fit_calibration(
     DataFrame or LazyFrame
         One row per group, and for `"isotonic"` one row per group and knot, by rising score: `*by`,
         (`over`,) (`model`,) `score, probability, method, n_folds, n_pos, n_neg, n_missing,
-        intercept, slope, slope_complement, note`. `write` and `read` store the table.
+        intercept, slope, slope_complement, note`. Counts are Int64, without weights; `method` and
+        `note` are String, all others Float64.
 
-        `score` and `probability` (Float64) are a knot of the isotonic regression: the lowest or the
-        highest score with this probability. For all other methods, `intercept`, `slope` and
-        `slope_complement` (Float64) are the parameters c, a and b. The slopes are >= 0, and at
-        least one is > 0; `slope_complement` is null except for `"beta"`, and the intercept of
-        `"temperature"` is 0. `n_pos` and `n_neg` (Int64) are the numbers of rows of the fit,
-        `n_missing` (Int64) is the number of rows left out because a value is missing, and `n_folds`
-        (Int64) is the number of folds of the fit, null without `over`. `weight` does not change
-        these numbers. `method` is a String.
+        `score` and `probability` are a knot of the isotonic regression. For all other methods,
+        `intercept`, `slope` and `slope_complement` are the parameters c, a and b; the slopes are >=
+        0, and at least one is > 0. `n_folds` is the number of folds of the fit, null without
+        `over`. Columns that the method does not have are null.
 
-        A group without a fit has one row with null scores, probabilities and parameters. `note`
-        (String) is null or the reason: `no_rows`, `no_positives`, `no_negatives`, `zero_variance`
-        if all scores are equal, `no_solution` if the parameters are not finite or not unique, or
-        `negative_slope` if the probability does not increase with the score. `merged:305` means
-        that 305 distinct scores get the same probability as the next lower score, because of the
-        precision of Float64.
+        A group without a fit has one row with null parameters, and the `note` `no_rows`,
+        `no_positives`, `no_negatives`, `zero_variance` if all scores are equal, `no_solution` if
+        the parameters are not finite or not unique, or `negative_slope` if the probability does not
+        increase with the score. `merged:305`: 305 distinct scores get the same probability as the
+        next lower score, because of the precision of Float64.
 
     Raises
     ------
@@ -158,40 +151,23 @@ def fit_calibration(
     See Also
     --------
     apply_calibration : Add the calibrated scores to predictions.
-    calibration : Event rates of bins of probabilities.
     calibration_summary : Measures of calibration.
 
     Notes
     -----
     Do not fit the function on the training data of the model, where scores are usually too extreme.
-
-    The parameters maximize the likelihood. For methods that need probabilities, scores are first
-    clipped to [2⁻⁵², 1 - 2⁻⁵²]. `"beta"` needs at least three different scores. If a slope of
-    `"beta"` would be negative, it is set to 0, and the other two parameters are fitted again.
-
+    The parameters maximize the likelihood; in logarithms, scores are clipped to [2⁻⁵², 1 - 2⁻⁵²].
     Without Platt's targets, there is no solution if a score separates the classes, in either
-    direction; for `"temperature"`, if the score 0.5 separates them. With weights, Platt's targets
-    use the sum of the weights of each class, as in scikit-learn.
+    direction; for `"temperature"`, if the score 0.5 separates them.
 
     References
     ----------
-    B. Zadrozny, C. Elkan (2002), "Transforming classifier scores into accurate multiclass
-    probability estimates", Proceedings of the 8th ACM SIGKDD International Conference on Knowledge
-    Discovery and Data Mining, 694-699. doi:10.1145/775047.775151
-
-    J. C. Platt (1999), "Probabilistic outputs for support vector machines and comparisons to
-    regularized likelihood methods", Advances in Large Margin Classifiers, 61-74.
-
-    D. R. Cox (1958), "Two further applications of a model for binary regression", Biometrika
-    45(3/4), 562-565. doi:10.1093/biomet/45.3-4.562
-
-    M. Kull, T. M. Silva Filho, P. Flach (2017), "Beyond sigmoids: how to obtain well-calibrated
-    probabilities from binary classifiers with beta calibration", Electronic Journal of Statistics
-    11(2), 5052-5080. doi:10.1214/17-EJS1338SI
-
-    C. Guo, G. Pleiss, Y. Sun, K. Q. Weinberger (2017), "On calibration of modern neural networks",
-    Proceedings of the 34th International Conference on Machine Learning, 1321-1330.
-    doi:10.48550/arXiv.1706.04599
+    - B. Zadrozny, C. Elkan (2002), ACM SIGKDD, 694-699. doi:10.1145/775047.775151
+    - J. C. Platt (1999), Advances in Large Margin Classifiers, 61-74.
+    - D. R. Cox (1958), Biometrika 45(3/4), 562-565. doi:10.1093/biomet/45.3-4.562
+    - M. Kull et al. (2017), Electronic Journal of Statistics 11(2), 5052-5080.
+      doi:10.1214/17-EJS1338SI
+    - C. Guo et al. (2017), ICML, 1321-1330. doi:10.48550/arXiv.1706.04599
 
     Examples
     --------
@@ -199,19 +175,6 @@ def fit_calibration(
     >>> validation = pl.DataFrame(
     ...     {"label": [0, 1, 0, 1, 0, 1, 1], "score": [-2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 4.0]}
     ... )
-    >>> rf.fit_calibration(validation, "label", "score").select("score", "probability", "n_pos")
-    shape: (5, 3)
-    ┌───────┬─────────────┬───────┐
-    │ score ┆ probability ┆ n_pos │
-    │ ---   ┆ ---         ┆ ---   │
-    │ f64   ┆ f64         ┆ i64   │
-    ╞═══════╪═════════════╪═══════╡
-    │ -2.0  ┆ 0.0         ┆ 4     │
-    │ -1.0  ┆ 0.5         ┆ 4     │
-    │ 2.0   ┆ 0.5         ┆ 4     │
-    │ 3.0   ┆ 1.0         ┆ 4     │
-    │ 4.0   ┆ 1.0         ┆ 4     │
-    └───────┴─────────────┴───────┘
     >>> platt = rf.fit_calibration(validation, "label", "score", method="platt")
     >>> platt.select("intercept", "slope", "method", "n_pos", "n_neg")
     shape: (1, 5)
@@ -222,21 +185,9 @@ def fit_calibration(
     ╞═══════════╪══════════╪════════╪═══════╪═══════╡
     │ -0.019641 ┆ 0.288914 ┆ platt  ┆ 4     ┆ 3     │
     └───────────┴──────────┴────────┴───────┴───────┘
-
-    Fit on one part of the predictions, and apply the fit to another part:
-
     >>> test = pl.DataFrame({"score": [-1.5, 0.5, 9.0]})
-    >>> test.roc.apply_calibration("score", platt)
-    shape: (3, 2)
-    ┌───────┬──────────────────┐
-    │ score ┆ calibrated_score │
-    │ ---   ┆ ---              │
-    │ f64   ┆ f64              │
-    ╞═══════╪══════════════════╡
-    │ -1.5  ┆ 0.388645         │
-    │ 0.5   ┆ 0.531163         │
-    │ 9.0   ┆ 0.929602         │
-    └───────┴──────────────────┘
+    >>> test.roc.apply_calibration("score", platt)["calibrated_score"].round(4).to_list()
+    [0.3886, 0.5312, 0.9296]
     """
     check_choice("method", method, FUNCTION_TYPES)
     if smooth_targets is not None:
@@ -247,16 +198,7 @@ def fit_calibration(
     check_supported("smooth_targets", smooth_targets, f"method={method!r}", supported=supported)
     if over is not None:
         check_column_name("over", over, example="fold")
-    roles = Roles(
-        label=label,
-        score=score,
-        by=by if over is None else (*parse_names(by), over),
-        positive=positive,
-        weight=weight,
-        count=count,
-        missing=missing,
-        needs_scores=True,
-    )
+    by = by if over is None else (*parse_names(by), over)
 
     def fit(cases: Cases) -> FittedFunctions:
         if function.has_knots:
@@ -273,7 +215,7 @@ def fit_calibration(
 
     table = plan_table(
         predictions,
-        roles,
+        Roles(label, score, by, positive, weight, count, missing, needs_scores=True),
         compute,
         columns=FIT.columns(),
         anchor="n_pos",
@@ -284,11 +226,7 @@ def fit_calibration(
 
 
 class FittedFunctions(NamedTuple):
-    """The rows of the table of `fit_calibration`, sorted by group.
-
-    `group` is the position of the key of each row in `keys`. `columns` has the knots or parameters
-    of each row, and `totals` the columns that are equal in all rows of a group, by group.
-    """
+    """The rows of the table of `fit_calibration`; `totals` has a value per group."""
 
     keys: pl.DataFrame
     group: IntArray
@@ -326,12 +264,7 @@ def _fit_isotonic(cases: Cases) -> FittedFunctions:
 
 def _totals(scan: Scan, notes: NDArray[np.object_]) -> dict[str, Array]:
     """Return the numbers of rows and the note of each group."""
-    return {
-        "n_pos": scan.totals.pos_rows,
-        "n_neg": scan.totals.neg_rows,
-        "n_missing": scan.rows.unscored.n_missing,
-        "note": notes,
-    }
+    return scan.size_columns | {"note": notes}
 
 
 def _fit_parameters(cases: Cases, function: FunctionType, *, smooth: bool) -> FittedFunctions:
@@ -411,9 +344,8 @@ def _platt_targets(scan: Scan, unit: FloatArray) -> tuple[FloatArray, FloatArray
 class Regression:
     """Logistic regressions of the labels of all groups on an intercept and on `terms` of scores.
 
-    `targets` are the probabilities that replace the labels of positives and of negatives in each
-    group, or None if labels are not replaced. `low` and `high` are the lowest and the highest score
-    of each group.
+    `targets` replace the labels of positives and of negatives in each group, if not None. `low` and
+    `high` are the lowest and the highest score of each group.
     """
 
     scan: Scan
@@ -455,8 +387,7 @@ class Regression:
     def fit(self, rows: Sequence[LogisticRows], *, first: int = 0, last: int) -> FloatArray:
         """Return the `PARAMETERS` of each group; NaN if there is no unique finite solution.
 
-        The regressors of `rows` belong to the parameters from `first` to `last`, and all other
-        parameters are NaN.
+        `rows` has the regressors of the parameters from `first` to `last`; all others are NaN.
         """
         result = np.full((len(self.has_classes), len(PARAMETERS)), np.nan)
         n_columns = last + 1 - first
@@ -549,9 +480,9 @@ def _beta_terms(score: FloatArray) -> Columns:
 class FunctionType:
     """A type of function that converts scores to probabilities, the argument `method`.
 
-    A function interpolates between knots, or has `PARAMETERS`: then the logit of the probability is
-    an intercept and the sum of the `terms` of the score, each multiplied by a slope. `parameters`
-    estimates them. `smooth_targets` is the default of this option, or None if it is not supported.
+    A function interpolates between knots, or its logit is an intercept and the sum of the `terms`
+    of the score, each multiplied by a slope, which `parameters` estimates. `smooth_targets` is the
+    default of this option, or None if it is not supported.
     """
 
     name: FitMethod
@@ -655,8 +586,8 @@ def apply_calibration(predictions: FrameT, /, score: Scores, fit: pl.DataFrame) 
     predictions : DataFrame, LazyFrame or Arrow table
         One row per prediction.
     score : str, Expr, selector, sequence or mapping
-        The score. For a fit of several score columns, pass the same columns, or pass one column of
-        all scores if the predictions have a column `model`.
+        The score. For a fit of several score columns, pass the same columns, or one column of all
+        scores if the predictions have a column `model`.
     fit : DataFrame
         A table of `fit_calibration`. Its columns left of `score` identify the groups, and must be
         columns of the predictions, except `model` if several score columns are passed.
@@ -672,49 +603,23 @@ def apply_calibration(predictions: FrameT, /, score: Scores, fit: pl.DataFrame) 
     ------
     RocframeError
         If a column is missing, if `fit` is not a table of `fit_calibration` with one fit per group,
-        or if a new column exists already. Also if a score is outside [0, 1] for a method that needs
-        probabilities, or if Float64 cannot represent it exactly.
+        if a new column exists already, or if a score is invalid for the method.
 
     See Also
     --------
     fit_calibration : Fit the function that converts scores to probabilities.
 
-    Notes
-    -----
-    Within a group, a higher score never has a lower calibrated score. Different scores can have the
-    same calibrated score, in particular with isotonic regression; otherwise, the AUC does not
-    change.
-
     Examples
     --------
-    >>> import polars as pl, rocframe as rf
-    >>> predictions = pl.DataFrame(
-    ...     {
-    ...         "fold": [1, 1, 1, 1, 2, 2, 2, 2],
-    ...         "label": [0, 1, 0, 1, 0, 0, 1, 1],
-    ...         "score": [0.1, 0.3, 0.5, 0.9, 0.2, 0.4, 0.6, 0.7],
-    ...     }
-    ... )
-
     Cross-fitting: each fold is calibrated by the fit on the other fold.
 
+    >>> import polars as pl, rocframe as rf
+    >>> predictions = pl.DataFrame(
+    ...     {"fold": [1, 1, 1, 2, 2, 2], "label": [0, 1, 1, 0, 1, 1], "score": [1, 3, 9, 2, 4, 7]}
+    ... )
     >>> fit = rf.fit_calibration(predictions, "label", "score", over="fold")
-    >>> predictions.roc.apply_calibration("score", fit)
-    shape: (8, 4)
-    ┌──────┬───────┬───────┬──────────────────┐
-    │ fold ┆ label ┆ score ┆ calibrated_score │
-    │ ---  ┆ ---   ┆ ---   ┆ ---              │
-    │ i64  ┆ i64   ┆ f64   ┆ f64              │
-    ╞══════╪═══════╪═══════╪══════════════════╡
-    │ 1    ┆ 0     ┆ 0.1   ┆ 0.0              │
-    │ 1    ┆ 1     ┆ 0.3   ┆ 0.0              │
-    │ 1    ┆ 0     ┆ 0.5   ┆ 0.5              │
-    │ 1    ┆ 1     ┆ 0.9   ┆ 1.0              │
-    │ 2    ┆ 0     ┆ 0.2   ┆ 0.25             │
-    │ 2    ┆ 0     ┆ 0.4   ┆ 0.5              │
-    │ 2    ┆ 1     ┆ 0.6   ┆ 0.625            │
-    │ 2    ┆ 1     ┆ 0.7   ┆ 0.75             │
-    └──────┴───────┴───────┴──────────────────┘
+    >>> predictions.roc.apply_calibration("score", fit)["calibrated_score"].to_list()
+    [0.0, 0.5, 1.0, 0.5, 1.0, 1.0]
     """
     by = parse_fit(fit)
 
@@ -823,10 +728,8 @@ def _check_models(fit: pl.DataFrame, by: Sequence[str], models: Sequence[str]) -
 class ScoreFunctions:
     """The functions of a table of `fit_calibration` that convert scores to probabilities.
 
-    `groups` has a mask of the groups that have each type of function; its last value, of the group
-    -1 without a fit, is False. `parameters` has the intercept and the slopes of each group. The
-    knots of group i are those from `starts[i]` to `starts[i + 1] - 1`, with rising scores.
-    `score_name` is the name of the scores in errors.
+    `groups` has a mask of the groups with each type of function, False for the group -1 without a
+    fit. Group i has `parameters[i]`, or the knots `starts[i]` to `starts[i + 1] - 1`.
     """
 
     groups: dict[str, BoolArray]

@@ -1,28 +1,15 @@
 """Mean losses of scores that are probabilities, and the function `murphy_curve`.
 
-References
-----------
-N. Brümmer, J. du Preez (2006), "Application-independent evaluation of speaker detection", Computer
-Speech and Language 20(2-3), 230-275. doi:10.1016/j.csl.2005.08.001
-T. Dimitriadis, T. Gneiting, A. I. Jordan (2021), "Stable reliability diagrams for probabilistic
-classifiers", Proceedings of the National Academy of Sciences 118(8). doi:10.1073/pnas.2016191118
-A. H. Murphy (1973), "A new vector partition of the probability score", Journal of Applied
-Meteorology 12(4), 595-600. doi:10.1175/1520-0450(1973)012<0595:ANVPOT>2.0.CO;2
-D. B. Stephenson, C. A. S. Coelho, I. T. Jolliffe (2008), "Two extra components in the Brier score
-decomposition", Weather and Forecasting 23(4), 752-757. doi:10.1175/2007WAF2006116.1
-
-References
-----------
-W. Ehm, T. Gneiting, A. Jordan, F. Krüger (2016), "Of quantiles and expectiles: consistent scoring
-functions, Choquet representations and forecast rankings", Journal of the Royal Statistical Society
-B 78(3), 505-562. doi:10.1111/rssb.12154
-T. Dimitriadis, T. Gneiting, A. I. Jordan (2021), "Stable reliability diagrams for probabilistic
-classifiers", Proceedings of the National Academy of Sciences 118(8). doi:10.1073/pnas.2016191118
+References: Brümmer and du Preez (2006), doi:10.1016/j.csl.2005.08.001 (Cllr); Dimitriadis, Gneiting
+and Jordan (2021), doi:10.1073/pnas.2016191118 (CORP); Murphy (1973),
+doi:10.1175/1520-0450(1973)012<0595:ANVPOT>2.0.CO;2, and Stephenson, Coelho and Jolliffe (2008),
+doi:10.1175/2007WAF2006116.1 (parts of the Brier score); Ehm et al. (2016), doi:10.1111/rssb.12154.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -30,17 +17,17 @@ import polars as pl
 
 from rocframe.areas.pairs import group_sums
 from rocframe.curves.convex_hull import hull_vertices
-from rocframe.curves.table import check_ends, curve_layout, read_curves, score_outside_unit
+from rocframe.curves.table import check_ends, plan_curves, score_outside_unit
 from rocframe.decisions.decision_curve import class_totals
 from rocframe.errors import ScoreError
-from rocframe.frames import as_input_frame, build_table, lazy_plan, through_node
+from rocframe.frames import build_table
 from rocframe.inference import class_notes
 from rocframe.kernel.arrays import grouped_bisect
 from rocframe.kernel.groups import group_starts, groups_of_rows, is_run_start, run_starts
-from rocframe.options import grid_values, parse_fraction, parse_grid, public
+from rocframe.options import check_group_columns, grid_values, parse_fraction, parse_grid, public
 from rocframe.probabilities.bins import block_steps, concatenate, isotonic_bins
 from rocframe.schemas.curves import murphy_columns
-from rocframe.schemas.table_type import THRESHOLD
+from rocframe.schemas.table_type import SIDE, THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,6 +38,7 @@ if TYPE_CHECKING:
     from rocframe.kernel.arrays import Array, BoolArray, FloatArray, IntArray
     from rocframe.kernel.scan import Block, Scannable
     from rocframe.probabilities.bins import Bins, ScoreSteps
+    from rocframe.schemas.table_type import Schema
 
 # Probabilities are clipped to [EPSILON, 1 - EPSILON] before their logarithm is computed.
 EPSILON = 2.0**-52  # machine epsilon of Float64
@@ -69,11 +57,7 @@ def log_losses(probability: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 class MeanLosses(NamedTuple):
-    """Mean losses of each group; NaN if undefined.
-
-    `brier` is the mean of (probability - outcome)². `log_loss` is the mean of -ln(probability of
-    the outcome), and `cllr` the mean of the two means of -log2 of it over positives and negatives.
-    """
+    """Mean losses: (probability - outcome)², -ln(probability of the outcome), and Cllr."""
 
     brier: FloatArray
     log_loss: FloatArray
@@ -81,10 +65,10 @@ class MeanLosses(NamedTuple):
 
 
 def probability_losses(scan: Scannable) -> MeanLosses:
-    """Return the losses of the scores of each group.
+    """Return the losses of the scores of each group; `cllr` is NaN if a class is absent.
 
     Probabilities of 0 and 1 are clipped to [2⁻⁵², 1 - 2⁻⁵²] in logarithms. All losses are NaN for a
-    group with a score that is missing or outside [0, 1]. `cllr` is also NaN if a class is absent.
+    group with a score that is missing or outside [0, 1].
     """
 
     def losses(block: Block) -> list[FloatArray]:
@@ -128,11 +112,10 @@ def positives_to_expected(scan: Scannable) -> FloatArray:
 
 
 def isotonic_losses(scan: Scannable) -> MeanLosses:
-    """Return the losses of each group after isotonic recalibration of its scores.
+    """Return the losses of each group after isotonic recalibration; all rows must have a score.
 
-    This replaces each score by the event rate of its isotonic level, which has the lowest Brier
-    score and log loss of all increasing functions of the scores. For `cllr`, which is then the
-    minimum Cllr, the event rates are converted to a prevalence of 1/2. All rows must have a score.
+    They are the lowest of all increasing functions of the scores. For `cllr` (minimum Cllr), event
+    rates are converted to a prevalence of 1/2.
     """
     from scipy.special import rel_entr
 
@@ -181,11 +164,7 @@ class CorpParts(NamedTuple):
 
 
 def corp_decomposition(scan: Scannable, brier: FloatArray, isotonic_brier: FloatArray) -> CorpParts:
-    """Return the parts of the Brier score of each group by isotonic regression (CORP), at least 0.
-
-    Miscalibration is the decrease of the Brier score by recalibration, and discrimination is the
-    uncertainty minus the Brier score after recalibration.
-    """
+    """Return the parts of the Brier score of each group by isotonic regression (CORP)."""
     reference = uncertainty(scan)
     return CorpParts(
         miscalibration=np.maximum(brier - isotonic_brier, 0),
@@ -195,11 +174,7 @@ def corp_decomposition(scan: Scannable, brier: FloatArray, isotonic_brier: Float
 
 
 class BinnedParts(NamedTuple):
-    """The parts of the Brier score for bins of scores.
-
-    Brier score = reliability - resolution + uncertainty + within_bin_variance -
-    within_bin_covariance. The last two parts are 0 if the scores of each bin are equal.
-    """
+    """Brier score = reliability - resolution + uncertainty + variance - covariance within bins."""
 
     reliability: FloatArray
     resolution: FloatArray
@@ -209,11 +184,7 @@ class BinnedParts(NamedTuple):
 
 
 def binned_decomposition(scan: Scannable, bins: Bins) -> BinnedParts:
-    """Return the parts of the Brier score of each group for its bins; all rows must have a score.
-
-    The first three parts are those of Murphy (1973), with the mean score of each bin. The other two
-    are those of Stephenson et al. (2008).
-    """
+    """Return Murphy's (1973) parts of the Brier score, and those of Stephenson et al. (2008)."""
 
     def squares(block: Block) -> list[FloatArray]:
         p = scan.codec.decode(block.codes)
@@ -250,9 +221,8 @@ WEIGHT_SHARE_ROUNDING = 1e-9  # smaller differences of shares of the row weight 
 class Points:
     """The scores of all groups, by group and rising score; groups without scores are absent.
 
-    The points of group `groups[i]` are `starts[i]` to `starts[i + 1] - 1`. `score` is the weighted
-    mean score of a point. `weight` and `pos` are the sums of the weights of all rows and of
-    positives. `share` is the share of the weight of the group at this score or below.
+    Group `groups[i]` has the points `starts[i]` to `starts[i + 1] - 1`. `score` is a weighted mean,
+    `weight` and `pos` are sums, and `share` is that of the weight at this score or below.
     """
 
     groups: IntArray
@@ -274,10 +244,7 @@ class Points:
         return sums if len(self.groups) else values[:0]
 
     def even_grid(self, size: int) -> tuple[IntArray, FloatArray]:
-        """Return evenly spaced scores of each group, and their positions in `groups`.
-
-        A group with one distinct score has one point, all others have `size` points.
-        """
+        """Return evenly spaced scores of each group, or its only score, and their group."""
         low, high = self.score[self.starts[:-1]], self.score[self.starts[1:] - 1]
         sizes = np.where(low < high, size, 1)
         owner = np.repeat(np.arange(len(sizes)), sizes)
@@ -362,8 +329,7 @@ def _reduce(sums: _Sums, weight: Array) -> _Sums:
 def is_cell_start(score: FloatArray, rank: FloatArray, starts: IntArray, most: int) -> BoolArray:
     """Return a mask of about `most` points of each group: the first points of cells, and the last.
 
-    Half of the cells divide the scores evenly, the other half the ranks. Both numbers have a range
-    of at most 1, and both rise or both fall. Groups with at most `most` points have all points.
+    Half of the cells divide the scores evenly, the other half the ranks. Both rise or both fall.
     """
     # Both numbers change in the same direction, so their sum changes where one of them changes.
     cells, sizes = most // 2, np.diff(starts)
@@ -386,8 +352,7 @@ def murphy_curve(
 
     Scores must be probabilities. At the probability threshold θ, rows with `score >= θ` are
     predicted positive. A false positive costs 2·θ and a false negative 2·(1 - θ), so that θ is the
-    best threshold for these costs if the scores are calibrated. The mean cost per row is the mean
-    elementary score at θ. Its integral over θ is the Brier score.
+    best threshold if the scores are calibrated. The elementary score is the mean cost per row.
 
     Parameters
     ----------
@@ -398,9 +363,8 @@ def murphy_curve(
         `"vertices"`: 0, 1, the scores, the event rates after isotonic recalibration, and the
         prevalence. Between these thresholds, all columns are straight lines.
     prevalence : float, default None
-        Prevalence, between 0 and 1, of the population for which the costs are computed. The default
-        is the prevalence that was passed to `curve`, or the prevalence of each curve if none was
-        passed.
+        Prevalence, between 0 and 1, for which the costs are computed. By default, that of
+        `curve(prevalence=)`, or of each curve.
     by : str or sequence of str, default None
         Group columns; by default, all columns left of `threshold`.
 
@@ -409,17 +373,15 @@ def murphy_curve(
     DataFrame or LazyFrame
         One row per group and threshold, in rising order: `*by, probability_threshold,
         elementary_score, miscalibration, discrimination, uncertainty, note`. With
-        `grid="vertices"`, the column `side` is left of `note`.
+        `grid="vertices"`, the column `side` is left of `note`. All costs are Float64.
 
-        With the prevalence π, `elementary_score` is 2·θ·(1 - π)·FPR + 2·(1 - θ)·π·(1 - TPR), and
-        equals `miscalibration` - `discrimination` + `uncertainty`; lower values are better.
-        `uncertainty` is the elementary score 2·min(θ·(1 - π), (1 - θ)·π) of the constant score π.
-        `discrimination` is `uncertainty`, and `miscalibration` is `elementary_score`, minus the
-        elementary score of the scores after isotonic regression. All are Float64.
+        `elementary_score` = `miscalibration` - `discrimination` + `uncertainty`. `uncertainty` is
+        the elementary score of the constant score π, the prevalence, and `miscalibration` the
+        decrease by isotonic recalibration of the scores.
 
-        If rows have a score equal to a threshold below 1, `elementary_score` jumps there. With
-        `grid="vertices"`, the threshold then has two rows: `side` (String) is `left` for the value
-        at the threshold, and `right` for the limit from above.
+        `elementary_score` jumps at a score below 1. With `grid="vertices"`, such a threshold has
+        two rows: `side` (String) is `left` for the value there, and `right` for the limit from
+        above.
 
         Values are null if the group has no rows. If `prevalence` is given and the group lacks a
         class, all values except `uncertainty` are null. `note` (String) is null or `no_rows`,
@@ -433,31 +395,24 @@ def murphy_curve(
 
     See Also
     --------
-    decision_curve : The net benefit at probability thresholds.
+    decision_curve : The net benefit NB: `elementary_score` is 2·(1 - θ)·(π - NB).
     cost_curve : The lowest expected cost of all thresholds, for scores of any range.
-    calibration_summary : The Brier score and its parts, and measures of calibration.
 
     Notes
     -----
-    All proper scoring rules are weighted means of elementary scores, so a model with a lower Murphy
-    curve at all thresholds has lower values of all of them. The logarithmic loss is the integral of
-    `elementary_score` / (2·θ·(1 - θ)). The integrals of the other columns are the parts of the
-    Brier score in the CORP decomposition of Dimitriadis, Gneiting and Jordan (2021). With the net
-    benefit NB of `decision_curve`, `elementary_score` is 2·(1 - θ)·(π - NB).
+    The integrals of the columns are the Brier score and its parts. All proper scoring rules are
+    weighted means of elementary scores, so a model with a lower Murphy curve at all thresholds has
+    lower values of all of them. `log_loss` is the integral of `elementary_score` / (2·θ·(1 - θ)).
 
-    Ehm et al. (2016) predict rows with a score of exactly θ as negative, so results differ at
-    thresholds that are equal to a score, but their integrals do not. If rows are unscored
-    (`missing="worst"`), `discrimination` can be below 0, because they are errors at all thresholds.
+    Ehm et al. (2016) predict rows with a score of exactly θ as negative. With unscored rows, which
+    are errors at all thresholds, `discrimination` can be below 0.
 
     References
     ----------
-    W. Ehm, T. Gneiting, A. Jordan, F. Krüger (2016), "Of quantiles and expectiles: consistent
-    scoring functions, Choquet representations and forecast rankings", Journal of the Royal
-    Statistical Society B 78(3), 505-562. doi:10.1111/rssb.12154
-
-    T. Dimitriadis, T. Gneiting, A. I. Jordan (2021), "Stable reliability diagrams for probabilistic
-    classifiers", Proceedings of the National Academy of Sciences 118(8), e2016191118.
-    doi:10.1073/pnas.2016191118
+    - W. Ehm et al. (2016), Journal of the Royal Statistical Society B 78(3), 505-562.
+      doi:10.1111/rssb.12154
+    - T. Dimitriadis et al. (2021), Proceedings of the National Academy of Sciences 118(8).
+      doi:10.1073/pnas.2016191118
 
     Examples
     --------
@@ -466,8 +421,7 @@ def murphy_curve(
     ...     {"label": [1, 0, 1, 0, 0], "score": [0.9, 0.6, 0.4, 0.4, 0.1]}
     ... )
     >>> curves = rf.curve(predictions, "label", "score")
-    >>> costs = rf.murphy_curve(curves, grid=[0.2, 0.5, 0.8])
-    >>> costs.drop("note")
+    >>> rf.murphy_curve(curves, grid=[0.2, 0.5, 0.8]).drop("note")
     shape: (3, 5)
     ┌───────────────────────┬──────────────────┬────────────────┬────────────────┬─────────────┐
     │ probability_threshold ┆ elementary_score ┆ miscalibration ┆ discrimination ┆ uncertainty │
@@ -478,52 +432,23 @@ def murphy_curve(
     │ 0.5                   ┆ 0.4              ┆ 0.2            ┆ 0.2            ┆ 0.4         │
     │ 0.8                   ┆ 0.08             ┆ 0.0            ┆ 0.08           ┆ 0.16        │
     └───────────────────────┴──────────────────┴────────────────┴────────────────┴─────────────┘
-
-    The Brier score is the integral of the curve:
-
-    >>> costs = rf.murphy_curve(curves, grid="vertices")
-    >>> width = pl.col("probability_threshold").diff()
-    >>> height = pl.col("elementary_score").rolling_mean(2)
-    >>> costs.select(integral=(width * height).sum())
-    shape: (1, 1)
-    ┌──────────┐
-    │ integral │
-    │ ---      │
-    │ f64      │
-    ╞══════════╡
-    │ 0.18     │
-    └──────────┘
-    >>> rf.summary(predictions, "label", "score").select("brier")
-    shape: (1, 1)
-    ┌───────┐
-    │ brier │
-    │ ---   │
-    │ f64   │
-    ╞═══════╡
-    │ 0.18  │
-    └───────┘
     """
     thresholds = parse_grid(grid, keyword="vertices")
     if prevalence is not None:
         prevalence = parse_fraction("prevalence", prevalence, example=0.1)
-    columns = murphy_columns(sides=isinstance(thresholds, str))
-
-    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-        # The tables of all grids have the same reserved names.
-        table = curve_layout(schema, by, tuple(murphy_columns(sides=True)))
-        return through_node(
-            plan.select(table.count_columns),
-            lambda frame: murphy_table(read_curves(frame, table), thresholds, prevalence),
-            schema={**table.keys, **columns},
-            by=table.by,
-            anchor="probability_threshold",
-        )
-
-    return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))
+    return plan_curves(
+        curves,
+        by,
+        murphy_columns(sides=isinstance(thresholds, str)),
+        partial(murphy_table, grid=thresholds, prevalence=prevalence),
+        anchor="probability_threshold",
+        # No grid allows the name `side` for a group column.
+        check=lambda table: check_group_columns(table.by, table.keys, (SIDE,)),
+    )
 
 
 def murphy_table(
-    curves: Curves, grid: int | str | list[float], prevalence: float | None
+    curves: Curves, columns: Schema, *, grid: int | str | list[float], prevalence: float | None
 ) -> pl.DataFrame:
     """Return the result of `murphy_curve`: a row for each curve and threshold."""
     problem = score_outside_unit(curves)
@@ -564,7 +489,7 @@ def murphy_table(
             "side": pl.Series(points.is_right).replace_strict({False: "left", True: "right"}),
             "note": pl.Series(class_notes(pos, neg).tolist(), dtype=pl.String).gather(curve),
         },
-        murphy_columns(sides=isinstance(grid, str)),
+        columns,
         rows=curve,
     )
 
@@ -572,10 +497,9 @@ def murphy_table(
 class ExpectedCosts(NamedTuple):
     """The costs of errors per row of each curve.
 
-    `tp` and `fp` are the counts in each row of the curve table. The other arrays have an item for
-    each curve. `pos` is the number of positives. `pos_total` and `neg_total` are the divisors of
-    the counts of positives and of negatives (see `class_totals`). `all_negative` and `all_positive`
-    are the error rates if all rows are predicted negative, and if all are predicted positive.
+    `tp` and `fp` are the counts in each row of the curve table, all others have an item per curve.
+    `pos_total` and `neg_total` are the divisors of the counts (see `class_totals`). `all_negative`
+    and `all_positive` are the error rates if all rows have the same prediction.
     """
 
     tp: Array
@@ -626,9 +550,8 @@ class ExpectedCosts(NamedTuple):
 class IsotonicLevels(NamedTuple):
     """The levels of the isotonic regression of the labels on the score, by falling event rate.
 
-    `rate` is the event rate of each level, `curve` its curve, and `first` the first level of each
-    curve. The thresholds between levels are rows of the curve: `vertex` has the rows of the convex
-    hulls of all curves, and `first_vertex` the first of them of each curve.
+    `first` is the first level of each curve. The thresholds between levels are rows of the curve:
+    `vertex` has the vertices of all convex hulls, and `first_vertex` the first of each curve.
     """
 
     rate: FloatArray
@@ -668,11 +591,7 @@ class IsotonicLevels(NamedTuple):
 
 
 class MurphyPoints(NamedTuple):
-    """Points of Murphy curves, sorted by curve and rising threshold.
-
-    `row` is the row of the curve table with the counts of the decisions. `is_right` is true if they
-    are the decisions for thresholds slightly above `threshold`.
-    """
+    """Points of Murphy curves by curve and threshold; with `is_right`, just above it."""
 
     curve: IntArray
     threshold: FloatArray

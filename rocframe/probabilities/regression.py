@@ -1,15 +1,8 @@
 """Logistic regression, local regression and kernel smoothing of labels on scores.
 
-References
-----------
-D. R. Cox (1958), "Two further applications of a model for binary regression", Biometrika 45(3/4),
-562-565. doi:10.1093/biomet/45.3-4.562
-M. E. Miller, S. L. Hui, W. M. Tierney (1991), "Validation techniques for logistic regression
-models", Statistics in Medicine 10(8), 1213-1226. doi:10.1002/sim.4780100805
-W. S. Cleveland (1979), "Robust locally weighted regression and smoothing scatterplots", Journal of
-the American Statistical Association 74(368), 829-836. doi:10.1080/01621459.1979.10481038
-J. Błasiok, P. Nakkiran (2023), "Smooth ECE: principled reliability diagrams via kernel smoothing",
-arXiv:2309.12236. doi:10.48550/arXiv.2309.12236
+References: Cox (1958), doi:10.1093/biomet/45.3-4.562, and Miller, Hui and Tierney (1991),
+doi:10.1002/sim.4780100805 (recalibration); Cleveland (1979), doi:10.1080/01621459.1979.10481038;
+Błasiok and Nakkiran (2023), doi:10.48550/arXiv.2309.12236 (smooth calibration error).
 """
 
 from __future__ import annotations
@@ -58,9 +51,8 @@ DEPENDENT = 1e-13
 class LogisticRows:
     """The rows of some groups for a logistic regression; each row stands for equal observations.
 
-    The rows of the group `groups[i]` are `starts[i]` to `starts[i + 1] - 1`, at least one. `pos`
-    and `neg` are weights, and may be fractions. `columns` are the regressors; an intercept is a
-    column of ones. `offset` is a term of the linear predictor without a parameter, or None.
+    Group `groups[i]` has the rows `starts[i]` to `starts[i + 1] - 1`, at least one. `pos` and `neg`
+    are weights, and `columns` regressors. `offset` is a term without a parameter.
     """
 
     groups: IntArray
@@ -117,11 +109,9 @@ class _Likelihood(NamedTuple):
 def fit_logistic(parts: Sequence[LogisticRows], n_columns: int, selected: BoolArray) -> FloatArray:
     """Return the maximum likelihood estimates of logistic regressions, with one row for each group.
 
-    The model of a row is logit(P) = offset + Σ parameter · regressor, where P is the probability of
-    a positive. A group may have rows in several `parts`; `selected` is a mask of the groups to fit.
-    The parameters are NaN if the group is not selected, if it has no rows, if its regressors are
-    linearly dependent, or if the likelihood has no finite maximum because a linear function of the
-    regressors separates the classes.
+    The model is logit(P) = offset + Σ parameter · regressor. A group may have rows in several
+    `parts`; `selected` is a mask of the groups to fit. Parameters are NaN without a unique finite
+    maximum: linearly dependent regressors, or a linear function that separates the classes.
     """
     n_rows = np.zeros(len(selected), np.int64)
     for part in parts:
@@ -170,10 +160,7 @@ def log_likelihood(parts: Sequence[LogisticRows], parameters: FloatArray) -> Flo
 
 
 def _part_extremes(part: LogisticRows) -> tuple[FloatArray, FloatArray]:
-    """Return the largest absolute regressors of each group, and its smallest weight above 0.
-
-    With an offset, the weight is 0.
-    """
+    """Return the largest absolute regressors of each group, and its smallest weight above 0."""
     starts = part.starts[:-1]
     largest = [np.maximum.reduceat(abs(column), starts) for column in part.columns]
     smallest = np.zeros(len(starts))
@@ -284,11 +271,7 @@ def _newton_steps(gradient: FloatArray, information: FloatArray) -> FloatArray:
 
 
 class Recalibration(NamedTuple):
-    """Intercept and slope of the logistic recalibration model of each group.
-
-    `constant` is true if all scores between 0 and 1 are equal, and `separated` if a threshold
-    separates the classes.
-    """
+    """Intercept and slope of each group, and whether scores are constant or classes separated."""
 
     intercept: FloatArray
     slope: FloatArray
@@ -297,11 +280,7 @@ class Recalibration(NamedTuple):
 
 
 def logistic_recalibration(scan: Scannable) -> Recalibration:
-    """Return the parameters a and b of logit(P) = a + b·logit(score), where P = P(positive).
-
-    For calibrated scores, a is 0 and b is 1. The parameters are NaN if a class is absent, all
-    scores are equal, or a threshold separates the classes. Scores of 0 or 1 are left out.
-    """
+    """Return a and b of logit(P) = a + b·logit(score), without scores of 0 or 1."""
     parts = _finite_logits(scan, slope=True)
     lowest, highest = _class_ranges(parts, len(scan.totals.pos))
     overlap = (highest[0] > lowest[1]) & (highest[1] > lowest[0])
@@ -312,11 +291,7 @@ def logistic_recalibration(scan: Scannable) -> Recalibration:
 
 
 def unit_slope_intercept(scan: Scannable) -> FloatArray:
-    """Return the parameter a of logit(P) = a + logit(score), the calibration in the large.
-
-    The parameter is 0 if the mean score of a group is its event rate, and NaN if a class is absent.
-    Rows with a score of 0 or 1 are left out, because their logits are infinite.
-    """
+    """Return a of logit(P) = a + logit(score), without scores of 0 or 1."""
     parts = _finite_logits(scan, slope=False)
     _, highest = _class_ranges(parts, len(scan.totals.pos))
     has_classes = np.isfinite(highest[0]) & np.isfinite(highest[1])
@@ -368,12 +343,7 @@ NO_VARIANCE = 1e-12  # local regressions omit a polynomial term with a smaller m
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SmoothCurve:
-    """Estimated event rates of all groups, by group and rising score; linear between the points.
-
-    `groups` are the numbers of the groups with scores. The points of group `groups[i]` are
-    `starts[i]` to `starts[i + 1] - 1`. The first and the last point are the lowest and the highest
-    score of the group.
-    """
+    """Event rates of groups, from the lowest to the highest score; linear between points."""
 
     groups: IntArray
     starts: IntArray
@@ -394,12 +364,10 @@ class SmoothCurve:
 def loess(points: Points, *, span: float = 2 / 3, degree: int = 1) -> SmoothCurve:
     """Return the local regression of the labels on the score in each group.
 
-    The event rate at a score is the value of a line (`degree=1`) or a parabola (`degree=2`), fitted
-    by least squares with the tricube weights (1 - (d/h)³)³, multiplied by the row weights. d is the
-    distance to this score, and h is the smallest distance within which the rows have at least the
-    share of the row weight of `_neighborhood_shares`. The rate is clipped to [0, 1]. A group with
-    at most `MAX_FITS` points has a fit at each of them. A larger group has about as many fits: half
-    of them are evenly spaced in score, the others in rank.
+    A line (`degree=1`) or a parabola (`degree=2`) is fitted by least squares with the tricube
+    weights (1 - (d/h)³)³ times the row weights. d is the distance to the score, and within h are
+    the rows of `_neighborhood_shares`. With more than `MAX_FITS` points, half of the fits are
+    evenly spaced in score, the others in rank.
     """
     fits = _fit_positions(points)
     owner = points.owner[fits]
@@ -421,8 +389,8 @@ def loess(points: Points, *, span: float = 2 / 3, degree: int = 1) -> SmoothCurv
 def _neighborhood_shares(points: Points, span: float) -> FloatArray:
     """Return the share of the row weight that a neighborhood has at least, for each group.
 
-    Of n rows, a neighborhood has floor(span * n) rows, but at least 2, as in R's `lowess` and
-    `loess`. If weights are not whole numbers, the share is `span`.
+    Of n rows, it has floor(span * n), but at least 2, as in R's `lowess` and `loess`. If weights
+    are not whole numbers, the share is `span`.
     """
     total = points.group_sums(points.weight)
     is_whole = points.group_sums((points.weight % 1 != 0).astype(float)) == 0
@@ -440,11 +408,7 @@ def _fit_positions(points: Points) -> IntArray:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Neighborhoods:
-    """The neighborhood of each local regression, among the points `starts` to `ends` - 1.
-
-    It is the narrowest interval around `score` that has a given share of the row weight of the
-    group, and contains the scores within `distance`.
-    """
+    """The points `starts` to `ends` - 1 of each local regression, with a share of the weight."""
 
     score: FloatArray
     starts: IntArray
@@ -498,11 +462,7 @@ class _Neighborhoods:
 def _local_moments(
     points: Points, neighborhoods: _Neighborhoods, degree: int
 ) -> tuple[list[FloatArray], list[FloatArray]]:
-    """Return moments of the rows near each fit, weighted by distance.
-
-    z is the distance of a row from the score of the fit, divided by the largest distance. The first
-    list has the means of z to z**(2 * degree), the second the means of label * z**i up to `degree`.
-    """
+    """Return the means of z to z**(2 * degree) and of label * z**i; z is a relative distance."""
     sizes = neighborhoods.ends - neighborhoods.starts
     firsts = np.cumsum(sizes) - sizes
     neighbor = concatenated_ranges(neighborhoods.starts, sizes)
@@ -532,9 +492,9 @@ def _local_moments(
 def _local_rate(powers: list[FloatArray], products: list[FloatArray]) -> FloatArray:
     """Return the value at z = 0 of the polynomials with these moments (see `_local_moments`).
 
-    The value is the sum of the orthogonal polynomials 1, z - m₁ and z² - m₂ - β(z - m₁) at z = 0,
-    each multiplied by the regression coefficient of the label on the polynomial. β is the
-    regression coefficient of z² on z. A term is left out if it is almost 0 at all rows.
+    It is the sum of the orthogonal polynomials 1, z - m₁ and z² - m₂ - β(z - m₁) at z = 0, each
+    times the regression coefficient of the label on it. β is that of z² on z. A term is left out if
+    it is almost 0 at all rows.
     """
     m1, m2 = powers[:2]
     mean = products[0]
@@ -568,12 +528,11 @@ NO_DENSITY = 1e-8  # a kernel estimate is undefined where the density of the sco
 
 
 def smooth_error(points: Points) -> FloatArray:
-    """Return the smooth calibration error of each group in `points.groups`.
+    """Return the smooth calibration error of each group in `points.groups`, the σ with σ = E(σ).
 
-    r(t) is the weighted mean of (label - score)·K(t, score) over the rows of the group. K is the
-    density of a normal distribution with mean `score` and standard deviation σ, reflected at 0 and
-    1. E(σ) is the integral of |r(t)| over t from 0 to 1. It falls as σ rises. The smooth
-    calibration error is the value of σ for which σ = E(σ). Its absolute error is below 0.0001.
+    E(σ), which falls, is the integral of |r(t)| over t from 0 to 1, and r(t) the weighted mean of
+    (label - score)·K(t, score). K is the density of a normal distribution with mean `score` and
+    standard deviation σ, reflected at 0 and 1. The absolute error is below 0.0001.
     """
     residual = points.pos - points.weight * points.score
     total = points.group_sums(points.weight)
@@ -636,10 +595,9 @@ def automatic_bandwidth(points: Points) -> FloatArray:
 def kernel(points: Points, owner: IntArray, score: FloatArray, bandwidth: FloatArray) -> FloatArray:
     """Return the Nadaraya-Watson estimates of the event rate at scores of `groups[owner]`.
 
-    `owner` is in rising order. The event rate at a score t is Σ K(t, score)·label / Σ K(t, score),
-    where each row has its row weight, and K is the kernel of `smooth_error`. Its standard deviation
-    σ is the `bandwidth` of the group. The event rate is NaN where the density of the scores,
-    smoothed with the same kernel, is at most `NO_DENSITY`.
+    `owner` is in rising order. The event rate at t is Σ K(t, score)·label / Σ K(t, score),
+    weighted, with the kernel K of `smooth_error` and σ the `bandwidth` of the group. It is NaN
+    where the density of the scores, smoothed with this kernel, is at most `NO_DENSITY`.
     """
     starts = group_starts(owner, len(points.groups))
     total = points.group_sums(points.weight)
@@ -678,10 +636,9 @@ def _grid_parts(selected: IntArray, n_nodes: int) -> list[IntArray]:
 
 
 def _spectrum(points: Points, values: FloatArray, part: IntArray, n_nodes: int) -> FloatArray:
-    """Return Σ values·cos(πk·score) for groups (rows) and k (columns).
+    """Return Σ values·cos(πk·score) for groups (rows) and k from 0 to `n_nodes` (columns).
 
-    `part` are the positions of the groups in `points.groups`, and k is 0 to `n_nodes`. Each value
-    is divided between the two nearest of `n_nodes` + 1 evenly spaced scores from 0 to 1.
+    Each value is divided between the two nearest of `n_nodes` + 1 evenly spaced scores.
     """
     sizes = points.starts[part + 1] - points.starts[part]
     inside = concatenated_ranges(points.starts[part], sizes)
