@@ -145,10 +145,7 @@ def logit(
     z: float | NDArray[np.float64],
     maximum: float,
 ) -> Limits:
-    """Return the Wald limits of logit(area / maximum), transformed back to the scale of the area.
-
-    The limits are NaN if the area is 0 or `maximum`, because the logit is then infinite.
-    """
+    """Return the Wald limits of logit(area / maximum) as areas; NaN at 0 and `maximum`."""
     share = area / maximum
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         middle = np.log(share / (1 - share))
@@ -166,10 +163,7 @@ def newcombe(
     n_neg: NDArray[np.int64],
     z: float | NDArray[np.float64],
 ) -> Limits:
-    """Return Newcombe's (2006) limits of an AUC, by Newton's method and bisection.
-
-    A limit θ satisfies |area - θ| = z·se(θ), with the standard error for the true area θ.
-    """
+    """Return Newcombe's (2006) limits θ of an AUC: |area - θ| = z·se(θ)."""
     if not len(area):
         return area, area
     ends = np.array([[0.0], [1.0]])  # a row for the lower limits and a row for the upper limits
@@ -198,8 +192,7 @@ def newcombe_variance(
 ) -> NDArray[np.float64]:
     """Return the variance of an AUC by method 5 of Newcombe (2006).
 
-    This is Hanley and McNeil's formula for exponential scores, in which both class sizes in the
-    numerator are replaced by their mean.
+    It is Hanley and McNeil's for exponential scores, with the mean class size in the numerator.
     """
     return _newcombe_variance_and_slope(area, n_pos, n_neg)[0]
 
@@ -274,10 +267,7 @@ class Estimate(NamedTuple):
 
 
 def combined_distance(a: Any, b: Any, correlation: Any = 0.0) -> Any:
-    """Return the distance of a limit from a difference, from the distances of its two terms.
-
-    This is MOVER, the "method of variance estimates recovery" of Zou and Donner (2008).
-    """
+    """Return the distance of a limit from a difference, from those of its two terms, by MOVER."""
     return np.sqrt(np.maximum((a - b) ** 2 + 2 * (1 - correlation) * a * b, 0))
 
 
@@ -288,11 +278,7 @@ def paired_difference(
     total: Any,
     level: float,
 ) -> Estimate:
-    """Return the difference of two proportions of the same rows, with Newcombe's (1998) limits.
-
-    The proportions count `both + only_a` and `both + only_b` rows. This is method 10: Wilson's
-    limits, and the correlation phi with a continuity correction.
-    """
+    """Return the difference of paired proportions, with limits by method 10 of Newcombe (1998)."""
     of_a, of_b = both + only_a, both + only_b
     neither = total - of_a - only_b
     product = both * neither - only_a * only_b
@@ -365,8 +351,7 @@ def permutation_p_value(
 ) -> NDArray[np.float64]:
     """Return the share of permutations whose statistic is at least as extreme as that of the data.
 
-    If the permutations are a random sample (`exact` is False), the data count as one more
-    permutation, so that no p-value is 0 (Phipson and Smyth, 2010).
+    Unless `exact`, the data count as one more: no p-value is 0 (Phipson and Smyth 2010).
     """
     data = np.where(exact, 0, 1)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -409,12 +394,10 @@ def adjust_table(
 def simultaneous_limits(
     table: pl.DataFrame, groups: NDArray[Any], level: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-    """Return Bonferroni's simultaneous limits of the differences in a table of tests.
+    """Return Bonferroni's simultaneous limits of the differences in a table of tests, or None.
 
-    The family of a test is the one for which Holm's method returns the adjusted p-values of the
-    table: the tests of its group in `groups`, or all tests. Limits other than estimate ± quantile ·
-    se, such as bootstrap limits, are NaN. Return None if the p-values were not adjusted by Holm's
-    method, or if all families consist of one test.
+    A family has the p-values of which Holm's adjustment is `p_adjusted`: those of a group, or all.
+    Limits other than estimate ± quantile · se are NaN.
     """
     from scipy.special import ndtri, stdtrit
 
@@ -498,9 +481,8 @@ MAX_NAMES_IN_NOTE = 10  # for further curves, a note contains only their number
 def first_notes(applies: Mapping[Note, NDArray[np.bool_ | np.int64]]) -> NDArray[np.object_]:
     """Return the first note that applies to each group, or None.
 
-    `applies` has, for each note, a Boolean or a count for each group. A count above 0 is appended
-    to the note, as in `redrawn:12`. The note `few_rows:3` does not replace later notes: both are
-    joined.
+    `applies` has a Boolean or a count for each group and note. A count above 0 is appended, as in
+    `redrawn:12`. The note `few_rows:3` is joined with a later note instead of replacing it.
     """
     result = np.full(len(next(iter(applies.values()))), None, object)
     for note in reversed(get_args(Note)):  # an earlier note replaces later notes
@@ -534,17 +516,12 @@ def class_notes(
     n_neg: NDArray[Any],
     *,
     clustered: bool = False,
-    zero_variance: NDArray[np.bool_] | None = None,
-    no_solution: NDArray[np.bool_] | None = None,
-    few_rows: NDArray[np.int64] | None = None,
-    redrawn: NDArray[np.int64] | None = None,
-    unmatched: NDArray[np.int64] | None = None,
-    **others: NDArray[np.bool_ | np.int64],
+    **others: NDArray[np.bool_ | np.int64] | None,
 ) -> NDArray[np.object_]:
-    """Return the first note that applies to each group, or None.
+    """Return the first note that applies to each group, or None; see `first_notes`.
 
-    If `n_pos` and `n_neg` are sums of weights, no group has a note on a single row. If `clustered`
-    is true, they are numbers of clusters. Each other argument is as in `first_notes`.
+    Class sizes are numbers of clusters if `clustered`. Sums of weights have no notes on single
+    rows.
     """
     one_positive: Note = "one_positive_cluster" if clustered else "one_positive"
     one_negative: Note = "one_negative_cluster" if clustered else "one_negative"
@@ -552,12 +529,7 @@ def class_notes(
         **absent_classes(n_pos, n_neg),
         one_positive: n_pos == 1 if n_pos.dtype.kind != "f" else None,
         one_negative: n_neg == 1 if n_neg.dtype.kind != "f" else None,
-        "zero_variance": zero_variance,
-        "no_solution": no_solution,
-        "few_rows": few_rows,
-        "redrawn": redrawn,
-        "unmatched": unmatched,
-        **cast("Mapping[Note, NDArray[np.bool_ | np.int64]]", others),
+        **cast("Mapping[Note, NDArray[np.bool_ | np.int64] | None]", others),
     }
     return first_notes({note: values for note, values in applies.items() if values is not None})
 

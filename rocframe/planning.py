@@ -39,73 +39,51 @@ def power(
     """Compute the power of a test that compares two AUCs, or one AUC with a given area.
 
     The power is the probability that the test rejects the null hypothesis if the areas are as
-    assumed. Each argument takes one value or several; the result has a row for each combination.
+    assumed. Each argument takes one value or several. Rows are assumed to be independent, and the
+    estimated area normal, which is poor near 1 and for fewer than 10 rows of a class.
 
     Parameters
     ----------
     auc : float or sequence of float
         Assumed area of the model, between 0 and 1.
     null : float or sequence of float, default 0.5
-        Area under the null hypothesis, between 0 and 1, for tests of one model; 0.5 is chance.
+        Area under the null hypothesis, between 0 and 1, for tests of one model.
     auc_b : float or sequence of float, default None
-        Assumed area of a second model with as many rows of each class. The null hypothesis is then
-        that the area of both models is `auc_b`.
+        Assumed area of a second model, and the area of both models under the null hypothesis.
     correlation : float or sequence of float, default None
-        Correlation of the two estimated areas, between -1 and 1. For models that score the same
-        rows, use slightly less than the correlation of their scores within a class; otherwise 0.
+        Correlation of the two estimated areas: 0 for different rows, usually above 0 for the same.
     n_pos : int or sequence of int
         Number of positive rows.
     n_neg : int or sequence of int
         Number of negative rows.
     alpha : float or sequence of float, default 0.05
-        Significance level of the test: the probability of a false rejection.
+        Significance level of the test.
     alternative : {"two-sided", "greater", "less"}, default "two-sided"
-        Alternative hypothesis: the true area differs from the null (`"two-sided"`), is larger
-        (`"greater"`) or is smaller (`"less"`).
+        The true area differs from the null (`"two-sided"`), is larger or is smaller.
     variance : str, optional
-        Variance of an estimated area: `"hanley_mcneil_exponential"`, the default, is exact for
-        exponential scores and good for many others; `"obuchowski"` is for ratings, such as 1 to 5.
+        `"hanley_mcneil_exponential"` (default), or `"obuchowski"` for ratings, such as 1 to 5.
     se_at : {"estimate", "null"}, default "estimate"
-        Area at which the standard error of the test is computed: the assumed area, as in DeLong's
-        tests (`auc_test`, `compare`), or the area of the null hypothesis, as in published formulas
-        and in permutation tests.
+        The standard error is that for the assumed area, as in DeLong's tests, or for the null area.
 
     Returns
     -------
     DataFrame
-        `difference, n_pos, n_neg, power, auc, null, auc_b, correlation, se, se_null, ratio, target,
-        alpha, alternative, variance, se_at, note`; one row per combination, in the order of the
-        values passed.
-
-        - `power` (Float64, in [0, 1]) is the probability of a p-value of at most `alpha`.
-        - `difference` is `auc` minus `null` or `auc_b`.
-        - `se` is the standard error of the estimate of `difference` if the areas are as assumed,
-          and `se_null` if the null hypothesis is true.
-        - `null` is null for two models; `auc_b` and `correlation` are null for one model. `target`
-          and `note` are always null.
+        One row per combination of values, in their order: `difference, n_pos, n_neg, power, auc,
+        null, auc_b, correlation, se, se_null, ratio, target, alpha, alternative, variance, se_at,
+        note`. `power` (Float64) is the probability of a p-value of at most `alpha`. `se` and
+        `se_null` are the standard errors of `difference` if the areas are as assumed, and under the
+        null hypothesis.
 
     Raises
     ------
     OptionValueError
-        If a value is outside its range, if a list is empty, if only one of `auc_b` and
-        `correlation` is given, or if `null` is given for two models.
-
-    Notes
-    -----
-    The estimated area is assumed to be normally distributed, which is poor for areas near 1 and for
-    fewer than 10 rows of a class. Rows are assumed to be independent; several rows of one person
-    contain less information than rows of different persons.
-
-    `"obuchowski"` assumes that each rating is a range of an underlying score, which is normally
-    distributed in each class. Its variance is larger than the default for areas from about 0.7 to
-    0.95, and smaller near 0.5 and near 1. In a two-sided test of two models with
-    `se_at="estimate"`, `auc` and `auc_b` can be exchanged: the power is the same.
+        If a value or a combination is invalid.
 
     References
     ----------
     - J. A. Hanley, B. J. McNeil (1982), Radiology 143(1), 29-36.
       doi:10.1148/radiology.143.1.7063747
-    - J. A. Hanley, B. J. McNeil (1983), Radiology 148(3), 839-843 (two models).
+    - J. A. Hanley, B. J. McNeil (1983), Radiology 148(3), 839-843.
       doi:10.1148/radiology.148.3.6878708
     - N. A. Obuchowski, D. K. McClish (1997), Statistics in Medicine 16(13), 1529-1542.
       doi:10.1002/(SICI)1097-0258(19970715)16:13<1529::AID-SIM565>3.0.CO;2-H
@@ -113,17 +91,8 @@ def power(
     Examples
     --------
     >>> import rocframe as rf
-    >>> plans = rf.power(auc=0.7, n_pos=[20, 40], n_neg=80)
-    >>> plans.select("n_pos", "n_neg", "power", "auc", "null")
-    shape: (2, 5)
-    ┌───────┬───────┬──────────┬─────┬──────┐
-    │ n_pos ┆ n_neg ┆ power    ┆ auc ┆ null │
-    │ ---   ┆ ---   ┆ ---      ┆ --- ┆ ---  │
-    │ i64   ┆ i64   ┆ f64      ┆ f64 ┆ f64  │
-    ╞═══════╪═══════╪══════════╪═════╪══════╡
-    │ 20    ┆ 80    ┆ 0.809272 ┆ 0.7 ┆ 0.5  │
-    │ 40    ┆ 80    ┆ 0.966058 ┆ 0.7 ┆ 0.5  │
-    └───────┴───────┴──────────┴─────┴──────┘
+    >>> rf.power(auc=0.7, n_pos=[20, 40], n_neg=80)["power"].round(3).to_list()
+    [0.809, 0.966]
     """
     return _plan(
         PlannedTest,
@@ -156,84 +125,53 @@ def sample_size(
 ) -> pl.DataFrame:
     """Compute the number of rows that a test of one or two AUCs needs for the required power.
 
-    Each argument takes one value or several; the result has a row for each combination.
-
     Parameters
     ----------
     auc : float or sequence of float
         Assumed area of the model, between 0 and 1.
     null : float or sequence of float, default 0.5
-        Area under the null hypothesis, between 0 and 1, for tests of one model; 0.5 is chance.
+        Area under the null hypothesis, between 0 and 1, for tests of one model.
     auc_b : float or sequence of float, default None
-        Assumed area of a second model with as many rows of each class. The null hypothesis is then
-        that the area of both models is `auc_b`.
+        Assumed area of a second model, and the area of both models under the null hypothesis.
     correlation : float or sequence of float, default None
-        Correlation of the two estimated areas, between -1 and 1. For models that score the same
-        rows, use slightly less than the correlation of their scores within a class; otherwise 0.
+        Correlation of the two estimated areas: 0 for different rows, usually above 0 for the same.
     ratio : float or sequence of float, default 1.0
         Number of negatives per positive.
     power : float or sequence of float, default 0.8
         Required power of the test, larger than `alpha`.
     alpha : float or sequence of float, default 0.05
-        Significance level of the test: the probability of a false rejection.
+        Significance level of the test.
     alternative : {"two-sided", "greater", "less"}, default "two-sided"
-        Alternative hypothesis: the true area differs from the null (`"two-sided"`), is larger
-        (`"greater"`) or is smaller (`"less"`).
+        The true area differs from the null (`"two-sided"`), is larger or is smaller.
     variance : str, optional
-        Variance of an estimated area: `"hanley_mcneil_exponential"`, the default, is exact for
-        exponential scores and good for many others; `"obuchowski"` is for ratings, such as 1 to 5.
+        `"hanley_mcneil_exponential"` (default), or `"obuchowski"` for ratings, such as 1 to 5.
     se_at : {"estimate", "null"}, default "estimate"
-        Area at which the standard error of the test is computed: the assumed area, as in DeLong's
-        tests (`auc_test`, `compare`), or the area of the null hypothesis, as in published formulas
-        and in permutation tests.
+        The standard error is that for the assumed area, as in DeLong's tests, or for the null area.
 
     Returns
     -------
     DataFrame
-        `difference, n_pos, n_neg, power, auc, null, auc_b, correlation, se, se_null, ratio, target,
-        alpha, alternative, variance, se_at, note`; one row per combination, in the order of the
-        values passed.
-
-        - `n_pos` (Int64) is the smallest number of positives for which the test has the required
-          power and both classes have at least 10 rows. `n_neg` (Int64) is `ratio * n_pos`, rounded
-          up.
-        - `power` (Float64) is the power with these rows; `target` is the required power.
-        - `se` and `se_null` are defined in `power`.
-
-        If the assumed difference is 0 or has the wrong sign for `alternative`, no number of rows
-        reaches the power: `n_pos`, `n_neg`, `power` and the standard errors are null, and `note` is
+        One row per combination of values, in their order: `difference, n_pos, n_neg, power, auc,
+        null, auc_b, correlation, se, se_null, ratio, target, alpha, alternative, variance, se_at,
+        note`. `n_pos` (Int64) is the smallest number of positives with the required power
+        (`target`) and at least 10 rows of each class, and `n_neg` is `ratio * n_pos`, rounded up.
+        If the assumed difference is 0 or has the wrong sign, they are null and `note` is
         `no_solution`.
 
     Raises
     ------
     OptionValueError
-        If a value is outside its range, if a list is empty, if only one of `auc_b` and
-        `correlation` is given, or if `null` is given for two models.
-
-    Notes
-    -----
-    The assumptions are those of `power`. The result has at least 10 rows of each class, because the
-    normal approximation is poor for fewer.
+        If a value or a combination is invalid.
 
     References
     ----------
-    - J. A. Hanley, B. J. McNeil (1982), Radiology 143(1), 29-36.
-      doi:10.1148/radiology.143.1.7063747
+    J. A. Hanley, B. J. McNeil (1982), Radiology 143(1), 29-36. doi:10.1148/radiology.143.1.7063747
 
     Examples
     --------
     >>> import rocframe as rf
-    >>> plans = rf.sample_size(auc=[0.7, 0.8], ratio=4)
-    >>> plans.select("n_pos", "n_neg", "power", "auc", "null", "target")
-    shape: (2, 6)
-    ┌───────┬───────┬──────────┬─────┬──────┬────────┐
-    │ n_pos ┆ n_neg ┆ power    ┆ auc ┆ null ┆ target │
-    │ ---   ┆ ---   ┆ ---      ┆ --- ┆ ---  ┆ ---    │
-    │ i64   ┆ i64   ┆ f64      ┆ f64 ┆ f64  ┆ f64    │
-    ╞═══════╪═══════╪══════════╪═════╪══════╪════════╡
-    │ 20    ┆ 80    ┆ 0.809272 ┆ 0.7 ┆ 0.5  ┆ 0.8    │
-    │ 10    ┆ 40    ┆ 0.920464 ┆ 0.8 ┆ 0.5  ┆ 0.8    │
-    └───────┴───────┴──────────┴─────┴──────┴────────┘
+    >>> rf.sample_size(auc=[0.7, 0.8], ratio=4).select("n_pos", "n_neg").rows()
+    [(20, 80), (10, 40)]
     """
     return _plan(
         _smallest_sample,
@@ -266,18 +204,14 @@ def detectable_difference(
 ) -> pl.DataFrame:
     """Compute the smallest difference of areas that a test detects with the required power.
 
-    Each argument takes one value or several; the result has a row for each combination.
-
     Parameters
     ----------
     null : float or sequence of float, default 0.5
-        Area under the null hypothesis, between 0 and 1, for tests of one model; 0.5 is chance.
+        Area under the null hypothesis, between 0 and 1, for tests of one model.
     auc_b : float or sequence of float, default None
-        Assumed area of a second model with as many rows of each class. The null hypothesis is then
-        that the area of both models is `auc_b`.
+        Assumed area of a second model, and the area of both models under the null hypothesis.
     correlation : float or sequence of float, default None
-        Correlation of the two estimated areas, between -1 and 1. For models that score the same
-        rows, use slightly less than the correlation of their scores within a class; otherwise 0.
+        Correlation of the two estimated areas: 0 for different rows, usually above 0 for the same.
     n_pos : int or sequence of int
         Number of positive rows.
     n_neg : int or sequence of int
@@ -285,65 +219,38 @@ def detectable_difference(
     power : float or sequence of float, default 0.8
         Required power of the test, larger than `alpha`.
     alpha : float or sequence of float, default 0.05
-        Significance level of the test: the probability of a false rejection.
+        Significance level of the test.
     alternative : {"two-sided", "greater", "less"}, default "two-sided"
-        Alternative hypothesis: the true area differs from the null (`"two-sided"`), is larger
-        (`"greater"`) or is smaller (`"less"`).
+        The true area differs from the null (`"two-sided"`), is larger or is smaller.
     variance : str, optional
-        Variance of an estimated area: `"hanley_mcneil_exponential"`, the default, is exact for
-        exponential scores and good for many others; `"obuchowski"` is for ratings, such as 1 to 5.
+        `"hanley_mcneil_exponential"` (default), or `"obuchowski"` for ratings, such as 1 to 5.
     se_at : {"estimate", "null"}, default "estimate"
-        Area at which the standard error of the test is computed: the assumed area, as in DeLong's
-        tests (`auc_test`, `compare`), or the area of the null hypothesis, as in published formulas
-        and in permutation tests.
+        The standard error is that for the assumed area, as in DeLong's tests, or for the null area.
 
     Returns
     -------
     DataFrame
-        `difference, n_pos, n_neg, power, auc, null, auc_b, correlation, se, se_null, ratio, target,
-        alpha, alternative, variance, se_at, note`; one row per combination, in the order of the
-        values passed.
-
-        - `auc` (Float64) is the area nearest to `null`, or to `auc_b` for two models, for which the
-          test has the required power: below it if `alternative` is `"less"`, otherwise above.
-        - `difference` is `auc` minus `null` or `auc_b`.
-        - `target` is the required power, and `power` the power at `auc`; they differ only by
-          rounding errors.
-        - `se` and `se_null` are defined in `power`.
-
-        If there are too few rows, no area reaches the power. `auc`, `difference`, `power` and the
-        standard errors are then null, and `note` is `no_solution`.
+        One row per combination of values, in their order: `difference, n_pos, n_neg, power, auc,
+        null, auc_b, correlation, se, se_null, ratio, target, alpha, alternative, variance, se_at,
+        note`. `auc` (Float64) is the area nearest to `null` (or `auc_b`) for which the test has the
+        required power: below it if `alternative` is `"less"`, otherwise above. With too few rows,
+        it is null and `note` is `no_solution`.
 
     Raises
     ------
     OptionValueError
-        If a value is outside its range, if a list is empty, if only one of `auc_b` and
-        `correlation` is given, or if `null` is given for two models.
-
-    Notes
-    -----
-    The assumptions are those of `power`.
+        If a value or a combination is invalid.
 
     References
     ----------
-    - J. A. Hanley, B. J. McNeil (1982), Radiology 143(1), 29-36.
-      doi:10.1148/radiology.143.1.7063747
+    J. A. Hanley, B. J. McNeil (1982), Radiology 143(1), 29-36. doi:10.1148/radiology.143.1.7063747
 
     Examples
     --------
     >>> import rocframe as rf
     >>> plans = rf.detectable_difference(n_pos=[10, 30, 300], n_neg=300)
-    >>> plans.select("difference", "n_pos", "n_neg", "auc", "null", "note")
-    shape: (3, 6)
-    ┌────────────┬───────┬───────┬──────────┬──────┬──────┐
-    │ difference ┆ n_pos ┆ n_neg ┆ auc      ┆ null ┆ note │
-    │ ---        ┆ ---   ┆ ---   ┆ ---      ┆ ---  ┆ ---  │
-    │ f64        ┆ i64   ┆ i64   ┆ f64      ┆ f64  ┆ str  │
-    ╞════════════╪═══════╪═══════╪══════════╪══════╪══════╡
-    │ 0.252752   ┆ 10    ┆ 300   ┆ 0.752752 ┆ 0.5  ┆ null │
-    │ 0.157911   ┆ 30    ┆ 300   ┆ 0.657911 ┆ 0.5  ┆ null │
-    │ 0.065397   ┆ 300   ┆ 300   ┆ 0.565397 ┆ 0.5  ┆ null │
-    └────────────┴───────┴───────┴──────────┴──────┴──────┘
+    >>> plans["difference"].round(3).to_list()
+    [0.253, 0.158, 0.065]
     """
     return _plan(
         _nearest_area,
@@ -361,10 +268,7 @@ def detectable_difference(
 
 
 def _plan(solve: Callable[..., PlannedTest | None], **options: Any) -> pl.DataFrame:
-    """Return a row for each combination of options: the test that `solve` returns.
-
-    If `solve` returns None, there is no solution. If `ratio` is null, it is computed.
-    """
+    """Return a row for each combination of options: the test that `solve` returns, if any."""
     rows = []
     for combination in parse_planning_options(**options):
         test = solve(**combination)
@@ -385,11 +289,7 @@ RATIO_ROUNDING = 1e-12  # relative rounding error of `ratio * n_pos`
 
 
 def _smallest_sample(*, ratio: float, power: float, **options: Any) -> PlannedTest | None:
-    """Return the test with the smallest number of positives whose power is at least `power`.
-
-    Return None if the difference is 0 or has the wrong sign, or if a class would need more than
-    `MAX_CLASS_ROWS` rows.
-    """
+    """Return the test with the smallest number of positives and at least the power, or None."""
 
     def with_n_pos(n_pos: int) -> PlannedTest:
         # Rounding errors can move the product slightly above an integer.
@@ -443,9 +343,8 @@ def _first_test(
 ) -> PlannedTest | None:
     """Return the test at the smallest value with the power, found by bisection; None if none has.
 
-    The power need not increase with the value, so bisection alone could miss the smallest one. The
-    first of the rising `candidates` with the power is found first, and the interval below it is
-    then refined. `below` is below all of them.
+    The power need not increase with the value: bisection starts below the first of the rising
+    `candidates` with the power.
     """
     for above in candidates:
         if test_at(above).power >= power:
@@ -467,11 +366,7 @@ SeAt = Literal["estimate", "null"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedTest:
-    """A test of one area against `null`, or of the areas of two models.
-
-    The null hypothesis is that the area is `null`, or that both areas are `auc_b`. Each model has
-    `n_pos` positives and `n_neg` negatives.
-    """
+    """A test of one area against `null`, or of the areas of two models against each other."""
 
     auc: float
     null: float | None

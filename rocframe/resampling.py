@@ -1,16 +1,12 @@
 """Bootstrap replicates of a statistic: standard error, percentile, basic and BCa limits.
 
-Percentile, basic and BCa limits follow Davison and Hinkley (1997) and Efron (1987). The p-quantile
-of n replicates in increasing order is the replicate at position p·(n + 1), interpolated linearly.
-At positions below 1, the p-quantile is the smallest replicate. At positions above n, the p-quantile
-is the largest replicate.
+The p-quantile of n replicates in increasing order is the replicate at position p·(n + 1), limited
+to 1 to n and interpolated linearly.
 
-References
-----------
-A. C. Davison, D. V. Hinkley (1997), Bootstrap Methods and their Application, Cambridge University
-Press, sections 2.7 (the empirical influence values), 5.2 and 5.3. doi:10.1017/CBO9780511802843
-B. Efron (1987), "Better bootstrap confidence intervals", Journal of the American Statistical
-Association 82(397), 171-185. doi:10.1080/01621459.1987.10478410
+- A. C. Davison, D. V. Hinkley (1997), Bootstrap Methods and their Application, sections 2.7
+  (empirical influence values), 5.2 and 5.3. doi:10.1017/CBO9780511802843
+- B. Efron (1987), Journal of the American Statistical Association 82(397), 171-185.
+  doi:10.1080/01621459.1987.10478410
 """
 
 from __future__ import annotations
@@ -48,11 +44,10 @@ Influences = tuple["NDArray[np.float64]", "NDArray[np.float64]"]
 class Statistic:
     """A statistic that can be bootstrapped, and the range of its values.
 
-    `replicate` computes the statistic, the value in `column` if it returns several for each group.
-    `influence` returns the empirical influence values of positives and of negatives: derivatives
-    with respect to the weight of the rows with each distinct score; the last value is for unscored
-    rows. It is None for a statistic without BCa limits. `supremum` returns the replicates of a
-    supremum for `supremum_limits`. `of_probabilities` is true if all scores must be in [0, 1].
+    `replicate` computes the statistic, the value in `column` if it returns several. `influence`
+    (None: no BCa limits) returns the empirical influence values of positives and of negatives:
+    derivatives with respect to the weight of the rows with each distinct score, and last of the
+    unscored rows.
     """
 
     replicate: ReplicateStatistic
@@ -80,8 +75,7 @@ class Statistic:
 class BootstrapLimits:
     """How limits are computed from replicates: as quantiles, unless one of the fields is True.
 
-    `is_reflected`: quantiles reflected at the estimate. `is_corrected`: quantiles corrected for
-    bias and skewness (BCa), which requires influence values. `of_supremum`: `supremum_limits`.
+    Quantiles are reflected at the estimate, or corrected for bias and skewness (BCa).
     """
 
     is_reflected: bool = False
@@ -110,8 +104,7 @@ class BootstrapInterval(NamedTuple):
 class IntervalColumns:
     """Intervals as columns, which are arrays of any shape; NaN or None if undefined.
 
-    `constant` is True if all replicates are equal, or if the variance is 0. `n_redrawn` is the
-    number of resamples that were drawn again or omitted.
+    `constant`: all replicates are equal. `n_redrawn`: resamples that were drawn again or omitted.
     """
 
     def __init__(self, *shape: int) -> None:
@@ -157,9 +150,7 @@ def batched_replicates(
 ) -> tuple[NDArray[Any], int]:
     """Return all replicates, one row each, and the number of resamples that were drawn again.
 
-    `draw` returns both for one batch. Batches are drawn in parallel, each from a separate random
-    stream, so results do not depend on the number of threads. With `arrays_only`, `draw` runs no
-    query of polars; see `run_parallel`.
+    Each batch of `draw` has its own random stream: results do not depend on the number of threads.
     """
     parts = run_parallel(
         lambda batch: draw(seed.stream(key, batch[0]), batch[1]),
@@ -178,11 +169,7 @@ def bootstrap_interval(
     bounds: tuple[float, float],
     acceleration: Callable[[], float] = lambda: 0.0,
 ) -> BootstrapInterval:
-    """Return the standard error and the confidence limits; replicates that are NaN are left out.
-
-    If `ci` is None, only the standard error is computed. `acceleration` is called for BCa limits
-    only. The replicates of a supremum have three columns; see `supremum_limits`.
-    """
+    """Return the standard error and, with `ci`, the limits; NaN replicates are left out."""
     method = None if ci is None else BOOTSTRAPS[ci]
     of_supremum = method is not None and method.of_supremum
     values = replicates[:, 0] if of_supremum else replicates
@@ -214,9 +201,7 @@ def bootstrap_interval(
 def rounding_scale(largest: Any, bounds: tuple[float, float], unit: Any = 1.0) -> Any:
     """Return the size of the numbers that determine the rounding errors of a statistic.
 
-    `largest` is the largest absolute value of the statistic. If negative values are possible, it is
-    a difference of two rates, and the result is `unit`, the value of a rate of 1: both rates have
-    rounding errors even if the difference is nearly 0.
+    A difference of two rates has those of `unit`, a rate of 1, even if it is nearly 0.
     """
     return unit if -inf < bounds[0] < 0 else largest
 
@@ -237,11 +222,7 @@ def bootstrap_limits(
     *,
     scale: float = 1.0,
 ) -> tuple[float, float]:
-    """Return the lower and upper limit from the sorted replicates `values`.
-
-    `a` is the acceleration. BCa limits are NaN if all replicates are on one side of the estimate.
-    Basic limits are NaN if one of them is a difference of two infinite numbers.
-    """
+    """Return the limits from the sorted replicates `values`, with the acceleration `a`, or NaN."""
     p_lower, p_upper = (1 - level) / 2, (1 + level) / 2
     if method.is_corrected:
         tied = nearly_equal(values, estimate, scale=scale)
@@ -307,10 +288,7 @@ class ColumnLimits(NamedTuple):
 
 
 def column_limits(values: NDArray[np.float64], level: float) -> ColumnLimits:
-    """Return the percentile limits of each column; values that are NaN are left out.
-
-    The limits are NaN if fewer than two values remain, or if all are equal.
-    """
+    """Return the percentile limits of each column without NaN; NaN for < 2 or only equal values."""
     limits = np.full((2, values.shape[1]), np.nan)
     n_undefined = np.isnan(values).sum(axis=0)
     is_complete, is_defined = n_undefined == 0, n_undefined < len(values) - 1
@@ -336,8 +314,7 @@ def acceleration(
 ) -> float:
     """Return BCa's acceleration, ΣL³ / (6·(ΣL²)^(3/2)) over rows or clusters.
 
-    `influence` has the value L of each kind of row, `rows` the number of identical rows of this
-    kind, and `cluster` the number of its cluster, from 0.
+    `influence` has the value L of each of `rows` identical rows.
     """
     if cluster is not None:
         influence = np.bincount(cluster, rows * influence).astype(np.float64)

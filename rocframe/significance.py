@@ -87,8 +87,8 @@ def auc_test(
     """Test whether the AUC of each group differs from chance, or from a given area.
 
     The p-value is the probability that the estimated area is at least as far from `null` as
-    observed, if the true area is `null`. The p-value does not measure how much better than chance a
-    model is; the interval of `auc` does.
+    observed, if the true area is `null`. The interval of `auc` shows how much better than chance a
+    model is.
 
     Parameters
     ----------
@@ -103,22 +103,19 @@ def auc_test(
     null : float, default 0.5
         AUC that the null hypothesis assumes, between 0 and 1. 0.5 is chance.
     method : str, default None
-        `"mann_whitney"` and `"permutation"` require `null=0.5`, and do not support `weight`,
-        `cluster` and `missing="worst"`.
+        `"mann_whitney"` and `"permutation"` require `null=0.5`, and no `weight`, `cluster` and
+        `missing="worst"`; otherwise, the default is `"delong_t"`.
 
-        - `"mann_whitney"`: the normal approximation of the permutation test.
+        - `"mann_whitney"`, the default: the normal approximation of the permutation test.
         - `"permutation"`: a test that permutes the labels of a group.
         - `"delong_t"`: the test of Brunner and Munzel, a t test with DeLong's standard error.
-        - `"delong"`: a z test with the same statistic, which rejects a true null hypothesis too
-          often with few rows of a class.
-        - None: `"mann_whitney"` if its conditions are met, otherwise `"delong_t"`.
+        - `"delong"`: a z test with the same statistic, for many rows of each class.
     alternative : {"two-sided", "greater", "less"}, default "two-sided"
-        Alternative hypothesis: the true area differs from the null (`"two-sided"`), is larger
-        (`"greater"`) or is smaller (`"less"`).
+        The true area differs from the null (`"two-sided"`), is larger or is smaller.
     adjust : {"holm", "bh"} or None, default "holm"
         Adjustment of the p-values of a family of tests. `"holm"` controls the probability of at
-        least one false rejection. `"bh"` (Benjamini and Hochberg) controls the expected share of
-        false rejections among all rejections. None: no adjustment.
+        least one false rejection, `"bh"` (Benjamini and Hochberg) the expected share of false
+        rejections among all rejections.
     n_perm : int, default 9999
         Number of random permutations. If a group has at most this many different permutations, all
         are used and the p-value is exact. Otherwise it is at least 1 / (1 + n_perm).
@@ -126,8 +123,7 @@ def auc_test(
         Seed of the draws, an integer >= 0; None uses a new seed in each call.
     best_of : int, default None
         Number of models from which the best was selected, including models that are not in the
-        table: the AUC is compared with the largest of as many models with random scores. Requires
-        `alternative="greater"` and `"mann_whitney"` or `"permutation"`.
+        table. Requires `alternative="greater"` and `"mann_whitney"` or `"permutation"`.
     cluster : str or Expr, default None
         Clusters of dependent rows, such as users.
     positive : object, default None
@@ -142,104 +138,65 @@ def auc_test(
     Returns
     -------
     DataFrame or LazyFrame
-        `*by`, (`model`,) `auc, p_adjusted, p_value, null, se, statistic, df, n_pos, n_neg,
-        n_missing, test, note`; one row per group, sorted by group.
-
-        - `p_adjusted` (Float64) is the p-value adjusted over all rows of the result.
-        - `statistic` (Float64) is `auc - null` divided by `se` (Float64): DeLong's standard error
-          for `"delong_t"` and `"delong"`, otherwise the standard deviation of the AUC over all
-          permutations of the labels. `df` (Float64) is null except for `"delong_t"`.
-        - `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of positives, of negatives, and
-          of rows with a missing value, without weights.
-        - `test` (String) is the method, or `permutation_exact` if all permutations were used.
+        One row per group, sorted by group: `*by`, (`model`,) `auc, p_adjusted, p_value, null, se,
+        statistic, df, n_pos, n_neg, n_missing, test, note`. `p_adjusted` (Float64) is adjusted over
+        all rows of the result. `statistic` (Float64) is `auc - null` divided by `se`, which is
+        DeLong's standard error or the standard deviation over all permutations of the labels.
+        `test` (String) is the method, or `permutation_exact` if all permutations were used.
 
         With `best_of`, the columns `best_of` (Int64), `auc_by_chance` (Float64) and `p_best`
         (Float64) are left of `note`: the expected largest AUC of `best_of` models with independent
-        random scores, and the probability that it is at least `auc`; null if `p_value` is null.
+        random scores, and the probability that it is at least `auc` (too large for correlated
+        models).
 
-        `auc`, `se`, `statistic` and the p-values are null if a class has no rows and, except for
-        `auc`, with `"delong_t"` and `"delong"` if a class has only one row or cluster. If the
-        variance is 0, `se` and `df` are null. If `auc` then equals `null`, as for constant scores,
-        `statistic` is 0 and the p-value is 1; otherwise, as for an AUC of 1 with `"delong_t"`, both
-        are null.
+        The statistics are null if a class has no rows and, except for `auc`, with `"delong_t"` and
+        `"delong"` if a class has only one row or cluster. If the variance is 0, `se` is null; the
+        p-value is 1 if `auc` equals `null`, and null otherwise.
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
-        no_negatives, one_positive, one_negative, zero_variance`, `few_rows:3`. With `few_rows`,
-        below 10 rows or clusters of a class, `"delong_t"` and `"delong"` reject a true null
-        hypothesis too often. With `cluster`, notes of a single cluster are `one_positive_cluster`
-        and `one_negative_cluster`.
+        no_negatives, one_positive, one_negative, zero_variance`, `few_rows:3` (below 10 rows or
+        clusters of a class, for `"delong_t"` and `"delong"`); with `cluster`,
+        `one_positive_cluster` and `one_negative_cluster`.
 
     Raises
     ------
     RocframeError
-        If a column, an option or a value is invalid, or if the method or the alternative does not
-        support `null`, `weight`, `cluster`, `missing="worst"` or `best_of`.
+        If a column, an option or a value is invalid, or if options cannot be combined.
 
     See Also
     --------
     auc : The areas, with intervals.
-    compare : Test the difference of two models.
     power : Compute the power of a test.
-
-    Notes
-    -----
-    A two-sided permutation test counts the permutations whose AUC is at least as far from 1/2 as
-    the observed AUC.
-
-    `p_best` is 1 - (1 - `p_value`)^N for N = `best_of` models. The scores of a random classifier
-    are the scores of the data in a random order, with the same ties; Forman (2002) instead
-    generates simple classifiers at random. `auc_by_chance` is exact if all permutations were
-    enumerated; otherwise, the AUC of a random classifier is assumed to be normal with the standard
-    deviation `se`, limited to [0, 1]. If the scores of the models are positively correlated, the
-    largest AUC by chance is smaller, and `p_best` is too large (conservative).
 
     References
     ----------
     - E. Brunner, U. Munzel (2000), Biometrical Journal 42(1), 17-25.
       doi:10.1002/(SICI)1521-4036(200001)42:1<17::AID-BIMJ17>3.0.CO;2-U
-    - E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson (1988), Biometrics 44(3), 837-845.
-      doi:10.2307/2531595
-    - G. Forman (2002), "A method for discovering the insignificance of one's best classifier and
-      the unlearnability of a classification task", HP Laboratories, technical report HPL-2002-123.
+    - E. R. DeLong et al. (1988), Biometrics 44(3), 837-845. doi:10.2307/2531595
+    - G. Forman (2002), HP Laboratories, technical report HPL-2002-123 (`best_of`).
     - H. B. Mann, D. R. Whitney (1947), Annals of Mathematical Statistics 18(1), 50-60.
       doi:10.1214/aoms/1177730491
     - B. Phipson, G. K. Smyth (2010), Statistical Applications in Genetics and Molecular Biology
-      9(1), article 39. doi:10.2202/1544-6115.1585
+      9(1), 39. doi:10.2202/1544-6115.1585
 
     Examples
     --------
     >>> import polars as pl, rocframe as rf
     >>> predictions = pl.DataFrame({"label": [1, 1, 0, 0], "score": [0.9, 0.7, 0.7, 0.1]})
-    >>> tests = rf.auc_test(predictions, "label", "score", method="permutation")
-    >>> tests.select("auc", "p_value", "null", "test")
-    shape: (1, 4)
-    ┌───────┬──────────┬──────┬───────────────────┐
-    │ auc   ┆ p_value  ┆ null ┆ test              │
-    │ ---   ┆ ---      ┆ ---  ┆ ---               │
-    │ f64   ┆ f64      ┆ f64  ┆ str               │
-    ╞═══════╪══════════╪══════╪═══════════════════╡
-    │ 0.875 ┆ 0.666667 ┆ 0.5  ┆ permutation_exact │
-    └───────┴──────────┴──────┴───────────────────┘
-
-    The best of ten models with random scores has an expected AUC of 0.868 on these four rows:
-
-    >>> best = rf.auc_test(
-    ...     predictions,
-    ...     "label",
-    ...     "score",
-    ...     method="permutation",
-    ...     alternative="greater",
-    ...     best_of=10,
+    >>> tests = rf.auc_test(
+    ...     predictions, "label", "score", method="permutation", alternative="greater", best_of=10
     ... )
-    >>> best.select("auc", "p_value", "p_best", "auc_by_chance")
-    shape: (1, 4)
-    ┌───────┬──────────┬──────────┬───────────────┐
-    │ auc   ┆ p_value  ┆ p_best   ┆ auc_by_chance │
-    │ ---   ┆ ---      ┆ ---      ┆ ---           │
-    │ f64   ┆ f64      ┆ f64      ┆ f64           │
-    ╞═══════╪══════════╪══════════╪═══════════════╡
-    │ 0.875 ┆ 0.333333 ┆ 0.982658 ┆ 0.868491      │
-    └───────┴──────────┴──────────┴───────────────┘
+    >>> tests.select("auc", "p_value", "test", "p_best", "auc_by_chance")
+    shape: (1, 5)
+    ┌───────┬──────────┬───────────────────┬──────────┬───────────────┐
+    │ auc   ┆ p_value  ┆ test              ┆ p_best   ┆ auc_by_chance │
+    │ ---   ┆ ---      ┆ ---               ┆ ---      ┆ ---           │
+    │ f64   ┆ f64      ┆ str               ┆ f64      ┆ f64           │
+    ╞═══════╪══════════╪═══════════════════╪══════════╪═══════════════╡
+    │ 0.875 ┆ 0.333333 ┆ permutation_exact ┆ 0.982658 ┆ 0.868491      │
+    └───────┴──────────┴───────────────────┴──────────┴───────────────┘
+
+    The best of ten models with random scores has an expected AUC of 0.868 on these four rows.
     """
     roles = Roles(label, score, by, positive, weight, count, missing, cluster)
     null = parse_fraction("null", null, example=0.5)
@@ -273,10 +230,9 @@ MAX_MODELS = 10**9
 class AucTest:
     """A test of an AUC.
 
-    `labels_are_random` is true if the variance of the AUC is that over all assignments of the
-    labels to the rows, which requires that all are equally likely: this is not the case for
-    weighted or clustered rows. Otherwise, the variance is DeLong's. With `permutes`, the p-value is
-    that of these assignments, and with `has_df`, that of a t distribution.
+    With `labels_are_random`, the variance is that over all assignments of the labels to the rows,
+    which must be equally likely (not for weighted or clustered rows); otherwise it is DeLong's.
+    `permutes`: the p-value is that of these assignments; `has_df`: of a t distribution.
     """
 
     labels_are_random: bool = False
@@ -419,11 +375,7 @@ def best_p_value(p_value: NDArray[np.float64], best_of: int | None) -> NDArray[n
 
 
 def expected_best_auc(se: NDArray[np.float64], best_of: int) -> NDArray[np.float64]:
-    """Return the expected largest area of `best_of` models with random scores.
-
-    An area is assumed to be normal with mean 1/2 and standard deviation `se`, and limited to values
-    from 0 to 1.
-    """
+    """Return the expected largest of `best_of` random areas, normal and limited to [0, 1]."""
     from scipy.special import log_ndtr
 
     # The expected value of the maximum z of N standard normal variables that are limited to
@@ -478,12 +430,7 @@ def permutation_p_values(
 
 
 class PermutationTests(NamedTuple):
-    """Permutation tests of some groups.
-
-    `exact` is true for the groups whose permutations were all enumerated. `best_auc` is the
-    expected value of the largest AUC of `best_of` random permutations; it is NaN for all other
-    groups, and without `best_of`.
-    """
+    """Permutation tests; `best_auc` is NaN if not all permutations were enumerated (`exact`)."""
 
     p_value: NDArray[np.float64]
     exact: NDArray[np.bool_]
@@ -491,11 +438,9 @@ class PermutationTests(NamedTuple):
 
 
 class _Draws(NamedTuple):
-    """Groups from which random subsets of rows are drawn, and the result for their observed labels.
+    """Groups from which subsets of rows, as large as the smaller class, are drawn.
 
-    Element `i` of each array belongs to `groups[i]`. A subset has `n_drawn` of `n_rows` rows, the
-    number of rows of the smaller class. `sign` is -1 if this is the negative class, otherwise 1.
-    `observed` is the sum of the centered ranks of the positives.
+    `sign` is -1 if this is the negative class; `observed` is the rank sum of the positives.
     """
 
     ranks: CenteredRanks
@@ -525,11 +470,7 @@ def _count_enumerated(
     n_extreme: NDArray[np.int64],
     best_auc: NDArray[np.float64],
 ) -> None:
-    """Add the number of subsets that are at least as extreme as the data to `n_extreme`.
-
-    All subsets of each group are enumerated. `selected` are the positions of the groups in `draws`.
-    With `best_of`, the expected largest AUC of `best_of` random subsets is stored in `best_auc`.
-    """
+    """Count in `n_extreme` the subsets of `selected` groups that are as extreme as the data."""
     best_of = draws.options.best_of
     shapes = np.stack([draws.n_rows[selected], draws.n_drawn[selected]], axis=1)
     for n_rows, n_drawn in np.unique(shapes, axis=0).tolist():
@@ -554,11 +495,7 @@ def _count_enumerated(
 
 
 def _expected_maximum(n_sums: NDArray[np.int64], best_of: int) -> NDArray[np.float64]:
-    """Return the expected value of the largest AUC of `best_of` random subsets of each group.
-
-    Column `i` of `n_sums` contains the number of subsets whose AUC is `i` divided by the number of
-    the last column.
-    """
+    """Return the expected largest of `best_of` areas; columns count areas from 0 to 1."""
     # The expected value of a number in [0, 1] is 1 minus the integral of its distribution function.
     share = np.cumsum(n_sums, axis=1) / n_sums.sum(axis=1, keepdims=True)
     result: NDArray[np.float64] = 1 - (share[:, :-1] ** best_of).mean(axis=1)
@@ -612,9 +549,8 @@ UINT16_VALUES = 1 << 16
 class SubsetSampler:
     """Draws subsets of `n_drawn` rows, and adds up their ranks.
 
-    There are three strategies: `"scores"` draws the number of rows with each distinct score,
-    `"draws"` draws the rows of a subset one after the other, and `"rows"` draws for each row
-    whether it is in the subset. `batch_size` is the number of subsets that are drawn at once.
+    The strategies draw the number of rows with each distinct score (`"scores"`), the rows of a
+    subset one after the other (`"draws"`), or for each row whether it is in the subset (`"rows"`).
     """
 
     strategy: Literal["scores", "draws", "rows"]
@@ -691,11 +627,7 @@ def sample_subsets(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CenteredRanks:
-    """Doubled ranks minus their mean, for the distinct scores of all groups.
-
-    Group `i` has the scores `starts[i]` to `starts[i + 1] - 1`. `n_rows` is the number of rows with
-    each score.
-    """
+    """Doubled ranks minus their mean of the distinct scores; those of a group start at `starts`."""
 
     starts: NDArray[np.int64]
     n_rows: NDArray[np.int64]

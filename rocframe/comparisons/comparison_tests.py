@@ -1,9 +1,6 @@
 """Tests of pairs of models: of mean losses, by bootstrap, by permutation, and their records.
 
-The loss of a row is a number that depends on this row only, so t tests of means apply: the paired
-test (that of Diebold and Mariano, if losses are not autocorrelated), and Welch's test for models
-that scored different rows. The permutation tests exchange the ranks of both models at random within
-rows. The sources are in the docstring of `compare`.
+The sources are in the docstring of `compare`, the definitions in docs/numbers.md.
 """
 
 from __future__ import annotations
@@ -85,10 +82,7 @@ def t_test(comparison: PairedComparison) -> list[dict[str, Any]]:
 class PairedRows:
     """The rows of a batch, for weighted means of each group and the variances of these means.
 
-    `starts` is the first row of each group, and `group` the group of each row. `count` and `weight`
-    are those of each row. `clusters` are the clusters of the rows, or None. `n_units` is the number
-    of rows or, with clusters, of clusters of each group. `class_units` are these numbers for the
-    positives and the negatives.
+    `n_units` and `class_units` count the rows or clusters of groups, and of their classes.
     """
 
     starts: NDArray[np.int64]
@@ -130,8 +124,8 @@ class PairedRows:
     def variance_of_mean(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the variance of each mean; NaN for groups with fewer than two rows or clusters.
 
-        The variance is n/(n - 1) times the sum of squares of weight * (value - mean) / total weight
-        over the n rows. In clusters, these terms are added up before they are squared.
+        It is n/(n - 1) Σ(weight · (value - mean) / total weight)² over the n rows, or over
+        clusters, whose terms are added up first.
         """
         total = segment_sums(self.count * self.weight, np.ones(len(values)), self.starts)
         deviation = self.weight * (values - self.mean(values)[self.group]) / total[self.group]
@@ -258,13 +252,10 @@ def exchange_test(
     statistic: Callable[[DoubledRanks, DoubledRanks, int], NDArray[Any]],
     extreme: Callable[[NDArray[Any], Any], NDArray[np.bool_]],
 ) -> Iterator[dict[str, Any]]:
-    """Yield the columns of a permutation test of each pair of models.
+    """Yield the columns of a test that exchanges two ranks of random rows or clusters of each pair.
 
-    Each row has a rank by the scores of each model. The test exchanges the two ranks of random
-    rows, or of all rows of random clusters. `statistic` is a function of the ranks of both models
-    and the number of positives. `extreme` returns which values of the statistic are at least as
-    extreme as the observed value. If there are at most `draws.n_draws` exchanges, all of them are
-    enumerated.
+    `statistic` is a function of the ranks of both models and the number of positives; `extreme`
+    returns which of its values are at least as extreme as the observed one.
     """
     batch, draws = comparison.batch, comparison.draws
     ranks = dict(zip(batch.models, map(doubled_ranks, batch.scans()), strict=True))
@@ -300,11 +291,7 @@ def exchange_test(
 
 
 class _RankedGroup(NamedTuple):
-    """The doubled ranks of the rows of one group by both models, with the positives first.
-
-    A unit is a row or a cluster whose ranks are exchanged together. `unit` is the number of the
-    unit of each row.
-    """
+    """The doubled ranks of one group by both models, positives first, and the exchanged units."""
 
     a: DoubledRanks
     b: DoubledRanks
@@ -396,16 +383,6 @@ def doubled_wins_of_ranks(ranks: DoubledRanks, n_pos: int) -> NDArray[np.int64]:
 STATISTIC_ROUNDING = 1e-9  # largest relative rounding error of the statistic
 
 
-def venkatraman_test(comparison: PairedComparison) -> Iterator[dict[str, Any]]:
-    """Yield the columns of Venkatraman and Begg's (1996) test of each pair of models."""
-    return exchange_test(
-        comparison,
-        name="venkatraman",
-        statistic=error_difference,
-        extreme=lambda values, observed: values >= observed * (1 - STATISTIC_ROUNDING),
-    )
-
-
 def error_difference(a: DoubledRanks, b: DoubledRanks, n_pos: int) -> NDArray[np.float64]:
     """Return the absolute difference of the models' numbers of errors, summed over all ranks."""
     # At a rank, the errors are the positives with later ranks and the negatives up to this rank.
@@ -434,12 +411,9 @@ EXAMPLE_RANGES = {"fpr": (0, 0.1), "tpr": (0.9, 1)}
 class ComparisonTest:
     """A test of the difference of two models.
 
-    `metrics` are the metrics that the test can compare. `compare_pairs` compares models that scored
-    the same rows. For a test of different rows, it is None, `estimator` estimates the metric of one
-    model, and `compare_estimates` compares the estimates of two models. `draws` is the option with
-    the number of random draws. `needs_variance` is false for a test that has a p-value if the
-    estimated variance is 0. `unsupported` maps the options that the test does not support to hints
-    for error messages.
+    `compare_pairs` compares models that scored the same rows. For different rows, it is None, and
+    `compare_estimates` compares two results of `estimator`. `needs_variance` is false if the test
+    has a p-value for a variance of 0. `unsupported` maps options to hints for error messages.
     """
 
     name: str
@@ -511,23 +485,19 @@ class ComparisonTest:
 UNSUPPORTED_BY_PERMUTATIONS = dict.fromkeys(
     ("fpr", "tpr", "weight", "count", "margin"), 'Use method="delong_t" or method="bootstrap".'
 )
+NO_UNPAIRED_CLUSTERS = {"cluster": 'Use method="delong_t" with id=; this method supports clusters.'}
 COMPARISON_TESTS: dict[str, ComparisonTest] = {
     test.name: test
     for test in (
         ComparisonTest(name="delong_t", compare_pairs=partial(delong_paired, reference="t")),
         ComparisonTest(name="delong", compare_pairs=delong_paired),
-        *(
-            ComparisonTest(
-                name=name,
-                estimator=estimator,
-                unsupported={
-                    "cluster": 'Use method="delong_t" with id=; this method supports clusters.'
-                },
-            )
-            for name, estimator in {
-                "delong_t_unpaired": area_estimates,
-                "delong_unpaired": area_estimates_of_all_rows,
-            }.items()
+        ComparisonTest(
+            name="delong_t_unpaired", estimator=area_estimates, unsupported=NO_UNPAIRED_CLUSTERS
+        ),
+        ComparisonTest(
+            name="delong_unpaired",
+            estimator=area_estimates_of_all_rows,
+            unsupported=NO_UNPAIRED_CLUSTERS,
         ),
         ComparisonTest(name="t_test", metrics=LOSSES, compare_pairs=t_test),
         ComparisonTest(
@@ -552,7 +522,13 @@ COMPARISON_TESTS: dict[str, ComparisonTest] = {
         ),
         ComparisonTest(
             name="venkatraman",
-            compare_pairs=venkatraman_test,
+            # Venkatraman and Begg (1996)
+            compare_pairs=partial(
+                exchange_test,
+                name="venkatraman",
+                statistic=error_difference,
+                extreme=lambda values, observed: values >= observed * (1 - STATISTIC_ROUNDING),
+            ),
             draws="n_perm",
             has_limits=False,
             unsupported={

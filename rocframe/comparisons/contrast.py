@@ -80,9 +80,8 @@ def contrast(
 ) -> FrameT:
     """Test in each group whether a contrast of the models' areas is 0.
 
-    A contrast is a weighted sum of the models' AUCs, or partial areas, with weights that add up to
-    0. The null hypothesis is that all given contrasts are 0; by default, that all models of the
-    group have the same area.
+    A contrast is a weighted sum of AUCs, or partial areas, with weights that add up to 0. The null
+    hypothesis is that all given contrasts are 0; by default, that all models have the same area.
 
     Parameters
     ----------
@@ -99,13 +98,12 @@ def contrast(
     by : str or sequence of str, default None
         Group columns; null is a group.
     coefficients : mapping of str to float, or sequence of mappings, default None
-        Weights of the models in a contrast, which add up to 0, such as `{"new": 1, "old": -0.5,
-        "older": -0.5}`, or a list of such mappings. Models that are not named have weight 0. None:
-        test whether all models have the same area.
+        Weights of the models in a contrast, such as `{"new": 1, "old": -0.5, "older": -0.5}`, or a
+        list of contrasts. Other models have weight 0. None: test whether all models have the same
+        area.
     method : {"delong_f", "delong"}, default "delong_f"
-        Test with DeLong's covariance matrix. `"delong_f"`: an F test with Krishnamoorthy and Yu's
-        degrees of freedom. `"delong"`: DeLong's chi-squared test, which rejects a true null
-        hypothesis too often with fewer than about 50 rows of a class.
+        `"delong_f"`: an F test with DeLong's covariance matrix; `"delong"`: DeLong's chi-squared
+        test, for at least about 50 rows of each class.
     fpr : (float, float), default None
         Range of the false positive rate, such as `(0, 0.1)`, over which TPR is integrated.
     tpr : (float, float), default None
@@ -118,8 +116,7 @@ def contrast(
         `"mcclish"` rescales a partial area so that a random model has 0.5 and a perfect model has
         1.
     adjust : {"holm", "bh"} or None, default "holm"
-        Adjustment of the p-values of all rows of the result, as in `compare`: Holm's method,
-        Benjamini and Hochberg's, or none.
+        Adjustment of the p-values of all rows of the result, as in `compare`.
     unmatched : {"raise", "drop"}, default "raise"
         Instances that lack a model: an error, or left out and counted in `note`.
     cluster : str or Expr, default None
@@ -136,36 +133,25 @@ def contrast(
     Returns
     -------
     DataFrame or LazyFrame
-        `*by`, `p_value, p_adjusted, statistic, df, df_denominator, n_models, n_paired, n_pos,
-        n_neg, test, note`; one row per group, sorted by group.
+        One row per group, sorted by group: `*by`, `p_value, p_adjusted, statistic, df,
+        df_denominator, n_models, n_paired, n_pos, n_neg, test, note`. `statistic` (Float64) has an
+        F distribution with `df` and `df_denominator` (Float64) degrees of freedom or, for
+        `"delong"`, a chi-squared distribution with `df`. `n_paired`, `n_pos` and `n_neg` (Int64)
+        count the instances that all `n_models` models scored.
 
-        - Under the null hypothesis, `statistic` has an F distribution with `df` and
-          `df_denominator` degrees of freedom or, for `"delong"`, a chi-squared distribution with
-          `df`; `df_denominator` is then null. All these columns and the p-values are Float64.
-        - `df` is the rank of the covariance matrix of the contrasts. If all models rank the rows in
-          the same order, or if all areas are 1, `df` is 0 and `p_value` is 1.
-        - `n_models` (Int64) is the number of models of the group. `n_paired` (Int64) is the number
-          of instances that all of them scored, and `n_pos` and `n_neg` (Int64) are the positives
-          and negatives among these.
-        - `test` (String) is `method`.
-
-        The Float64 columns are null if a class has fewer than two rows or clusters, if a model of a
-        contrast has no rows, if a contrast is not 0 but its variance is 0, if the rows or clusters
-        are too few for the number of contrasts, or, without `coefficients` and without a note, if
-        the group has only one model. `statistic` and the p-values of `"delong_f"` are also null if
-        `df_denominator` is not above 0.
+        If all models rank the rows in the same order, `df` is 0 and `p_value` 1. The Float64
+        columns are null if a class has too few rows or clusters (at least two are necessary), if a
+        model of a contrast has no rows, if a contrast is not 0 but its variance is 0, or if there
+        is only one model.
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
-        no_negatives, one_positive, one_negative, zero_variance`, `few_rows:5` or `unmatched:3`.
-        With `few_rows`, below `df` + 3 rows or clusters of a class, the test rejects a true null
-        hypothesis too often, or the p-values are null.
+        no_negatives, one_positive, one_negative, zero_variance`, `few_rows:5` (below `df` + 3 rows
+        or clusters of a class) or `unmatched:3`.
 
     Raises
     ------
-    PairingError
-        If `id` does not pair the rows of the models.
     RocframeError
-        If a column, an option or a value is invalid.
+        If a column, an option or a value is invalid, or if the rows cannot be paired by `id`.
 
     See Also
     --------
@@ -174,8 +160,7 @@ def contrast(
 
     References
     ----------
-    - E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson (1988), Biometrics 44(3), 837-845.
-      doi:10.2307/2531595
+    - E. R. DeLong et al. (1988), Biometrics 44(3), 837-845. doi:10.2307/2531595
     - K. Krishnamoorthy, J. Yu (2004), Statistics and Probability Letters 66(2), 161-169.
       doi:10.1016/j.spl.2003.10.012
     - N. A. Obuchowski (1997), Biometrics 53(2), 567-578. doi:10.2307/2533958
@@ -183,24 +168,11 @@ def contrast(
     Examples
     --------
     >>> import polars as pl, rocframe as rf
-    >>> predictions = pl.DataFrame(
-    ...     {
-    ...         "label": [1, 1, 0, 0],
-    ...         "a": [0.9, 0.3, 0.3, 0.1],
-    ...         "b": [2, 3, 3, 0],
-    ...         "c": [4, 1, 3, 2],
-    ...     }
-    ... )
+    >>> scores = {"a": [0.9, 0.3, 0.3, 0.1], "b": [2, 3, 3, 0], "c": [4, 1, 3, 2]}
+    >>> predictions = pl.DataFrame({"label": [1, 1, 0, 0], **scores})
     >>> test = rf.contrast(predictions, "label", ["a", "b", "c"])
-    >>> test.select("p_value", "statistic", "df", "n_models", "n_paired")
-    shape: (1, 5)
-    ┌──────────┬───────────┬─────┬──────────┬──────────┐
-    │ p_value  ┆ statistic ┆ df  ┆ n_models ┆ n_paired │
-    │ ---      ┆ ---       ┆ --- ┆ ---      ┆ ---      │
-    │ f64      ┆ f64       ┆ f64 ┆ i64      ┆ i64      │
-    ╞══════════╪═══════════╪═════╪══════════╪══════════╡
-    │ 0.567128 ┆ 2.166667  ┆ 2.0 ┆ 3        ┆ 4        │
-    └──────────┴───────────┴─────┴──────────┴──────────┘
+    >>> test.select(pl.col("p_value", "statistic", "df").round(3)).row(0, named=True)
+    {'p_value': 0.567, 'statistic': 2.167, 'df': 2.0}
     """
     check_adjust(adjust)
     roles = Roles(label, score, by, positive, weight, count, missing, cluster)
@@ -384,9 +356,7 @@ def estimate_contrasts(
 ) -> NDArray[np.float64]:
     """Return the chi-squared statistic, its rank, and Krishnamoorthy and Yu's df of each group.
 
-    `variances` are those of differences of areas, `sizes` are the numbers of rows or clusters of
-    both classes, and `n` those of both classes together. The result is NaN if a contrast is not 0
-    but its variance is 0.
+    `variances` are those of differences of areas. NaN if a contrast is not 0 but its variance is 0.
     """
     contrasts = contrasts / np.abs(contrasts).max(axis=1, keepdims=True)
     values = areas @ contrasts.T

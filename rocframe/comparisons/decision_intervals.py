@@ -95,12 +95,10 @@ def decision_intervals(
 ) -> FrameT:
     """Compute decision curves or cost curves with confidence intervals, and their differences.
 
-    A row is one point of the curve of one model. With `baseline`, it also has the difference to the
-    curve of another model at this point. All models of a group are evaluated on the same resamples,
-    so that the intervals of differences account for the correlation of the models. Several models
-    are several score columns, or the rows of a long table with `id`. With one score column and no
-    `id`, all rows of a group are one model; a column named as in `between` must then be one of the
-    columns in `by`.
+    With `baseline`, each point of a curve also has the difference to the curve of another model.
+    All models of a group are evaluated on the same resamples. Several models are several score
+    columns, or the rows of a long table with `id`. With one score column and no `id`, all rows of a
+    group are one model; a column named as in `between` must then be in `by`.
 
     Parameters
     ----------
@@ -112,16 +110,15 @@ def decision_intervals(
         The score, higher for positives.
     kind : {"decision", "cost"}, default "decision"
         `"decision"`: the net benefit at probability thresholds, for scores in [0, 1]. `"cost"`: the
-        lowest expected cost at each probability cost (see `cost_curve`), for scores of any range.
+        lowest expected cost at each probability cost, as in `cost_curve`.
     grid : float or sequence of float, default None
-        Probability thresholds of at least 0 and below 1, by default 0, 0.01, …, 0.99; for cost
-        curves, probability costs from 0 to 1, by default 0, 0.01, …, 1.
+        Probability thresholds of at least 0 and below 1, or probability costs from 0 to 1; by
+        default, in steps of 0.01.
     prevalence : float, default None
-        Prevalence, between 0 and 1, for the net benefit; by default, that of the data. Cost curves
-        do not depend on it.
+        Prevalence, between 0 and 1, for the net benefit; by default, that of the data.
     baseline : str, default None
-        Model with which all other models are compared. `difference` is the value of the other model
-        minus the value of the baseline, the opposite of `compare`. None: no differences.
+        Model with which all other models are compared. `difference` is other minus baseline, the
+        opposite of `compare`. None: no differences.
     between : str, default "model"
         Column with the name of the model, for a long table with one row per instance and model.
     id : str or sequence of str, default None
@@ -131,10 +128,9 @@ def decision_intervals(
     unmatched : {"raise", "drop"}, default "raise"
         Instances that lack a model: an error, or left out and counted in `note`.
     ci : {"mover", "bootstrap", "bootstrap_basic"} or None, optional
-        `"mover"`: Zou and Donner's combination of Wilson's limits of the shares of true and of
-        false positives, for net benefits without `cluster` and `weight`, and their default.
-        `"bootstrap"`: quantiles of the resamples. `"bootstrap_basic"`, the default for expected
-        costs: 2·estimate - quantile. None: no intervals.
+        `"mover"`: combined Wilson limits of the shares of true and false positives, the default for
+        net benefits without `cluster` and `weight`; `"bootstrap"`: quantiles of the resamples;
+        `"bootstrap_basic"`, the default for costs: 2·estimate - quantile. None: no intervals.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     n_boot : int, default 2000
@@ -155,34 +151,23 @@ def decision_intervals(
     Returns
     -------
     DataFrame or LazyFrame
-        `*by`, (`model`,) `probability_threshold, net_benefit, lower, upper, se, difference_se,
-        treat_all, n_pos, n_neg, ci_level, ci_method, difference, difference_lower,
-        difference_upper, note`; one row per group, model and point, sorted in this order. For cost
+        One row per group, model and point, sorted in this order: `*by`, (`model`,)
+        `probability_threshold, net_benefit, lower, upper, se, difference_se, treat_all, n_pos,
+        n_neg, ci_level, ci_method, difference, difference_lower, difference_upper, note`. For cost
         curves, `probability_cost, expected_cost` and `trivial_cost` are in the place of
-        `probability_threshold, net_benefit` and `treat_all`. There is a column `model` if there are
-        several score columns, or if `id` is given.
+        `probability_threshold, net_benefit` and `treat_all`.
 
-        - The values of the curves are defined in `decision_curve` and `cost_curve`.
-        - `difference` is the value of the model minus the value of the baseline. A better
-          model has a positive difference of net benefits, or a negative difference of costs. It is
-          null in the rows of the baseline, and without `baseline`.
-        - `n_pos` and `n_neg` (Int64) are the positives and negatives that all models of the group
-          scored, and `ci_method` (String) is the method of `lower` and `upper`. All other numbers
-          are Float64.
+        `n_pos` and `n_neg` (Int64) count the rows that all models of the group scored. Limits and
+        standard errors (Float64) are null if `ci` is None, if a class has no rows, or, for
+        bootstrap intervals, fewer than two rows or clusters, or if all resamples are equal.
 
-        Limits and standard errors are null if `ci` is None, if a class has no rows, or, for
-        bootstrap intervals, fewer than two rows or clusters, or if all resamples have the same
-        value. `note` (String) is null, or the first of these values that applies: `no_rows,
-        no_positives, no_negatives, one_positive, one_negative, zero_variance`, `redrawn:12` or
-        `unmatched:3`.
+        `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
+        no_negatives, one_positive, one_negative, zero_variance`, `redrawn:12` or `unmatched:3`.
 
     Raises
     ------
-    PairingError
-        If `id` does not pair the rows of the models.
     RocframeError
-        If a column, an option or a value is invalid, also if a score is outside [0, 1] for decision
-        curves.
+        If a column, an option or a value is invalid, or if the rows cannot be paired by `id`.
 
     See Also
     --------
@@ -193,21 +178,15 @@ def decision_intervals(
     Notes
     -----
     The intervals are pointwise: each is valid at one point, not for the whole curve. Without
-    `prevalence`, bootstrap resamples are drawn from both classes together, because the net benefit
-    depends on the ratio of the classes. With `prevalence`, and for cost curves, each class has a
-    fixed number of rows. With `cluster`, complete clusters are drawn.
-
-    The page Coverage has simulations: intervals by `"mover"` contain the net benefit of the
-    population in 94 to 96 % of the samples, also where bootstrap intervals contain it in 65 to 90
-    %. The lowest cost of a resample is on average below that of the data, which is below that of
-    the population; `"bootstrap_basic"` corrects a part of this bias, but its intervals contain the
-    lowest cost of the population in fewer than 95 % of the samples. Differences between models have
-    a smaller bias.
+    `prevalence`, resamples of net benefits are drawn from both classes together, otherwise from
+    each class. The lowest cost of a resample is on average below that of the data, which is below
+    that of the population; `"bootstrap_basic"` corrects a part of this bias, but fewer than 95 % of
+    its intervals contain the cost of the population. Differences between models have a smaller
+    bias.
 
     References
     ----------
-    - A. J. Vickers, A. M. Cronin, E. B. Elkin, M. Gonen (2008), BMC Medical Informatics and
-      Decision Making 8, 53. doi:10.1186/1472-6947-8-53
+    - A. J. Vickers et al. (2008), BMC Medical Informatics 8, 53. doi:10.1186/1472-6947-8-53
     - G. Y. Zou, A. Donner (2008), Statistics in Medicine 27(10), 1693-1702. doi:10.1002/sim.3095
     - R. G. Newcombe (1998), Statistics in Medicine 17(22), 2635-2650.
       doi:10.1002/(SICI)1097-0258(19981130)17:22<2635::AID-SIM954>3.0.CO;2-C
@@ -216,30 +195,19 @@ def decision_intervals(
     Examples
     --------
     >>> import polars as pl, rocframe as rf
-    >>> votes = rf.datasets.vote().filter(pl.col("model") != "linear_svm")
-    >>> benefit = rf.decision_intervals(
-    ...     votes,
-    ...     "label",
-    ...     "score",
-    ...     id="id",
-    ...     grid=0.3,
-    ...     baseline="naive_bayes",
-    ... )
-    >>> benefit.select(
-    ...     "model", "net_benefit", "difference", "difference_lower", "difference_upper"
-    ... )
-    shape: (5, 5)
-    ┌─────────────────────┬─────────────┬────────────┬──────────────────┬──────────────────┐
-    │ model               ┆ net_benefit ┆ difference ┆ difference_lower ┆ difference_upper │
-    │ ---                 ┆ ---         ┆ ---        ┆ ---              ┆ ---              │
-    │ str                 ┆ f64         ┆ f64        ┆ f64              ┆ f64              │
-    ╞═════════════════════╪═════════════╪════════════╪══════════════════╪══════════════════╡
-    │ decision_tree       ┆ 0.244249    ┆ 0.009988   ┆ -0.011685        ┆ 0.031687         │
-    │ logistic_regression ┆ 0.243039    ┆ 0.008777   ┆ -0.005408        ┆ 0.022971         │
-    │ naive_bayes         ┆ 0.234262    ┆ null       ┆ null             ┆ null             │
-    │ nearest_neighbours  ┆ 0.231538    ┆ -0.002724  ┆ -0.018837        ┆ 0.013395         │
-    │ random_forest       ┆ 0.238801    ┆ 0.00454    ┆ -0.014952        ┆ 0.024027         │
-    └─────────────────────┴─────────────┴────────────┴──────────────────┴──────────────────┘
+    >>> votes = rf.datasets.vote().filter(pl.col("model").is_in(["random_forest", "naive_bayes"]))
+    >>> options = {"id": "id", "grid": 0.3, "baseline": "naive_bayes"}
+    >>> benefit = rf.decision_intervals(votes, "label", "score", **options)
+    >>> benefit.select("model", "net_benefit", "difference", "difference_lower", "difference_upper")
+    shape: (2, 5)
+    ┌───────────────┬─────────────┬────────────┬──────────────────┬──────────────────┐
+    │ model         ┆ net_benefit ┆ difference ┆ difference_lower ┆ difference_upper │
+    │ ---           ┆ ---         ┆ ---        ┆ ---              ┆ ---              │
+    │ str           ┆ f64         ┆ f64        ┆ f64              ┆ f64              │
+    ╞═══════════════╪═════════════╪════════════╪══════════════════╪══════════════════╡
+    │ naive_bayes   ┆ 0.234262    ┆ null       ┆ null             ┆ null             │
+    │ random_forest ┆ 0.238801    ┆ 0.00454    ┆ -0.014952        ┆ 0.024027         │
+    └───────────────┴─────────────┴────────────┴──────────────────┴──────────────────┘
     """
     check_choice("kind", kind, CURVES)
     curve = CURVES[kind]
@@ -284,11 +252,7 @@ def decision_intervals(
 
 
 class DecisionIntervalOptions(NamedTuple):
-    """The options of `decision_intervals`.
-
-    `axis` are the points of the curves. `confidence` has the interval method of the curves, and
-    `difference_method` is the interval method of the differences.
-    """
+    """The options of `decision_intervals`; `axis` are the points of the curves."""
 
     curve: DecisionCurve
     axis: NDArray[np.float64]
@@ -386,9 +350,8 @@ def _in_threshold_ranges(
 class Decisions(NamedTuple):
     """The number of thresholds up to the score of each row of a group, for each model (rows).
 
-    `n_rows` is the number of identical rows that a row represents, and the first `n_pos` rows are
-    positive. A positive without a score is never predicted positive, a negative without a score
-    always.
+    The first `n_pos` rows are positive. Without a score, a positive is never predicted positive, a
+    negative always.
     """
 
     step: NDArray[np.int64]
@@ -426,9 +389,7 @@ def net_benefit_limits(
 ) -> NDArray[np.float64]:
     """Return lower limits, upper limits and standard errors; NaN if undefined.
 
-    Item 0 is for the net benefit of each model, and item 1 for its difference from the baseline.
-    The net benefit is the difference of two shares: that of true positives, and that of false
-    positives times the odds of the threshold. The limits combine the limits of both.
+    Item 0 is for the net benefit of each model, item 1 for its difference from the baseline.
     """
     level, prevalence = options.confidence.level, options.prevalence
     limits = np.full((2, 3, len(decisions.step), len(options.axis)), np.nan)
@@ -481,11 +442,9 @@ def _columns_of_group(
     baseline: int | None,
     stream: tuple[RandomDraws, int, int],
 ) -> dict[str, Any]:
-    """Return the columns of all models and points of a group.
+    """Return the columns of all models and points of a group; `baseline` is a position or None.
 
-    `decisions` returns the decisions of all models. `baseline` is the position of the baseline
-    among the models of the group, or None. `stream` has the draws, the number of the group, and the
-    number of its unmatched rows.
+    `stream` has the draws, the number of the group, and the number of its unmatched rows.
     """
     draws, group, unmatched = stream
     confidence, curve = options.confidence, options.curve
@@ -546,10 +505,7 @@ def _columns_of_group(
 def _limits_of_replicates(
     replicates: NDArray[np.float64], estimates: NDArray[np.float64], ci: str | None, level: float
 ) -> NDArray[np.float64]:
-    """Return the limits and the standard errors of several values; NaN if replicates are equal.
-
-    `replicates` has a row for each resample.
-    """
+    """Return limits and standard errors from a row per resample; NaN if replicates are equal."""
     limits = column_limits(replicates.reshape(len(replicates), -1), level)
     lower, upper, constant = (
         values.reshape(estimates.shape) for values in (limits.lower, limits.upper, limits.constant)
@@ -562,12 +518,10 @@ def _limits_of_replicates(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DecisionCurve:
-    """A kind of curve: its points, and its values at the points.
+    """A kind of curve: its points, and its values of each resample (rows) at each point (columns).
 
-    `grid` are the points by default. `values` returns the value of each resample (rows) at each
-    point (columns), and `trivial_values` those of the trivial classifiers, from the class sizes.
-    `default_ci` is the interval method by default, or None. `lowest` is the lowest possible value.
-    Values `of_probabilities` depend on the prevalence, and have intervals by MOVER.
+    Values `of_probabilities` depend on the prevalence, and have intervals by MOVER. `lowest` is the
+    lowest possible value.
     """
 
     name: DecisionKind
@@ -654,11 +608,7 @@ CURVES: dict[DecisionKind, DecisionCurve] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PairedSample:
-    """The rows of one group, with the first `n_pos` rows positive.
-
-    `populations` has the order of the rows by the scores of each model. `count` is the number of
-    identical rows that each row represents. `cluster` is the number of the cluster of each row.
-    """
+    """The rows of one group, the first `n_pos` positive, and their order by each model."""
 
     populations: list[GroupRows]
     n_pos: int
@@ -711,10 +661,7 @@ class PairedSample:
     ) -> tuple[NDArray[Any], int]:
         """Return a row of values for each resample, and how many resamples were drawn again.
 
-        `statistic` computes the values of several resamples from the counts of each model. If
-        `stratified` is true, each class has as many rows in a resample as in the data, unless rows
-        are in clusters. With `arrays_only`, `statistic` runs no query of polars; see
-        `run_parallel`.
+        If `stratified`, classes have their sizes in the data, unless rows are in clusters.
         """
         sides = [RowSampler.from_counts(self.count[rows]) for rows in self.classes]
         clusters = [] if self.cluster is None else [self.cluster[rows] for rows in self.classes]

@@ -1,10 +1,8 @@
 """DeLong's test, the function `auc_covariance`, and limits from one-sided intervals (MOVER).
 
 The limits of a difference by MOVER (Zou and Donner 2008) combine the limits of both areas, here
-with quantiles of the t distribution. Near an area of 1, the limits of an area are asymmetric, and
-so are the limits of the difference. The test rejects a true null hypothesis less often than
-DeLong's test if there are few rows or the areas are near 1. The sources are in the docstrings of
-`auc_covariance` and `gate`.
+with quantiles of the t distribution. Near an area of 1 they are asymmetric, as those of the areas.
+With few rows or areas near 1, the test rejects a true null hypothesis less often than DeLong's.
 """
 
 from __future__ import annotations
@@ -67,12 +65,10 @@ MIN_MATRIX_SIZE = 16  # with this many models, matrix products are faster than p
 class PairedAreas:
     """Areas of the models of a batch, and the placement values for their variances.
 
-    For each model, `area` has the area of each group, `placements` the placement value of each row,
-    and `total` the sum of the placement values of the positives of each group. `total` is None if
-    the values are not integers. A segment contains the rows of one class of a group; `segment` has
-    the first row of each segment. `n_pos` and `n_neg` are numbers of rows. `units` are the numbers
-    of clusters of each class or, without clusters, the numbers of rows. `scales` are the divisors
-    that convert the placement values of positives and of negatives to proportions.
+    For each model, `area` has the area of each group, `placements` the value of each row, and
+    `total` the sum over the positives (None if it is not exact). `segment` has the first row of
+    each class, `units` the clusters or rows of each class. Placement values divided by `scales` are
+    proportions.
     """
 
     area: list[NDArray[np.float64]]
@@ -207,10 +203,7 @@ def sums_of_products(
     segment: NDArray[np.int64],
     count: NDArray[np.int64] | None = None,
 ) -> NDArray[Any]:
-    """Return a matrix for each segment of rows: the sums of `count * left[a] * right[b]`.
-
-    Sums of integers are exact; the products must not be negative.
-    """
+    """Return the sums of `count * left[a] * right[b] >= 0` of each segment; exact for integers."""
     size, length = len(left), len(left[0])
     integers = left[0].dtype.kind != "f"
     # The two methods round sums of floats differently. Therefore, for floats, the choice of the
@@ -354,9 +347,8 @@ def auc_covariance(
 ) -> FrameT:
     """Estimate the covariance matrix of the areas of all models in each group.
 
-    DeLong's estimate is computed from the placement values of the rows that all models of the group
-    scored: the share of rows of the other class that the model ranks correctly relative to a row.
-    The matrix determines the variance of any sum or difference of areas.
+    DeLong's estimate uses the placement values of the rows that all models of the group scored. The
+    matrix determines the variance of any sum or difference of areas.
 
     Parameters
     ----------
@@ -399,25 +391,20 @@ def auc_covariance(
     Returns
     -------
     DataFrame or LazyFrame
-        `*by`, `covariance, correlation, auc_a, auc_b, n_pos, n_neg, model_a, model_b, note`; one
-        row per group and ordered pair of its models, including each model with itself, sorted by
-        group, `model_a` and `model_b`.
+        One row per group and ordered pair of its models, including each model with itself, sorted
+        by group, `model_a` and `model_b`: `*by`, `covariance, correlation, auc_a, auc_b, n_pos,
+        n_neg, model_a, model_b, note`. With a range, the areas are named `partial_auc_a` and
+        `partial_auc_b`. `covariance` and `correlation` (Float64) are null if a class has fewer than
+        two rows or clusters; the correlation also if a variance is 0. `n_pos` and `n_neg` (Int64)
+        count the rows that every model scored.
 
-        - `covariance` and `correlation` (Float64) are those of the two estimated areas; for a model
-          with itself, `covariance` is the variance. Both are null if a class has fewer than two
-          rows or clusters; the correlation is also null if a variance is 0.
-        - `auc_a` and `auc_b` (Float64) are the areas. With `fpr` or `tpr`, the columns are named
-          `partial_auc_a` and `partial_auc_b`.
-        - `n_pos` and `n_neg` (Int64) are the positives and negatives that every model scored.
-        - `note` (String) is null, or the first of these values that applies: `no_rows,
-          no_positives, no_negatives, one_positive, one_negative, zero_variance` or `unmatched:3`.
+        `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
+        no_negatives, one_positive, one_negative, zero_variance` or `unmatched:3`.
 
     Raises
     ------
-    PairingError
-        If `id` does not pair the rows of the models.
     RocframeError
-        If a column, an option or a value is invalid.
+        If a column, an option or a value is invalid, or if the rows cannot be paired by `id`.
 
     See Also
     --------
@@ -426,29 +413,17 @@ def auc_covariance(
 
     References
     ----------
-    - E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson (1988), Biometrics 44(3), 837-845.
-      doi:10.2307/2531595
+    - E. R. DeLong et al. (1988), Biometrics 44(3), 837-845. doi:10.2307/2531595
     - N. A. Obuchowski (1997), Biometrics 53(2), 567-578. doi:10.2307/2533958
 
     Examples
     --------
     >>> import polars as pl, rocframe as rf
-    >>> predictions = pl.DataFrame(
-    ...     {"label": [1, 1, 0, 0], "a": [0.9, 0.3, 0.3, 0.1], "b": [2, 3, 3, 0]}
-    ... )
+    >>> scores = {"a": [0.9, 0.3, 0.3, 0.1], "b": [2, 3, 3, 0]}
+    >>> predictions = pl.DataFrame({"label": [1, 1, 0, 0], **scores})
     >>> matrix = rf.auc_covariance(predictions, "label", ["a", "b"])
-    >>> matrix.select("model_a", "model_b", "covariance", "auc_a", "auc_b")
-    shape: (4, 5)
-    ┌─────────┬─────────┬────────────┬───────┬───────┐
-    │ model_a ┆ model_b ┆ covariance ┆ auc_a ┆ auc_b │
-    │ ---     ┆ ---     ┆ ---        ┆ ---   ┆ ---   │
-    │ str     ┆ str     ┆ f64        ┆ f64   ┆ f64   │
-    ╞═════════╪═════════╪════════════╪═══════╪═══════╡
-    │ a       ┆ a       ┆ 0.03125    ┆ 0.875 ┆ 0.875 │
-    │ a       ┆ b       ┆ 0.03125    ┆ 0.875 ┆ 0.625 │
-    │ b       ┆ a       ┆ 0.03125    ┆ 0.625 ┆ 0.875 │
-    │ b       ┆ b       ┆ 0.15625    ┆ 0.625 ┆ 0.625 │
-    └─────────┴─────────┴────────────┴───────┴───────┘
+    >>> matrix.select("model_a", "model_b", "covariance").rows()[1:]
+    [('a', 'b', 0.03125), ('b', 'a', 0.03125), ('b', 'b', 0.15625)]
     """
     roles = Roles(label, score, by, positive, weight, count, missing, cluster)
     rates = {"fpr": fpr, "tpr": tpr, "specificity": specificity, "sensitivity": sensitivity}
@@ -573,10 +548,7 @@ def newcombe_unpaired(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AreaDifference:
-    """Two areas of each group, their class sizes, and the correlation of their estimates.
-
-    The correlation is 0 if the rows are different, or if the estimate of a variance is 0.
-    """
+    """Two areas of each group, their class sizes, and the correlation of their estimates, or 0."""
 
     a: NDArray[np.float64]
     b: NDArray[np.float64]
@@ -589,9 +561,8 @@ class AreaDifference:
     ) -> dict[str, NDArray[np.float64]]:
         """Return the areas, their difference with limits, and the test of the null hypothesis.
 
-        `variance` is DeLong's variance of the difference, and `df` are its degrees of freedom.
-        Limits and p-values are NaN if the variance is NaN. If it is 0, `df` is that of the smallest
-        class.
+        Limits and p-values are NaN if DeLong's `variance` is. If it is 0, `df` is that of the
+        smallest class.
         """
         from scipy.special import stdtrit
 

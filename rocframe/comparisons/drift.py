@@ -100,10 +100,9 @@ def drift(
 ) -> FrameT:
     """Compute the AUC of each time window, and compare it with a reference window.
 
-    The difference of two windows is tested by a t test with DeLong's variances, or Obuchowski's
-    variances and covariances with `cluster`. `windows` assigns predictions to windows, such as
-    weeks, in a new column `window`. Rows with equal values of any other column, such as the day,
-    are also a window.
+    Two windows are compared by a t test with DeLong's variances, or Obuchowski's variances and
+    covariances with `cluster`. `windows` assigns predictions to windows, such as weeks. Rows with
+    equal values of any other column, such as the day, are also a window.
 
     Parameters
     ----------
@@ -115,30 +114,29 @@ def drift(
         The score, higher for positives. Several columns add the group column `model`.
     over : str, default "window"
         Column of the windows. If it is `"window"`, the column `window_end` is also read and
-        returned, if the table has it; windows that overlap are then not tested against each other.
+        returned; windows that overlap are then not tested against each other.
     by : str or sequence of str, default None
         Group columns; null is a group.
     reference : object, default "first"
         Window with which the other windows of the group are compared.
 
         - `"first"`: the first window with positives and negatives.
-        - `"previous"`: for each window, the last earlier one with positives and negatives that does
-          not overlap it.
+        - `"previous"`: for each window, the last earlier one with both classes that does not
+          overlap.
         - A value of the column `over`: this window.
         - A table of other predictions, such as those of the first month, with all columns that the
-          arguments use except `over`. The reference is its rows of the same group.
+          arguments use except `over`: its rows of the same group.
     alternative : {"two-sided", "greater", "less"}, default "two-sided"
-        Alternative hypothesis: the two values differ (`"two-sided"`), or the AUC of the window is
-        larger (`"greater"`) or smaller (`"less"`) than the AUC of the reference.
+        The two values differ (`"two-sided"`), or the AUC of the window is larger (`"greater"`) or
+        smaller (`"less"`) than that of the reference.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     adjust : {"holm", "bh"} or None, default "holm"
         Adjustment of the p-values of a family of tests. `"holm"` controls the probability of at
-        least one false rejection. `"bh"` (Benjamini and Hochberg) controls the expected share of
-        false rejections among all rejections. None: no adjustment.
+        least one false rejection, `"bh"` (Benjamini and Hochberg) the expected share of false
+        rejections among all rejections.
     family : {"group", "all"}, default "group"
-        Tests whose p-values are adjusted together. `"group"`: the windows of each group and model.
-        `"all"`: all rows of the result.
+        Tests that are adjusted together: those of each group and model, or all rows of the result.
     cluster : str or Expr, default None
         Clusters of dependent rows, such as users.
     positive : object, default None
@@ -153,43 +151,30 @@ def drift(
     Returns
     -------
     DataFrame or LazyFrame
-        `*by`, `over`, (`window_end`,) (`model`,) `auc, lower, upper, p_adjusted, p_value,
-        reference, reference_auc, reference_lower, reference_upper, se, statistic, df, n_pos, n_neg,
-        n_missing, ci_level, ci_method, test, difference, difference_lower, difference_upper, note`;
-        one row per group and window, sorted by group and window.
+        One row per group and window, sorted by group and window: `*by`, `over`, (`window_end`,)
+        (`model`,) `auc, lower, upper, p_adjusted, p_value, reference, reference_auc,
+        reference_lower, reference_upper, se, statistic, df, n_pos, n_neg, n_missing, ci_level,
+        ci_method, test, difference, difference_lower, difference_upper, note`.
 
-        - `lower` and `upper` are the limits of `auc`, by `ci_method` (String), as in `auc`.
-        - `reference` is the reference window, with the dtype of `over`; null if it is a table.
-          `reference_auc` is its AUC, with limits.
-        - `difference` is `auc` - `reference_auc`, with limits and standard error `se`. `statistic`
-          is `difference` divided by `se`, with `df` degrees of freedom. `p_adjusted` is adjusted
-          for the number of tests; the limits are not. All these numbers are Float64.
-        - `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of positives, of negatives, and
-          of rows with a missing value in the window.
-        - `ci_level` (Float64) is `level`, and `test` (String) is `"delong_t_unpaired"`, as in
-          `compare`.
+        - `lower` and `upper` (Float64) are the limits of `auc`, as in `auc`.
+        - `reference` is the reference window; null if it is a table. `reference_auc` is its AUC.
+        - `difference` (Float64) is `auc` - `reference_auc`, with limits, `se` and a test with `df`
+          degrees of freedom. The limits are not adjusted for the number of tests; `p_adjusted` is.
 
-        `difference`, its limits, `se`, the p-values, `statistic` and `df` are null if the window is
-        the reference, if the group lacks the reference, or if an AUC is null. All except
-        `difference` are also null if a class of one of the windows has fewer than two rows or
-        clusters, if the windows overlap, or if the variance is 0. If the difference is then also 0,
-        `p_value` is 1 for a two-sided test and 1/2 for a one-sided test.
+        The difference and its test are null if the window is the reference, if the group lacks the
+        reference, or if an AUC is null; the test also if a class of one of the windows has fewer
+        than two rows or clusters, if the windows overlap, or if the variance is 0. If the
+        difference is then also 0, `p_value` is 1, or 1/2 for a one-sided test.
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
         no_negatives, one_positive, one_negative, one_positive_cluster, one_negative_cluster,
-        zero_variance, shared_rows` (the windows overlap), `few_rows:3` (the test can reject a true
-        null hypothesis too often), or `reference:` and the note of the reference because of which
-        there is no test.
+        zero_variance, shared_rows` (the windows overlap), `few_rows:3`, or `reference:` and the
+        note of the reference because of which there is no test.
 
     Raises
     ------
     RocframeError
-        If a column, an option or a value is invalid.
-    MissingColumnError
-        If `over` is not a column, or if the table `reference` lacks a column.
-    ScoreError
-        If `compress` has rounded scores of a group, or of the table `reference`, to different
-        resolutions.
+        If a column, an option or a value is invalid, or if the table `reference` lacks a column.
 
     See Also
     --------
@@ -199,41 +184,27 @@ def drift(
 
     Notes
     -----
-    Without `cluster`, rows are assumed to be independent. With `cluster`, rows of the same cluster
-    can be dependent, also in two windows: the covariance of the two areas is subtracted from the
-    variance of their difference. Windows that overlap share rows, and are not tested against each
-    other. With `windows(closed="both")`, windows that share only the rows exactly at the end are
-    tested, as if these rows were independent: the p-values are then too large, and the intervals
-    too wide. Rows with a null in `over` are one window, which is never the reference of `"first"`
-    and `"previous"`.
-
-    All tests against the same reference depend on its estimate: with few rows, it has a wide
-    interval, and the tests have low power. To compare weeks with the first month, pass the rows of
-    this month as a table, and leave them out of `predictions`, because both tables must have
-    different rows.
-
-    If the AUC of a group does not change, the probability that any of its windows has `p_adjusted`
-    below 0.05 with `adjust="holm"` is at most about 0.05. If a growing table is evaluated each day,
-    the number of tests grows, so that `p_adjusted` of a past window can increase.
+    Without `cluster`, rows are assumed to be independent. With `windows(closed="both")`, windows
+    that share only the rows exactly at the end are tested, as if these rows were independent: the
+    p-values are too large. Rows with a null in `over` are one window, never a reference of
+    `"first"` and `"previous"`. All tests against the same reference depend on its estimate: with
+    few rows, they have low power. To compare weeks with the first month, pass its rows as a table,
+    and leave them out of `predictions`. If a growing table is evaluated each day, `p_adjusted` of a
+    past window can increase.
 
     References
     ----------
-    - E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson (1988), Biometrics 44(3), 837-845.
-      doi:10.2307/2531595
+    - E. R. DeLong et al. (1988), Biometrics 44(3), 837-845. doi:10.2307/2531595
     - B. L. Welch (1947), Biometrika 34(1-2), 28-35. doi:10.1093/biomet/34.1-2.28
     - N. A. Obuchowski (1997), Biometrics 53(2), 567-578. doi:10.2307/2533958
-    - S. Holm (1979), "A simple sequentially rejective multiple test procedure", Scandinavian
-      Journal of Statistics 6(2), 65-70.
+    - S. Holm (1979), Scandinavian Journal of Statistics 6(2), 65-70.
 
     Examples
     --------
     >>> import polars as pl, rocframe as rf
+    >>> scores = [0.9, 0.6, 0.6, 0.2, 0.1, 0.4, 0.8, 0.7, 0.5, 0.4]
     >>> predictions = pl.DataFrame(
-    ...     {
-    ...         "week": [1, 1, 1, 1, 1, 2, 2, 2, 2, 2],
-    ...         "label": [1, 1, 0, 0, 0, 1, 1, 0, 0, 0],
-    ...         "score": [0.9, 0.6, 0.6, 0.2, 0.1, 0.4, 0.8, 0.7, 0.5, 0.4],
-    ...     }
+    ...     {"week": [1] * 5 + [2] * 5, "label": [1, 1, 0, 0, 0] * 2, "score": scores}
     ... )
     >>> weeks = rf.drift(predictions, "label", "score", over="week")
     >>> weeks.select("week", "auc", "difference", "p_adjusted", "reference", "note")
@@ -393,9 +364,8 @@ def plan_windows(
 ) -> FrameT:
     """Return a table that is computed from the windows of each group.
 
-    If `reference` is given, the last key column of the cases is True for its rows. `columns`
-    returns the columns of the result for the dtype of the column `over`. With `keep_windows`, the
-    columns of the windows are in the result.
+    With `reference`, the last key column of the cases is True for its rows. `columns` returns the
+    columns of the result for the dtype of `over`; with `keep_windows`, the windows are added.
     """
     if type(over) is not str:
         problem = "expected the name of one column"
@@ -442,10 +412,8 @@ def _add_reference(
 ) -> tuple[pl.LazyFrame, BoundRoles]:
     """Return the rows of the predictions and of a reference table, and the roles of their columns.
 
-    `rows` are the predictions with the columns of `bound`, and `schema` are all columns of the
-    predictions. `roles` are their roles without the windows, which are null for the rows of the
-    reference. The last group column is `reference`, which is True for these rows. No other group
-    column has this name, because it is a column of the result.
+    The last group column `reference` is True for the rows of the reference, which have no windows.
+    No other group column has this name, because it is a column of the result.
     """
     reference_schema = reference.collect_schema()
     by = parse_names(roles.by)
@@ -529,13 +497,9 @@ def _kind_of_values(dtype: pl.DataType) -> str:
 class TimeWindows:
     """The windows of all groups, sorted by group and time, with their areas.
 
-    `areas` is the table of `auc`, with one row per window, and `window_keys` are its key columns.
-    `variance` is the variance of the area, and `parts` has the parts of positives and of negatives.
-    `group` is the number of the group of each window, and `keys` are the keys of the groups.
-    `clusters` is None without clusters. `window` is the column of the windows. If the reference is
-    a table, each of its groups is one row without a window, for which `is_reference` is True.
-    `start` and `end` are integers in the order of time: window i overlaps window j of the same
-    group if `start[i] < end[j]` and `start[j] < end[i]`.
+    If the reference is a table, each of its groups is one row without a window, for which
+    `is_reference` is True. Window i overlaps window j of the same group if `start[i] < end[j]` and
+    `start[j] < end[i]`.
     """
 
     areas: pl.DataFrame
@@ -670,12 +634,10 @@ class TimeWindows:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class WindowClusters:
-    """The clusters of the windows, and the covariances of the areas of windows of a group.
+    """The numbers of clusters with each class, of the windows and of the groups.
 
-    `sizes` are the numbers of clusters with positives and with negatives of each window, and
-    `group_sizes` those of each group. `covariance` is a matrix with the covariance of the areas of
-    each two windows, and `shared` a matrix with the numbers of clusters that are in both windows.
-    Windows of different groups share no clusters.
+    For each two windows, there are the covariance of their areas, and the number of `shared`
+    clusters.
     """
 
     sizes: ClassSizes

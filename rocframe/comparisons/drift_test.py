@@ -59,9 +59,9 @@ def drift_test(
 ) -> FrameT:
     """Test whether the AUC of each group changes over time: any change, and a linear trend.
 
-    Cochran's test of homogeneity has the null hypothesis that all windows have the same AUC, and
-    the test of the trend that the AUC neither rises nor falls with time. Both weight the areas by
-    the inverse of DeLong's variances, pooled over the windows. `drift` shows which windows differ.
+    The null hypotheses are that all windows have the same AUC (Cochran's test of homogeneity), and
+    that the AUC neither rises nor falls with time. Both tests weight the areas by the inverse of
+    DeLong's variances, pooled over the windows. `drift` shows which windows differ.
 
     Parameters
     ----------
@@ -73,15 +73,14 @@ def drift_test(
         The score, higher for positives. Several columns add the group column `model`.
     over : str, default "window"
         Column of the windows, which must not overlap. The trend needs the dtype Date, Datetime or
-        an integer dtype. If `over` is `"window"`, the column `window_end` is also read, to find
-        windows that overlap.
+        an integer dtype. For `"window"`, the column `window_end` is also read.
     by : str or sequence of str, default None
         Group columns; null is a group.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     adjust : {"holm", "bh"} or None, default "holm"
         Adjustment of the p-values over all rows of the result, separately for each of the two
-        tests: Holm's method, Benjamini and Hochberg's, or none.
+        tests.
     cluster : str or Expr, default None
         Clusters of dependent rows, such as users.
     positive : object, default None
@@ -96,40 +95,24 @@ def drift_test(
     Returns
     -------
     DataFrame or LazyFrame
-        `*by`, (`model`,) `homogeneity_p_adjusted, trend_p_adjusted, homogeneity_p, trend_p, se,
-        between_sd, cochran_q, df, df_denominator, mean_auc, n_windows, n_pos, n_neg, n_missing,
-        ci_level, slope, lower, upper, note`; one row per group, sorted by group.
-
-        - `homogeneity_p` and `trend_p` (Float64) are the p-values of both tests.
-        - `cochran_q` (Float64) is Cochran's statistic: `cochran_q` / `df` is compared with an F
-          distribution with `df` and `df_denominator` (Float64) degrees of freedom. `df` is
-          `n_windows`
-          - 1, or smaller if clusters are in several windows.
-        - `slope` (Float64) is the change of the AUC per day, or per unit for integers, with its
-          limits and its standard error `se`.
-        - `between_sd` (Float64) is the standard deviation of the AUC between windows without the
-          sampling error, and 0 if the areas differ less than expected by chance.
-        - `mean_auc` (Float64) is the weighted mean of the areas.
-        - `n_windows` (Int64) is the number of tested windows, without those that lack a class or
-          have only one row or cluster of a class. `n_pos`, `n_neg` and `n_missing` (Int64) are the
-          numbers of rows in all windows.
+        One row per group, sorted by group: `*by`, (`model`,) `homogeneity_p_adjusted,
+        trend_p_adjusted, homogeneity_p, trend_p, se, between_sd, cochran_q, df, df_denominator,
+        mean_auc, n_windows, n_pos, n_neg, n_missing, ci_level, slope, lower, upper, note`. `slope`
+        (Float64) is the change of the AUC per day, or per unit for integers, with limits and
+        standard error `se`. `between_sd` (Float64) is the standard deviation of the AUC between
+        windows without the sampling error. `n_windows` (Int64) excludes windows with at most one
+        row or cluster of a class.
 
         The columns of the test of homogeneity are null if `n_windows` is below 2, or if the pooled
-        variance is 0; those of the trend also if `n_windows` is below 3, if the dtype of `over` is
-        not an integer, Date or Datetime, or if all areas are exactly on a line. `note` (String) is
-        null, or the first that applies of `no_rows, no_positives, no_negatives, zero_variance` (the
-        pooled variance is 0), and the windows that are left out, such as `left_out:1 (2026-01-05)`.
+        variance is 0; those of the trend also if `n_windows` is below 3, for other dtypes of
+        `over`, or if all areas are exactly on a line. `note` (String) is null, or the first that
+        applies of `no_rows, no_positives, no_negatives, zero_variance` (the pooled variance is 0),
+        and the windows that are left out, such as `left_out:1 (2026-01-05)`.
 
     Raises
     ------
     RocframeError
-        If a column, an option or a value is invalid.
-    MissingColumnError
-        If `over` is not a column.
-    OptionValueError
-        If windows overlap.
-    ScoreError
-        If `compress` has rounded the scores of the windows of a group to different resolutions.
+        If a column, an option or a value is invalid, or if windows overlap.
 
     See Also
     --------
@@ -139,26 +122,16 @@ def drift_test(
     Notes
     -----
     The trend is a random effects meta-regression of the AUC on the start of the window, with Knapp
-    and Hartung's t test. It accounts for variation between windows that is not sampling error: if
-    the AUC varies from week to week, this alone is not a trend.
-
-    DeLong's variance of an area is the sum of two terms: the variance of the placement values of a
-    class, divided by its number of rows. These variances are pooled over the windows, so that the
-    variance of a window depends on its numbers of rows only. With separate variances, windows whose
-    area is high by chance would have high weights, and the tests would reject too often. If windows
-    with fewer than about 10 positives are mixed with much larger windows, the test of homogeneity
-    still rejects too often; use longer windows. With many rows per window, it finds changes that
-    are too small to matter: see `between_sd` and the differences of `drift`.
-
-    Without `cluster`, rows are assumed to be independent. With `cluster`, the tests use
-    Obuchowski's variances and covariances, and Rao and Scott's correction. If few clusters are in
-    many windows, the test of homogeneity rejects too rarely. Rows with a null in `over` are left
-    out of the tests.
+    and Hartung's t test: variation from week to week alone is not a trend. If windows with fewer
+    than about 10 positives are mixed with much larger windows, the test of homogeneity rejects too
+    often; use longer windows. With many rows per window, it finds changes that are too small to
+    matter: see `between_sd`. If few clusters are in many windows, it rejects too rarely. Rows with
+    a null in `over` are left out of the tests.
 
     References
     ----------
     - W. G. Cochran (1954), Biometrics 10(1), 101-129. doi:10.2307/3001666
-    - R. DerSimonian, N. Laird (1986), Controlled Clinical Trials 7(3), 177-188.
+    - R. DerSimonian, N. Laird (1986), Controlled Clinical Trials 7, 177.
       doi:10.1016/0197-2456(86)90046-2
     - G. Knapp, J. Hartung (2003), Statistics in Medicine 22(17), 2693-2710. doi:10.1002/sim.1482
     - N. A. Obuchowski (1997), Biometrics 53(2), 567-578. doi:10.2307/2533958
@@ -168,23 +141,12 @@ def drift_test(
     Examples
     --------
     >>> import polars as pl, rocframe as rf
-    >>> predictions = pl.DataFrame(
-    ...     {
-    ...         "week": [1] * 6 + [2] * 6 + [3] * 6,
-    ...         "label": [1, 1, 1, 0, 0, 0] * 3,
-    ...         "score": [9, 8, 4, 5, 2, 1, 9, 7, 3, 5, 4, 4, 9, 3, 2, 6, 5, 2],
-    ...     }
-    ... )
+    >>> scores = [9, 8, 4, 5, 2, 1, 9, 7, 3, 5, 4, 4, 9, 3, 2, 6, 5, 2]
+    >>> weeks, labels = [1] * 6 + [2] * 6 + [3] * 6, [1, 1, 1, 0, 0, 0] * 3
+    >>> predictions = pl.DataFrame({"week": weeks, "label": labels, "score": scores})
     >>> tests = rf.drift_test(predictions, "label", "score", over="week")
-    >>> tests.select("homogeneity_p", "trend_p", "slope", "lower", "upper", "n_windows")
-    shape: (1, 6)
-    ┌───────────────┬──────────┬───────────┬──────────┬──────────┬───────────┐
-    │ homogeneity_p ┆ trend_p  ┆ slope     ┆ lower    ┆ upper    ┆ n_windows │
-    │ ---           ┆ ---      ┆ ---       ┆ ---      ┆ ---      ┆ ---       │
-    │ f64           ┆ f64      ┆ f64       ┆ f64      ┆ f64      ┆ i64       │
-    ╞═══════════════╪══════════╪═══════════╪══════════╪══════════╪═══════════╡
-    │ 0.623412      ┆ 0.052389 ┆ -0.194444 ┆ -0.39822 ┆ 0.009331 ┆ 3         │
-    └───────────────┴──────────┴───────────┴──────────┴──────────┴───────────┘
+    >>> tests.select(pl.col("homogeneity_p", "trend_p", "slope").round(3)).row(0, named=True)
+    {'homogeneity_p': 0.623, 'trend_p': 0.052, 'slope': -0.194}
     """
     level = parse_level(level)
     check_adjust(adjust)
@@ -276,11 +238,8 @@ def pooled_variance(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the variance of the area of each window, and its degrees of freedom in each group.
 
-    `parts` are the parts of the variance of each window, and `rows` the numbers of rows or clusters
-    in a window: of positives, of negatives. `units` are the numbers of clusters in a group, or
-    None. A part is the variance of the placement values of a class,
-    divided by the number of rows of the class. These variances are pooled over the windows of a
-    group, weighted by the number of rows minus 1. The degrees of freedom are Satterthwaite's.
+    Variances of placement values are pooled over the windows, weighted by `rows - 1`. `units` are
+    the numbers of clusters in a group.
     """
 
     def total(values: NDArray[Any]) -> NDArray[np.float64]:
@@ -328,11 +287,7 @@ SQUARED_ROUNDING = 1e-24
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Estimates:
-    """Estimates with known variances; `group` is the group of each estimate.
-
-    `correlations` has the correlation matrix of the estimates of each group whose estimates are
-    not independent.
-    """
+    """Estimates with known variances, and the correlations in groups with dependent estimates."""
 
     value: NDArray[np.float64]
     variance: NDArray[np.float64]
@@ -349,11 +304,9 @@ class Estimates:
     ) -> tuple[NDArray[np.float64], ...]:
         """Return the moments of the residual sum of squares of weighted least squares.
 
-        `design` are the columns of the model, and `weight` is at most 1 / variance; the rest of the
-        variance 1 / weight is independent. The first result is the expected sum, and the second the
-        number of degrees of freedom of its distribution: both are the number of estimates minus the
-        number of columns if the estimates are independent. The third is the ratio of the variance
-        of the last coefficient to that with independent estimates.
+        The part of the variance 1 / `weight` above that of the estimates is independent. The
+        moments are the expected sum, its degrees of freedom, and the ratio of the variance of the
+        last coefficient to that with independent estimates.
         """
         expected = (self.n - len(design)).astype(np.float64)
         df, ratio = expected.copy(), np.ones(self.n_groups)

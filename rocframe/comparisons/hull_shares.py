@@ -73,9 +73,9 @@ def hull_shares(
 ) -> FrameT:
     """Compute the share of bootstrap resamples in which each model is on the common convex hull.
 
-    A model is on the hull if one of its thresholds is a vertex of the convex hull of the ROC curves
-    of all models, apart from the two ends, which all models have. Such a threshold is optimal for
-    some costs. A model with a share near 0 is probably not the best model for any costs.
+    A model is on the hull if one of its thresholds is a vertex of the convex hull of all ROC
+    curves, apart from the two ends. Such a threshold is optimal for some costs. A model with a
+    share near 0 is probably not the best model for any costs.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def hull_shares(
         Group columns; null is a group.
     paired : bool, default True
         Whether a resample has the same instances for all models. False: the models scored different
-        instances, and are resampled independently.
+        instances.
     unmatched : {"raise", "drop"}, default "raise"
         Instances that lack a model: an error, or left out and counted in `note`.
     n_boot : int, default 2000
@@ -114,64 +114,44 @@ def hull_shares(
     Returns
     -------
     DataFrame or LazyFrame
-        `*by`, `model, share_on_hull, n_vertices, n_pos, n_neg, n_boot, note`; one row per group and
-        model, sorted by group and model.
+        One row per group and model, sorted by group and model: `*by`, `model, share_on_hull,
+        n_vertices, n_pos, n_neg, n_boot, note`.
 
-        - `share_on_hull` (Float64) is the share of the resamples in which the model has a vertex of
-          the common hull; null if a class has fewer than two rows or clusters.
+        - `share_on_hull` (Float64) is null if a class has fewer than two rows or clusters.
         - `n_vertices` (Int64) is the number of vertices of the model on the common hull of the
-          data, except those that predict all scored rows as negative, or all as positive; null if a
-          class has no rows. A vertex of several models is counted for each.
-        - `n_pos`, `n_neg` and `n_boot` (Int64) are the numbers of positives, negatives and
-          resamples.
+          data, without the ends; null if a class has no rows. A vertex of several models is counted
+          for each.
         - `note` (String) is null, or the first of these values that applies: `no_rows,
           no_positives, no_negatives, one_positive, one_negative`, `redrawn:12` or `unmatched:3`.
 
     Raises
     ------
-    PairingError
-        If `id` does not pair the rows of the models.
     RocframeError
-        If a column, an option or a value is invalid.
+        If a column, an option or a value is invalid, or if the rows cannot be paired by `id`.
 
     See Also
     --------
     hull : The vertices of the common hull of the data.
-    compare : Test the difference of the AUC of two models.
 
     Notes
     -----
-    Without `cluster`, each resample has as many rows of each class as the data. With `cluster`,
-    complete clusters are drawn. The random error of a share p has the standard deviation √(p(1 -
-    p)/n_boot). Models with equal curves have equal shares. The share is not the probability that
-    the model is best: several models can be on the hull of a resample, and one vertex is enough,
-    even if it is optimal only for a small range of costs.
+    Resamples have as many rows of each class as the data, or complete clusters with `cluster`. A
+    share p has the random error √(p(1 - p)/n_boot). It is not the probability that the model is
+    best: one vertex is enough, even if it is optimal only for a small range of costs.
 
     References
     ----------
     - F. Provost, T. Fawcett (2001), Machine Learning 42(3), 203-231. doi:10.1023/A:1007601015854
-    - A. C. Davison, D. V. Hinkley (1997), Bootstrap Methods and their Application, Cambridge
-      University Press, chapter 2. doi:10.1017/CBO9780511802843
+    - A. C. Davison, D. V. Hinkley (1997), Bootstrap Methods, chapter 2.
+      doi:10.1017/CBO9780511802843
 
     Examples
     --------
     >>> import polars as pl, rocframe as rf
     >>> votes = rf.datasets.vote()
     >>> shares = rf.hull_shares(votes, "label", "score", id="id", n_boot=200, seed=1)
-    >>> shares.select("model", "share_on_hull", "n_vertices")
-    shape: (6, 3)
-    ┌─────────────────────┬───────────────┬────────────┐
-    │ model               ┆ share_on_hull ┆ n_vertices │
-    │ ---                 ┆ ---           ┆ ---        │
-    │ str                 ┆ f64           ┆ i64        │
-    ╞═════════════════════╪═══════════════╪════════════╡
-    │ decision_tree       ┆ 0.945         ┆ 2          │
-    │ linear_svm          ┆ 1.0           ┆ 9          │
-    │ logistic_regression ┆ 0.99          ┆ 4          │
-    │ naive_bayes         ┆ 0.82          ┆ 1          │
-    │ nearest_neighbours  ┆ 0.915         ┆ 2          │
-    │ random_forest       ┆ 0.315         ┆ 0          │
-    └─────────────────────┴───────────────┴────────────┘
+    >>> shares.select("model", "share_on_hull").rows()[-2:]
+    [('nearest_neighbours', 0.915), ('random_forest', 0.315)]
     """
     check_flag("paired", paired)
     check_supported("id", id, "paired=False", supported=paired)
@@ -335,11 +315,7 @@ def vertex_counts(resamples: Sequence[ReplicateCounts]) -> NDArray[np.int64]:
 def _curve_vertices(
     scan: ReplicateScan, pos_scale: NDArray[Any], neg_scale: NDArray[Any]
 ) -> tuple[NDArray[Any], ...]:
-    """Return the vertices of the hull of each resample of one model.
-
-    The arrays are the resample of each vertex, the true positives times `pos_scale`, the false
-    positives times `neg_scale`, and whether no or every scored row is predicted positive.
-    """
+    """Return the resample of each vertex, its scaled tp and fp, and whether it is an end."""
     tp, fp = scan.curve_counts()
     size = len(tp)
     is_trivial = np.zeros(tp.shape, bool)
@@ -356,8 +332,8 @@ def _curve_vertices(
 def _common_denominators(totals: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
     """Return factors that turn the counts of each model into rates with the same denominator.
 
-    `totals` has an array per model with the number of rows of a class in each resample. The factors
-    are integers if the totals are integers and their products with counts are small.
+    `totals` are the class sizes of each model. Factors are integers if totals are integers and
+    products small.
     """
     if totals[0].dtype.kind == "i":
         if all(np.array_equal(total, totals[0]) for total in totals):

@@ -51,11 +51,9 @@ ComparedMetric = Literal["auc", "average_precision", "brier", "log_loss"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Metric:
-    """A metric by which models are compared.
+    """A metric by which models are compared: of each group of a scan, or the mean of a loss.
 
-    `values` returns the metric of each group of a scan. If the metric is the mean of a loss,
-    `row_losses` returns the losses of probabilities whose rows are positive, and negative. With
-    `bootstrap_t`, the bootstrap test is a t test.
+    `row_losses` returns the losses of probabilities of positive, and of negative rows.
     """
 
     values: Callable[[Scannable], NDArray[np.float64]]
@@ -83,12 +81,7 @@ METRICS: dict[ComparedMetric, Metric] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quantity:
-    """The compared quantity: a metric, a partial area, or a rate.
-
-    `rate_range` is the range of the partial area, or None. `fixed_rate` is the name and the value
-    of a fixed rate, or None. At a fixed FPR, TPR is compared; at a fixed TPR, FPR is compared. In
-    both cases, `metric` is "auc".
-    """
+    """The compared quantity: a metric, a partial area, or the other rate at a fixed FPR or TPR."""
 
     metric: ComparedMetric = "auc"
     rate_range: RateRange | None = None
@@ -98,11 +91,7 @@ class Quantity:
     def parse(
         cls, metric: ComparedMetric, rates: Mapping[str, object], standardize: str | None
     ) -> Quantity:
-        """Return the compared quantity.
-
-        `rates` are the arguments `fpr`, `tpr`, `specificity` and `sensitivity`. A number is a fixed
-        rate, and a pair of numbers is the range of a partial area.
-        """
+        """Return the compared quantity; numbers in `rates` are fixed rates, pairs are ranges."""
         check_choice("metric", metric, METRICS)
         if metric != "auc":
             for name, value in {**rates, "standardize": standardize}.items():
@@ -196,11 +185,7 @@ class Hypothesis:
     def parse(
         cls, quantity: Quantity, margin: float | None, alternative: Alternative, level: float
     ) -> Hypothesis:
-        """Return the hypothesis for the options `margin` and `alternative`.
-
-        The alternative of non-inferiority is a - b < margin, or a - b > -margin if low values of
-        the quantity are better, as for the FPR and for losses.
-        """
+        """Return the hypothesis a - b < margin, or > -margin if low values are better."""
         check_alternative(alternative)
         if margin is None:
             return cls(quantity=quantity, null=0.0, alternative=alternative, level=level)
@@ -241,12 +226,7 @@ class PairedComparison:
         variance: NDArray[np.float64] | None = None,
         redrawn: NDArray[np.int64] | None = None,
     ) -> dict[str, Any]:
-        """Return the columns of the test of a pair of models, with a note for each group.
-
-        `rows` are the numbers of rows of each class, and `units` are the numbers of rows or
-        clusters. `variance` is the variance of the difference, or None for a test without a
-        variance.
-        """
+        """Return the columns of the test of a pair of models, with a note for each group."""
         is_exact = variance is None or self.hypothesis.quantity.is_loss
         note = class_notes(
             *units,
@@ -268,9 +248,7 @@ def difference_columns(
 ) -> dict[str, NDArray[np.float64]]:
     """Return both values, their difference with Wald limits, and the test of the null hypothesis.
 
-    `values` and the `variance` of their difference are not standardized. The statistic is compared
-    with the standard normal distribution, or with a t distribution with `df` degrees of freedom.
-    Undefined results are NaN.
+    `values` and `variance` are not standardized. The test is a t test if there are `df`.
     """
     from scipy.special import stdtrit
 
@@ -341,10 +319,9 @@ def welch_columns(
     hypothesis: Hypothesis,
     shared: tuple[NDArray[np.float64], NDArray[np.int64]] | None = None,
 ) -> dict[str, NDArray[np.float64]]:
-    """Return the columns of `difference_columns` for the estimates of two samples.
+    """Return `difference_columns` of two samples by a t test with Welch's degrees of freedom.
 
-    The test is a t test with Welch's degrees of freedom. `shared` are the covariances of the
-    estimates and the numbers of clusters of both samples, or None if the samples are independent.
+    `shared` are the covariances of dependent estimates, and the numbers of clusters.
     """
     variance, df = welch_variance(a, b)
     if shared is not None:
@@ -375,9 +352,7 @@ def welch_variance(
 class UnpairedEstimates:
     """The estimates of one model, their variances and numbers of rows or clusters, by group.
 
-    `spread` is the sum of v²/(n - 1) over the independent parts v of the variance, where n is the
-    number of rows or clusters from which v is estimated. The degrees of freedom are variance² /
-    spread.
+    `spread` is the sum of v²/(n - 1) over the independent parts v of the variance.
     """
 
     groups: NDArray[np.int64]

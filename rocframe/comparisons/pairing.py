@@ -1,7 +1,7 @@
 """Options, columns and result tables of functions that compare several models.
 
-An instance is a case, such as a person, that each model scores once. If each model has a score
-column, each row is one instance. In a long table, `id` identifies the instance of a row.
+An instance is a case that each model scores once: a row with several score columns, or the rows of
+a long table with the same `id`.
 """
 
 from __future__ import annotations
@@ -56,10 +56,8 @@ Unmatched = Literal["raise", "drop"]
 class PairingOptions:
     """The columns of the predictions, and the options of the pairing of their rows.
 
-    `min_models` is the minimum number of score columns. If `single_model` is true, a single score
-    column without `id` can be one model. `unpaired` is a text for errors: the option to use for
-    models that scored different rows, or None if there is no such option. If `probabilities` is
-    true, scores outside [0, 1] raise an error.
+    With `single_model`, one score column without `id` can be one model. `unpaired` is the option
+    for models that scored different rows, for errors. `probabilities`: scores must be in [0, 1].
     """
 
     roles: Roles
@@ -101,10 +99,9 @@ class PairingOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PairingColumns:
-    """The resolved columns of a comparison.
+    """The resolved columns of a comparison; `between` is None for one score column per model.
 
-    `between` is None if each model has its own score column. `model` is the dtype of the models, or
-    Null if there is one score column and no column of models.
+    `model` is the dtype of the models, or Null for one score column without a column of models.
     """
 
     bound: BoundRoles
@@ -126,9 +123,7 @@ def plan_comparison(
 ) -> FrameT:
     """Return the table that `build` computes, as the same kind of frame as the predictions.
 
-    `schema` returns the columns of the result for a dtype of the models. `anchor` is the name of a
-    column that is never null. `independent_groups` is true if the result of a group does not depend
-    on other groups.
+    `schema` returns its columns for a dtype of the models. The column `anchor` is never null.
     """
 
     def resolve(plan: pl.LazyFrame, columns: pl.Schema) -> pl.LazyFrame:
@@ -238,9 +233,8 @@ def build_model_table(
 ) -> pl.DataFrame:
     """Concatenate the columns of all parts to a table, sorted by group and the columns in `order`.
 
-    The column `group` of a part contains row numbers of `keys`. Other columns can be one value for
-    all rows of the part. Columns named `model`, `model_a` or `model_b` contain positions in
-    `models`. `constants` are columns with one value for all rows of the table.
+    `group` of a part contains row numbers of `keys`, and the columns of models positions in
+    `models`.
     """
     if not parts:
         return build_table(keys[:0], {}, schema)
@@ -274,8 +268,7 @@ def model_position(argument: str, model: object, models: Sequence[object]) -> in
 class Instances:
     """The predictions of several models; element `i` of each array belongs to instance `i`.
 
-    `models` are sorted. `groups` are the groups of the instances. `score` and `state` have one
-    array for each model. `present` is True if a model has a row for an instance.
+    `score`, `state` and `present` (whether there is a row) have an array for each sorted model.
     """
 
     models: pl.Series
@@ -358,18 +351,10 @@ def read_models(frame: pl.DataFrame, pairing: PairingColumns) -> UnpairedModels:
 
 
 def _take_cases(cases: Cases, rows: NDArray[np.int64]) -> Cases:
-    optional: dict[str, Any] = {
-        name: None if values is None else values[rows]
-        for name in ("state", "count", "weight", "cluster")
-        for values in [getattr(cases, name)]
-    }
-    return replace(
-        cases,
-        keys=take_rows(cases.keys, rows),
-        negative=cases.negative[rows],
-        score=cases.score[rows],
-        **optional,
-    )
+    names = ("negative", "score", "state", "count", "weight", "cluster")
+    arrays: dict[str, Any] = {name: getattr(cases, name) for name in names}
+    taken = {name: values[rows] for name, values in arrays.items() if values is not None}
+    return replace(cases, keys=take_rows(cases.keys, rows), **taken)
 
 
 def _read_long(frame: pl.DataFrame, cases: Cases, pairing: PairingColumns) -> Instances:
@@ -492,10 +477,9 @@ def _match_instances(
 class ModelBatch:
     """Models that scored the same instances in some groups.
 
-    `models` and `groups` are positions in the lists of all models and groups. The instances of
-    group `i` are `rows[starts[i]:starts[i + 1]]`. The positives are first; the negatives start at
-    `middle[i]`. `unmatched` is the number of rows of the models that are left out because another
-    model did not score the instance.
+    The instances of group `i` are `rows[starts[i]:starts[i + 1]]`; the negatives start at
+    `middle[i]`. `unmatched` counts the rows that are left out because another model has no such
+    row.
     """
 
     instances: Instances
@@ -610,11 +594,10 @@ class ModelBatch:
 def model_batches(
     instances: Instances, options: PairingOptions, *, all_models: bool = False
 ) -> Iterator[ModelBatch]:
-    """Yield batches of models and groups.
+    """Yield batches of models and groups: each pair of models of a group is in one batch.
 
-    If `all_models` is true, a batch has all models of its groups, and the instances that all of
-    these models scored. Otherwise, each pair of models of a group is in one batch, with the
-    instances that both models scored.
+    With `all_models`, a batch has all models of its groups, and the instances that all of them
+    scored.
     """
     # From here on, instances are sorted by group, with the positives first.
     groups = instances.groups

@@ -50,61 +50,42 @@ MIN_AREA = 1e-12  # of a concavity with weighted rows; smaller areas are roundin
 def concavities(curves: FrameT, /, *, min_rows: int = 1, by: By = None) -> FrameT:
     """Find the parts of ROC curves that are below their convex hull.
 
-    A concavity is a part of the curve between two neighboring vertices of its convex hull, below
-    the hull. There, the scores rank the rows worse than at random.
+    A concavity is the part of a curve between two neighboring vertices of its convex hull. There,
+    the scores rank the rows worse than at random. Most concavities are due to small numbers of
+    rows: they are no evidence that scores are wrong.
 
     Parameters
     ----------
     curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`, with all rows of each curve.
     min_rows : int, default 1
-        Return only concavities with at least this number of rows, or this sum of weights; 1 returns
-        all.
+        Return only concavities with at least this number of rows, or sum of weights; 1: all.
     by : str or sequence of str, default None
         Group columns; by default, all columns left of `threshold`.
 
     Returns
     -------
     DataFrame or LazyFrame
-        `*by, area, threshold_above, threshold_below, score_max, fpr_above, tpr_above, fpr_below,
-        tpr_below, n_pos, n_neg, auc`; one row per concavity, sorted by group and falling threshold.
-        Curves without concavities have no row.
-
-        - `area` (Float64) is the area between the hull and the curve, and `auc` (Float64) the area
-          under the complete curve.
-        - The concavity consists of the rows with `threshold_below <= score < threshold_above`, the
-          thresholds of the two vertices. `score_max` is the highest score of these rows, and
-          `threshold_below` the lowest.
-        - `fpr_above`, `tpr_above`, `fpr_below` and `tpr_below` (Float64) are the rates of the
-          vertices.
-        - `n_pos` and `n_neg` are the numbers of rows in the concavity (Int64), or the sums of
-          weights (Float64).
-
-        No value is null, except in group columns.
+        One row per concavity, sorted by group and falling threshold: `*by, area, threshold_above,
+        threshold_below, score_max, fpr_above, tpr_above, fpr_below, tpr_below, n_pos, n_neg, auc`.
+        It consists of the rows with `threshold_below <= score < threshold_above`; `score_max` is
+        the highest of these scores, and `n_pos` and `n_neg` are numbers of rows (Int64) or sums of
+        weights. `area` (Float64) is between hull and curve, and `auc` that of the complete curve.
 
     Raises
     ------
     RocframeError
-        If the table is not a curve table, if a curve lacks some of its rows, or if an option is
-        invalid.
+        If the table is not a curve table, if a curve lacks rows, or if an option is invalid.
 
     See Also
     --------
     repair_scores : Reverse the order of the scores in a concavity.
     repaired_auc : The effect of the repair on other data.
-    hull : The vertices of the hull.
-
-    Notes
-    -----
-    Most empirical curves have concavities, because the numbers of rows are small: they are no
-    evidence that scores are wrong. `repaired_auc` measures the effect of a repair on other data.
 
     References
     ----------
-    - P. A. Flach, S. Wu (2005), "Repairing concavities in ROC curves", Proceedings of the 19th
-      International Joint Conference on Artificial Intelligence, 702-707.
-    - T. Fawcett (2006), Pattern Recognition Letters 27(8), 861-874.
-      doi:10.1016/j.patrec.2005.10.010
+    - P. A. Flach, S. Wu (2005), Proceedings of the 19th IJCAI, 702-707.
+    - T. Fawcett (2006), Pattern Recognition Letters 27, 861-874. doi:10.1016/j.patrec.2005.10.010
 
     Examples
     --------
@@ -197,9 +178,8 @@ def repair_scores(
 ) -> FrameT:
     """Add a column with scores whose order is reversed in concavities of the ROC curve.
 
-    On the data in which a concavity was found, the reversal always increases the AUC. On other
-    data, it decreases the AUC if the concavity is due to chance: measure it with `repaired_auc`
-    first.
+    On the data in which a concavity was found, the reversal increases the AUC by twice its area. On
+    other data, it decreases the AUC if the concavity is due to chance: see `repaired_auc`.
 
     Parameters
     ----------
@@ -210,22 +190,20 @@ def repair_scores(
     concavities : DataFrame
         A table of `concavities`, whose columns left of `area` are also columns of the predictions.
     which : {"largest", "all"}, default "largest"
-        Repaired concavities of each group: the one with the largest area (of equal ones, the one
-        with the highest scores), or all.
+        The concavity of each group with the largest area (of equal ones, the highest scores), or
+        all.
 
     Returns
     -------
     DataFrame or LazyFrame
-        The predictions with a last column `repaired_score` (Float64): `threshold_below + score_max
-        - score`, at least `threshold_below`, for scores with `threshold_below <= score <
-        threshold_above` of a concavity, and the score itself otherwise. A null or NaN score remains
-        so.
+        The predictions with a last column `repaired_score` (Float64). Scores with `threshold_below
+        <= score < threshold_above` of a concavity become `threshold_below + score_max - score`, at
+        least `threshold_below`; others do not change. A null or NaN score remains so.
 
     Raises
     ------
     RocframeError
-        If a column is missing, if a concavity has infinite scores, if the predictions already have
-        a column `repaired_score`, or if an option is invalid.
+        If a table, a column or an option is invalid, or if a concavity has infinite scores.
 
     See Also
     --------
@@ -234,39 +212,22 @@ def repair_scores(
 
     Notes
     -----
-    The repaired part of the curve is the original part, rotated by 180° around the middle of the
-    line between its ends. The AUC increases by twice the area of the concavity.
-
-    Repaired scores are rounded to Float64. If the scores of a concavity differ by many orders of
-    magnitude, such as 0.7 and 1e-17, small scores can have the same repaired score, and the AUC
-    increases less. To prevent this, compute the curves from the logarithms of such scores. Repaired
-    scores are not probabilities.
+    If the scores of a concavity differ by many orders of magnitude, such as 0.7 and 1e-17, small
+    scores can have the same repaired score. To prevent this, use the logarithms of such scores.
+    Repaired scores are not probabilities.
 
     References
     ----------
-    - P. A. Flach, S. Wu (2005), "Repairing concavities in ROC curves", Proceedings of the 19th
-      International Joint Conference on Artificial Intelligence, 702-707.
+    P. A. Flach, S. Wu (2005), "Repairing concavities in ROC curves", Proceedings of the 19th
+    International Joint Conference on Artificial Intelligence, 702-707.
 
     Examples
     --------
     >>> import polars as pl, rocframe as rf
     >>> predictions = pl.DataFrame({"label": [1, 0, 0, 1, 1, 0], "score": [6, 5, 4, 3, 2, 1]})
     >>> parts = rf.curve(predictions, "label", "score").roc.concavities()
-    >>> repaired = predictions.roc.repair_scores("score", parts)
-    >>> repaired
-    shape: (6, 3)
-    ┌───────┬───────┬────────────────┐
-    │ label ┆ score ┆ repaired_score │
-    │ ---   ┆ ---   ┆ ---            │
-    │ i64   ┆ i64   ┆ f64            │
-    ╞═══════╪═══════╪════════════════╡
-    │ 1     ┆ 6     ┆ 6.0            │
-    │ 0     ┆ 5     ┆ 2.0            │
-    │ 0     ┆ 4     ┆ 3.0            │
-    │ 1     ┆ 3     ┆ 4.0            │
-    │ 1     ┆ 2     ┆ 5.0            │
-    │ 0     ┆ 1     ┆ 1.0            │
-    └───────┴───────┴────────────────┘
+    >>> predictions.roc.repair_scores("score", parts)["repaired_score"].to_list()
+    [6.0, 2.0, 3.0, 4.0, 5.0, 1.0]
     """
     check_choice("which", which, get_args(Which))
     by = parse_concavities("concavities", concavities)
@@ -319,9 +280,8 @@ def parse_concavities(argument: str, table: object) -> tuple[str, ...]:
 class Intervals(NamedTuple):
     """Intervals of scores whose order is reversed, sorted by group and score.
 
-    Interval i consists of the scores with `lower[i] <= score < upper[i]`, or of all scores from
-    `lower[i]` if `upper[i]` is NaN. `highest[i]` is the highest score of the concavity in the data
-    in which it was found, and `area[i]` is its area.
+    They contain the scores with `lower <= score < upper`; NaN is no limit. `highest` is the highest
+    score of the concavity in the data in which it was found, and `area` its area.
     """
 
     group: NDArray[np.int64]
@@ -341,11 +301,7 @@ class Intervals(NamedTuple):
         *,
         scores: np.dtype[Any],
     ) -> Intervals:
-        """Return the intervals of a table of concavities.
-
-        `group` is the group number of each row of the table, and the index of its key in `keys`.
-        Thresholds are rounded to `scores`, the float dtype of the scores that are repaired.
-        """
+        """Return the intervals of a table of concavities, with limits of the dtype of `scores`."""
         names = ("threshold_below", "threshold_above", "score_max", "area", "tpr_above")
         lower, upper, highest, area, tpr_above = (
             table.get_column(name).cast(pl.Float64).to_numpy() for name in names
@@ -406,10 +362,9 @@ class Intervals(NamedTuple):
 
 
 def _upper_limits(threshold: NDArray[np.float64], tp: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the upper limit of the scores of each concavity; NaN if there is no limit.
+    """Return the upper limit of the scores of each concavity; NaN for the first row of a curve.
 
-    There is no limit if the upper vertex is the first row of the curve, which has the threshold inf
-    and no true positives. The row of the score inf has the same threshold, but has true positives.
+    Unlike the row of the score inf, the first row has no true positives.
     """
     return np.where((threshold == np.inf) & (tp == 0), np.nan, threshold)
 
@@ -422,11 +377,7 @@ def doubled_pairs(rows: CurveRows, n_curves: int) -> NDArray[Any]:
 
 
 def doubled_wins(rows: CurveRows, scores: NDArray[np.float64], n_curves: int) -> NDArray[Any]:
-    """Return twice the number of concordant pairs of each curve; a tied pair counts 1.
-
-    In a concordant pair, the positive has the higher score. `scores` are the scores of the rows of
-    curves. The first row of a curve has no score.
-    """
+    """Return twice the number of concordant pairs of each curve; a tied pair counts 1."""
     index = np.flatnonzero(~is_run_start(rows.curve))
     pos, neg = (count[index] - count[index - 1] for count in rows.unit_counts[:2])
     curve, score = rows.curve[index], scores[index]
@@ -461,88 +412,60 @@ def repaired_auc(
     """Measure the change of the AUC if concavities that were found on other data are repaired.
 
     For each fold, concavities are found on the pooled rows of all other folds, and the order of the
-    scores of this fold is reversed within them. With `chosen=`, the concavities of a given table
-    are repaired instead, such as those of validation data.
+    scores of this fold is reversed within them; with `chosen=`, within those of a given table. The
+    scores of all folds must be on one scale. Repair scores only if most folds gain.
 
     Parameters
     ----------
     curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`, with all rows of each curve.
     over : str, default "fold"
-        Group column with the parts of the data: the other curves that differ from a curve only in
-        this column are pooled. Not used with `chosen`.
+        Group column of the folds: the other curves that differ from a curve only in it are pooled.
     chosen : DataFrame, default None
         A table of `concavities`, whose group columns must be group columns of `curves`.
     which : {"largest", "all"}, default "largest"
-        Repaired concavities of each group: the one with the largest area (of equal ones, the one
-        with the highest scores), or all.
+        The concavity of each group with the largest area (of equal ones, the highest scores), or
+        all.
     min_rows : int, default 1
-        Repair only concavities with at least this number of rows, or this sum of weights; 1 repairs
-        all. Not used with `chosen`.
+        Repair only concavities with at least this number of rows, or sum of weights; 1: all.
     by : str or sequence of str, default None
         Group columns; by default, all columns left of `threshold`.
 
     Returns
     -------
     DataFrame or LazyFrame
-        `*by, gain_realised, gain_chosen, optimism, auc_repaired, auc, n_concavities, note`; one row
-        per curve.
+        One row per curve: `*by, gain_realised, gain_chosen, optimism, auc_repaired, auc,
+        n_concavities, note`. `gain_realised` (Float64) is `auc_repaired - auc`, `gain_chosen` the
+        gain on the data in which the concavities were found, and `optimism` is `gain_chosen -
+        gain_realised`.
 
-        - `gain_realised` (Float64) is `auc_repaired - auc`, after and before the repair.
-        - `gain_chosen` (Float64) is twice the area of the repaired concavities: the gain on the
-          data in which they were found. `optimism` (Float64) is `gain_chosen - gain_realised`.
-        - `n_concavities` (Int64) is the number of repaired concavities.
-
-        `auc`, `auc_repaired`, `gain_realised` and `optimism` are null if the curve lacks a class,
-        and `gain_chosen` and `optimism` if the pooled data of the other folds do. `note` (String)
-        describes the curve, or else the pooled data if they lack a class: null, `no_rows`,
-        `no_positives`, `no_negatives`, `one_positive` or `one_negative`.
+        Values are null if the curve lacks a class; `gain_chosen` and `optimism` if the pooled data
+        of the other folds do. `note` (String) describes the curve, or else the pooled data: null,
+        `no_rows`, `no_positives`, `no_negatives`, `one_positive` or `one_negative`.
 
     Raises
     ------
     RocframeError
-        If the table is not a curve table, if a curve lacks some of its rows, if a concavity has
-        infinite scores, or if an option is invalid or unused.
+        If a table or an option is invalid, if a curve lacks rows, or if a concavity has infinite
+        scores.
 
     See Also
     --------
     concavities : The concavities of curves.
     repair_scores : The repaired scores of predictions.
 
-    Notes
-    -----
-    The scores of all folds are compared with the same thresholds, so they must be on one scale,
-    such as probabilities. If a concavity is due to chance, `gain_realised` is negative. Repair
-    scores only if the gain is positive in most folds.
-
     References
     ----------
-    - P. A. Flach, S. Wu (2005), "Repairing concavities in ROC curves", Proceedings of the 19th
-      International Joint Conference on Artificial Intelligence, 702-707.
+    P. A. Flach, S. Wu (2005), "Repairing concavities in ROC curves", Proceedings of the 19th
+    International Joint Conference on Artificial Intelligence, 702-707.
 
     Examples
     --------
     >>> import polars as pl, rocframe as rf
-    >>> votes = rf.datasets.vote()
-    >>> curves = rf.curve(votes, "label", "score", by=["model", "fold"])
-    >>> repaired = rf.repaired_auc(curves)
-    >>> repaired.group_by("model", maintain_order=True).agg(
-    ...     pl.col("gain_realised", "gain_chosen").mean(),
-    ...     better=(pl.col("gain_realised") > 0).sum(),
-    ... )
-    shape: (6, 4)
-    ┌─────────────────────┬───────────────┬─────────────┬────────┐
-    │ model               ┆ gain_realised ┆ gain_chosen ┆ better │
-    │ ---                 ┆ ---           ┆ ---         ┆ ---    │
-    │ str                 ┆ f64           ┆ f64         ┆ u32    │
-    ╞═════════════════════╪═══════════════╪═════════════╪════════╡
-    │ decision_tree       ┆ -0.002937     ┆ 0.009576    ┆ 0      │
-    │ linear_svm          ┆ -0.00263      ┆ 0.003617    ┆ 3      │
-    │ logistic_regression ┆ -0.005698     ┆ 0.004144    ┆ 2      │
-    │ naive_bayes         ┆ -0.007385     ┆ 0.004216    ┆ 3      │
-    │ nearest_neighbours  ┆ 0.001158      ┆ 0.001465    ┆ 4      │
-    │ random_forest       ┆ -0.003498     ┆ 0.000506    ┆ 1      │
-    └─────────────────────┴───────────────┴─────────────┴────────┘
+    >>> votes = rf.datasets.vote().filter(pl.col("model") == "naive_bayes")
+    >>> repaired = rf.curve(votes, "label", "score", by="fold").roc.repaired_auc()
+    >>> repaired.select(pl.col("gain_realised", "gain_chosen").mean().round(4)).row(0, named=True)
+    {'gain_realised': -0.0074, 'gain_chosen': 0.0042}
     """
     keys: dict[str, pl.DataType] = {}
     min_rows = parse_integer("min_rows", min_rows, example=10)
@@ -603,8 +526,13 @@ def _gain_columns(
     curves: Curves, intervals: Intervals, group: NDArray[np.int64], n_groups: int
 ) -> dict[str, Any]:
     """Return the columns of each curve, repaired in the intervals of `group` (-1: of no group)."""
-    rows = CurveRows.from_curves(curves)
-    auc, auc_repaired, gain = _repaired_areas(rows, intervals, group[rows.curve], len(group))
+    rows, n_curves = CurveRows.from_curves(curves), len(group)
+    pairs = doubled_pairs(rows, n_curves)
+    repaired = intervals.reverse(rows.threshold, group[rows.curve])
+    before, after = (doubled_wins(rows, scores, n_curves) for scores in (rows.threshold, repaired))
+    auc, auc_repaired, gain = (
+        exact_quotient(wins, pairs) for wins in (before, after, after - before)
+    )
     # The last element, with the index -1, is for curves without a group.
     n_concavities = np.bincount(intervals.group, minlength=n_groups + 1)
     area = np.bincount(intervals.group, intervals.area, n_groups + 1).astype(np.float64)
@@ -618,16 +546,3 @@ def _gain_columns(
         "n_concavities": n_concavities[group],
         "note": class_notes(curves.pos, curves.neg).tolist(),
     }
-
-
-def _repaired_areas(
-    rows: CurveRows, intervals: Intervals, group: NDArray[np.int64], n_curves: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return the areas before and after the repair, and their differences; rows have a `group`."""
-    pairs = doubled_pairs(rows, n_curves)
-    before = doubled_wins(rows, rows.threshold, n_curves)
-    after = doubled_wins(rows, intervals.reverse(rows.threshold, group), n_curves)
-    auc, auc_repaired, gain = (
-        exact_quotient(wins, pairs) for wins in (before, after, after - before)
-    )
-    return auc, auc_repaired, gain

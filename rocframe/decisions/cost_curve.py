@@ -43,19 +43,18 @@ def cost_curve(
 
     Each row of a curve table is a classifier, which predicts `score >= threshold` as positive. Its
     expected cost is a linear function of `probability_cost`. The result is the lower envelope of
-    these lines: the expected cost with the best threshold for each ratio of costs.
+    these lines: the expected cost with the best threshold. It does not depend on the prevalence of
+    the data. With equal costs, it is the error rate, and `probability_cost` the prevalence.
 
     Parameters
     ----------
     curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`, with all rows of each curve.
     grid : int, sequence of float or "vertices", default 101
-        Number of evenly spaced values of `probability_cost` from 0 to 1, or a list of values.
-        `"vertices"`: 0, 1, and the values at which the best threshold changes; the envelope is a
-        straight line between them. `"vertices"` is not available with `across`.
+        Number of evenly spaced probability costs from 0 to 1, or a list of them. `"vertices"`, not
+        with `across`: 0, 1, and the values at which the best threshold changes.
     across : str, default None
-        Group column whose curves are compared, such as `"model"`: the result is the envelope of all
-        these curves, with the best curve of each row in the last column.
+        Group column, such as `"model"`: the envelope of all its curves, with the best of them.
     by : str or sequence of str, default None
         Group columns; by default, all columns left of `threshold`.
 
@@ -63,73 +62,54 @@ def cost_curve(
     -------
     DataFrame or LazyFrame
         One row per group and value of the grid, in rising order: `*by, probability_cost,
-        expected_cost, threshold, fpr, fnr, trivial_cost, min_dcf, note`. With `across`, the result
-        also has the columns `second_cost` and `cost_difference` directly before `note`, and the
-        group column of `across` directly after `note`. All numbers are Float64.
+        expected_cost, threshold, fpr, fnr, trivial_cost, min_dcf, note`. All numbers are Float64.
 
         - `probability_cost` is π·c_fn / (π·c_fn + (1 - π)·c_fp), where π is the prevalence, and
           c_fn and c_fp are the costs of a false negative and of a false positive.
-        - `expected_cost` is the lowest expected cost, divided by that of wrong predictions only,
-          π·c_fn + (1 - π)·c_fp.
-        - `threshold`, `fpr` and `fnr` are those of the row with the lowest cost; of several, the
-          one with the highest threshold.
-        - `trivial_cost` is the cost of the better one of two trivial classifiers, which predict all
-          rows positive or all negative. `min_dcf`, the normalized minimum detection cost, is
-          `expected_cost` divided by `trivial_cost`; null at the probability costs 0 and 1.
-        - `second_cost` is the lowest expected cost of all curves except the best one, and
-          `cost_difference` is `second_cost` minus `expected_cost`; null if there is no other curve.
+        - `expected_cost` is the lowest cost, divided by π·c_fn + (1 - π)·c_fp, that of wrong
+          predictions only. `threshold`, `fpr` and `fnr` are those of its row (the highest threshold
+          of several).
+        - `trivial_cost` is the lower one of predicting only positives, or only negatives. `min_dcf`
+          is `expected_cost / trivial_cost`; null at the probability costs 0 and 1.
 
-        Costs, rates and the threshold are null if a curve lacks a class. `note` (String) is null or
-        `no_rows`, `no_positives`, `no_negatives`, `one_positive` or `one_negative`. With `across`,
-        curves that lack a class are left out if another curve of the group has both. The last
-        column is the curve with the lowest cost, the first in sort order of several, or null if the
-        trivial classifiers are as good: `fpr`, `fnr` and `threshold` are then those of the trivial
-        classifier.
+        With `across`, `second_cost` (the lowest cost of all curves except the best one) and
+        `cost_difference` are left of `note`, and the best curve is right of it: the first in sort
+        order of several, or null if a trivial classifier is as good. Curves that lack a class are
+        left out if another curve of the group has both.
+
+        Values are null if a curve lacks a class. `note` (String) is null or `no_rows`,
+        `no_positives`, `no_negatives`, `one_positive` or `one_negative`.
 
     Raises
     ------
     RocframeError
-        If the table is not a curve table, if a curve lacks some of its rows, or if an option is
-        invalid.
+        If the table is not a curve table, if a curve lacks rows, or if an option is invalid.
 
     See Also
     --------
     hull : The vertices of the convex hull, and the costs for which each of them is optimal.
     decision_intervals : Confidence intervals, and differences between models.
     relative_superiority : The ranges of costs in which each of several models is the best one.
-    operating_point : The best row for given costs.
-
-    Notes
-    -----
-    The rows that are optimal for some cost are the vertices of the convex hull of the ROC curve. A
-    cost curve does not depend on the prevalence of the data. With equal costs, `probability_cost`
-    is the prevalence, and `expected_cost` the error rate. The maximum of the envelope, which
-    `grid="vertices"` contains, is the equal error rate of the convex hull.
 
     References
     ----------
-    - C. Drummond, R. C. Holte (2006), Machine Learning 65(1), 95-130. doi:10.1007/s10994-006-8199-5
+    C. Drummond, R. C. Holte (2006), Machine Learning 65(1), 95-130. doi:10.1007/s10994-006-8199-5
 
     Examples
     --------
     >>> import polars as pl, rocframe as rf
-    >>> predictions = pl.DataFrame(
-    ...     {"label": [1, 0, 1, 0, 1, 0], "score": [0.9, 0.8, 0.7, 0.4, 0.4, 0.1]}
-    ... )
-    >>> curves = rf.curve(predictions, "label", "score")
-    >>> costs = rf.cost_curve(curves, grid=5)
+    >>> scores = [0.9, 0.8, 0.7, 0.4, 0.4, 0.1]
+    >>> predictions = pl.DataFrame({"label": [1, 0, 1, 0, 1, 0], "score": scores})
+    >>> costs = rf.curve(predictions, "label", "score").roc.cost_curve(grid=[0.25, 0.5])
     >>> costs.select("probability_cost", "expected_cost", "threshold", "trivial_cost")
-    shape: (5, 4)
+    shape: (2, 4)
     ┌──────────────────┬───────────────┬───────────┬──────────────┐
     │ probability_cost ┆ expected_cost ┆ threshold ┆ trivial_cost │
     │ ---              ┆ ---           ┆ ---       ┆ ---          │
     │ f64              ┆ f64           ┆ f64       ┆ f64          │
     ╞══════════════════╪═══════════════╪═══════════╪══════════════╡
-    │ 0.0              ┆ 0.0           ┆ inf       ┆ 0.0          │
     │ 0.25             ┆ 0.166667      ┆ 0.9       ┆ 0.25         │
     │ 0.5              ┆ 0.333333      ┆ 0.9       ┆ 0.5          │
-    │ 0.75             ┆ 0.166667      ┆ 0.4       ┆ 0.25         │
-    │ 1.0              ┆ 0.0           ┆ 0.4       ┆ 0.0          │
     └──────────────────┴───────────────┴───────────┴──────────────┘
     """
     values = parse_grid(grid, keyword="vertices")
@@ -164,10 +144,9 @@ def cost_curve(
 class EnvelopeLines(NamedTuple):
     """The lines of the lower envelope of each curve, sorted by curve and rising probability cost.
 
-    Each line is the cost of a row of the curve: `row` is the position of this row in the curve
-    table. `first` is the index of the first line of each curve. `curve` and `crossing` are the
-    curve and the probability cost of each crossing of two neighboring lines. Curves that lack a
-    class have no crossings.
+    A line is the cost of the row at position `row`; `first` is the first line of each curve.
+    `curve` and `crossing` are the curve and the probability cost of each crossing of two
+    neighboring lines.
     """
 
     row: NDArray[np.int64]
@@ -202,10 +181,9 @@ class EnvelopeLines(NamedTuple):
         return cls(row=vertex, first=first, curve=curve[defined], crossing=crossing[defined])
 
     def rows_on(self, axis: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return the row of lowest cost for each curve and each probability cost in `axis`.
+        """Return the row of lowest cost for each curve (rows) and each value of `axis` (columns).
 
-        The result is a matrix with a row for each curve and a column for each probability cost. At
-        a crossing of two lines of the envelope, the row with the higher threshold is returned.
+        At a crossing of two lines of the envelope, the row with the higher threshold is returned.
         """
         n_below = np.zeros((len(self.first), len(axis) + 1), np.int64)
         np.add.at(n_below, (self.curve, np.searchsorted(axis, self.crossing, "right")), 1)

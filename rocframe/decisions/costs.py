@@ -43,11 +43,7 @@ class ErrorCosts(NamedTuple):
 
     @classmethod
     def parse(cls, costs: Mapping[str, float]) -> ErrorCosts:
-        """Return the costs of errors.
-
-        Raise an error if a false positive costs less than a true negative, if a false negative
-        costs less than a true positive, or if no wrong prediction costs more than a correct one.
-        """
+        """Return the costs of errors; raise an error unless they exceed those of no errors."""
         exact = {name: exact_fraction(costs.get(name, 0)) for name in CONFUSION}
         fp, fn = exact["fp"] - exact["tn"], exact["fn"] - exact["tp"]
         if fp < 0 or fn < 0 or fp == fn == 0:
@@ -72,11 +68,9 @@ def cost_rule(settings: Settings) -> Rule:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LowestCost:
-    """The row of lowest expected cost of each curve, its cost, and the slope of equal cost.
+    """The row of lowest expected cost of each curve (-1 and NaN if it lacks a class).
 
-    The slope of lines of equal cost in ROC coordinates is `rise` divided by `run`. `rise` and `run`
-    are at least 0, and one of them may be 0. `n_optima` is the number of rows with the lowest cost.
-    If a curve lacks a class, `row` is -1, `n_optima` is 0, and the other values are NaN.
+    `rise / run` is the slope of equal cost in ROC coordinates, both at least 0.
     """
 
     row: NDArray[np.int64]
@@ -90,12 +84,7 @@ ERROR_RATE_COSTS = {"fp": 1.0, "fn": 1.0}  # with these costs, the expected cost
 
 
 def lowest_cost(curves: Curves, settings: Settings) -> LowestCost:
-    """Return the row of lowest expected cost of each curve.
-
-    Of several such rows, the row with the highest threshold is returned. Without costs in
-    `settings`, each error costs 1. Without a prevalence, the costs are those at the prevalence of
-    the table or of each curve.
-    """
+    """Return the row of lowest cost of each curve; without costs, of the lowest error rate."""
     settings = replace(
         settings,
         costs=ERROR_RATE_COSTS if settings.costs is None else settings.costs,
@@ -149,11 +138,7 @@ PairCosts: TypeAlias = (
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ClassCosts:
-    """Share of each class, and costs of errors of its one-vs-rest curve.
-
-    `prior` maps each class to its share. `costs` maps each class to the costs of the outcomes of
-    its curve, such as `fp` and `fn`, or is None if no costs are given.
-    """
+    """Share of each class (`prior`), and costs of the outcomes of its one-vs-rest curve."""
 
     prior: Mapping[Any, float]
     costs: Mapping[Any, Mapping[str, float]] | None
@@ -254,11 +239,7 @@ def _parse_shares(prior: object) -> dict[Any, float]:
 
 
 def _parse_pairs(costs: Any, classes: list[Any]) -> dict[tuple[Any, Any], Fraction]:
-    """Return the cost of each pair (true class, predicted class), from a mapping or a matrix.
-
-    A matrix has a row for each true class and a column for each predicted class, both in the order
-    of `classes`.
-    """
+    """Return the cost of each pair (true class, predicted class), from a mapping or a matrix."""
     cost_of_pair = costs
     if not isinstance(costs, Mapping):
         matrix = costs.to_numpy().tolist() if isinstance(costs, pl.DataFrame) else costs
@@ -303,8 +284,7 @@ def _costs_against_rest(
 ) -> dict[Any, dict[str, float]]:
     """Return the mean cost of a false positive and a false negative of each one-vs-rest curve.
 
-    The means are over the other classes, weighted by their shares. Pairs of classes that are not in
-    `pairs` cost 1.
+    The means are over the other classes, weighted by their shares. Other pairs cost 1.
     """
     shares = {name: exact_fraction(share) for name, share in prior.items()}
     total = sum(shares.values())
@@ -327,11 +307,7 @@ NEAR_OPTIMUM = 1e-9  # values at a smaller relative distance from the best are c
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CurveRows:
-    """Rows of curves, sorted by curve and falling threshold.
-
-    `curve` is the index of the curve of each row. `pos` and `neg` are the sizes of the classes of
-    this curve. `scores` is the float dtype of the scores.
-    """
+    """Rows of curves, sorted by curve and falling threshold, and the class sizes of their curve."""
 
     curve: NDArray[np.int64]
     threshold: NDArray[np.float64]
@@ -378,10 +354,9 @@ class CurveRows:
 
     @property
     def unit_counts(self) -> tuple[NDArray[Any], ...]:
-        """The arrays tp, fp, pos and neg. Sums of weights are scaled by powers of two.
+        """The arrays tp, fp, pos and neg; sums of weights are scaled by powers of two.
 
-        The power for tp and pos depends on pos, and the power for fp and neg on neg. Therefore
-        products of scaled sums do not underflow. Integer counts are not changed.
+        The powers depend on pos and on neg, so that products of scaled sums do not underflow.
         """
         tp, pos = scale_by_totals(self.pos, self.tp, self.pos)
         fp, neg = scale_by_totals(self.neg, self.fp, self.neg)
@@ -390,8 +365,7 @@ class CurveRows:
     def evaluate(self, metric: Rate) -> NDArray[np.float64]:
         """Return the value of a metric at each row, rounded; NaN if the metric is undefined.
 
-        Also NaN for curves of one class if the metric needs both classes: its values do not depend
-        on the decisions, so that no threshold is better than another.
+        Also for curves of one class if it needs both: it then does not depend on the decisions.
         """
         values = self.round_values(metric.evaluate(self.counts), metric)
         if metric.needs_both_classes:
@@ -408,9 +382,9 @@ class CurveRows:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CountPolynomial:
-    """A polynomial in tp, fp, pos and neg, arrays or expressions; all terms have the same degree.
+    """A homogeneous polynomial in tp, fp, pos and neg, as arrays or expressions.
 
-    `largest` is an upper bound of the sum of the absolute coefficients.
+    `largest` bounds Σ|coefficient|.
     """
 
     function: Callable[[Any, Any, Any, Any], Any]
@@ -425,8 +399,7 @@ class CountPolynomial:
     def candidates(self, rows: CurveRows) -> tuple[NDArray[Any], NDArray[np.int64] | None]:
         """Return the values of the polynomial at candidates for the best row, and their positions.
 
-        The value of any other row is lower than that of the best row of the same curve. The
-        positions are None if all rows are candidates. Values from integer counts are exact.
+        The positions are None if all rows are candidates. Values from integer counts are exact.
         """
         if not len(rows.curve):
             return np.zeros(0), None
@@ -449,11 +422,9 @@ class CountPolynomial:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Rule:
-    """A rule that chooses a row of each curve.
+    """A rule that chooses a row of each curve: at `threshold`, or with the highest `polynomial`.
 
-    `value` is the metric that describes the row. The row has the highest value of `polynomial`. If
-    `polynomial` is None, the row has the highest or, with `minimize`, lowest value of the metric. A
-    rule with a `threshold` chooses the row at this threshold.
+    Without both, the row has the best value of the metric `value`, which describes the row.
     """
 
     name: str
@@ -543,9 +514,8 @@ def linear_gain(tp_gain: Fraction, fp_loss: Fraction, prevalence: float | None) 
 def _simple_ratio(a: Fraction, b: Fraction) -> tuple[Fraction, Fraction]:
     """Return two numbers with the ratio of `a` and `b`, without the rounding of their floats.
 
-    If the ratio differs from a ratio of small integers by less than the rounding errors of two
-    floats, the result is these integers. Therefore costs that are multiplied by a common factor
-    have the same ties.
+    Of ratios within the rounding errors, the simplest is chosen, so that costs that are multiplied
+    by a common factor have the same ties.
     """
     if not a or not b:
         return a, b

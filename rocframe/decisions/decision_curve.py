@@ -40,18 +40,17 @@ def decision_curve(
     """Return the decision curve of each group: the net benefit at probability thresholds.
 
     Scores must be probabilities. Rows with `score >= probability_threshold` are treated. The
-    probability threshold p also determines the costs: a false positive costs p / (1 - p) times the
-    benefit of a true positive.
+    threshold p also determines the costs: a false positive costs p / (1 - p) times the benefit of a
+    true positive. Without calibrated scores, another threshold can have a higher net benefit.
 
     Parameters
     ----------
     curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`, with all rows of each curve.
     thresholds : float or sequence of float, default None
-        Probability thresholds of at least 0 and below 1. By default, 0, 0.01, …, 0.99.
+        Probability thresholds of at least 0 and below 1; by default, 0, 0.01, …, 0.99.
     prevalence : float, default None
-        Prevalence of the population, between 0 and 1, which case-control studies need. The default
-        is the prevalence that was passed to `curve`, or else that of each curve.
+        Prevalence, between 0 and 1; by default that passed to `curve`, or else that of each curve.
     by : str or sequence of str, default None
         Group columns; by default, all columns left of `threshold`.
 
@@ -60,51 +59,38 @@ def decision_curve(
     DataFrame or LazyFrame
         One row per group and probability threshold, in rising order: `*by, probability_threshold,
         net_benefit, treat_all, treat_none, standardized_net_benefit, interventions_avoided, note`.
-        With the prevalence π and the probability threshold p, all per prediction and Float64:
+        With the prevalence π, all per prediction and Float64:
 
-        - `net_benefit`: π·TPR - (1 - π)·FPR·p / (1 - p).
-        - `treat_all`: the net benefit of treating all rows, π - (1 - π)·p / (1 - p).
-        - `treat_none`: the net benefit of treating no rows, 0.
-        - `standardized_net_benefit`: `net_benefit` / π.
-        - `interventions_avoided`: (`net_benefit` - `treat_all`)·(1 - p) / p, which is (1 - π)·TNR -
-          π·FNR·(1 - p) / p.
+        - `net_benefit`: π·TPR - (1 - π)·FPR·p / (1 - p); of treating all rows in `treat_all`.
+        - `standardized_net_benefit`: `net_benefit` / π; null if there are no positives.
+        - `interventions_avoided`: (`net_benefit` - `treat_all`)·(1 - p) / p; null at the threshold
+          0.
 
-        Values are null if the group has no rows. If it has no positives, `standardized_net_benefit`
-        is null. With `prevalence`, all values except `treat_all` and `treat_none` are null if the
-        group lacks a class. `interventions_avoided` is null at the threshold 0. `note` (String) is
-        null or `no_rows`, `no_positives`, `no_negatives`, `one_positive` or `one_negative`.
+        Values are null if the group has no rows; with `prevalence`, all except `treat_all` and
+        `treat_none` if it lacks a class. `note` (String) is null or `no_rows`, `no_positives`,
+        `no_negatives`, `one_positive` or `one_negative`.
 
     Raises
     ------
     RocframeError
         If the table is not a curve table, if a score is outside [0, 1], if an option is invalid, or
-        if a curve lacks the row with threshold `inf` or rows that a value of `thresholds` needs.
+        if a curve lacks rows that are needed.
 
     See Also
     --------
     decision_intervals : Confidence intervals, and differences between models.
     cost_curve : The expected cost as a function of the costs of errors, for any scores.
-    operating_point : The best row for given costs or benefits.
-
-    Notes
-    -----
-    If the scores are calibrated, the probability threshold p is the best threshold of the scores
-    for its costs. Otherwise, another threshold can have a higher net benefit: see
-    `operating_point`.
 
     References
     ----------
-    - A. J. Vickers, E. B. Elkin (2006), Medical Decision Making 26(6), 565-574.
-      doi:10.1177/0272989X06295361
+    A. J. Vickers, E. B. Elkin (2006), Medical Decision Making 26, 565. doi:10.1177/0272989X06295361
 
     Examples
     --------
     >>> import polars as pl, rocframe as rf
-    >>> predictions = pl.DataFrame(
-    ...     {"label": [1, 0, 1, 0, 0], "score": [0.9, 0.6, 0.4, 0.4, 0.1]}
-    ... )
-    >>> curves = rf.curve(predictions, "label", "score")
-    >>> benefit = rf.decision_curve(curves, thresholds=[0.2, 0.5])
+    >>> scores = [0.9, 0.6, 0.4, 0.4, 0.1]
+    >>> predictions = pl.DataFrame({"label": [1, 0, 1, 0, 0], "score": scores})
+    >>> benefit = rf.curve(predictions, "label", "score").roc.decision_curve(thresholds=[0.2, 0.5])
     >>> benefit.select("probability_threshold", "net_benefit", "treat_all", "interventions_avoided")
     shape: (2, 4)
     ┌───────────────────────┬─────────────┬───────────┬───────────────────────┐
@@ -146,11 +132,7 @@ def parse_probability_thresholds(thresholds: object, argument: str = "thresholds
 def class_totals(
     pos: NDArray[Any], neg: NDArray[Any], prevalence: float | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return the prevalence, and the divisors of the counts of positives and of negatives.
-
-    A count that is divided by the divisor of its class is a share of all rows at the prevalence.
-    `pos` and `neg` are the numbers of rows of each class. All results are NaN without rows.
-    """
+    """Return the prevalence, and divisors of the counts of each class for shares of all rows."""
     with np.errstate(divide="ignore", invalid="ignore"):
         share = pos / (pos + neg)
         if prevalence is None:

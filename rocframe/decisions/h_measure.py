@@ -58,8 +58,8 @@ def h_measure(
 
     The H measure is 1 minus the expected loss of the scores, divided by that of the better trivial
     classifier, which predicts the same class for all rows. An expected loss is the mean over a
-    distribution of the costs of errors, which does not depend on the model. The H measure is 1 for
-    a perfect model, and 0 for a model that is never better than the trivial classifiers.
+    distribution of the costs of errors. The H measure is 1 for a perfect model, and 0 for a model
+    that is never better than the trivial classifiers. Scores are never reversed.
 
     Parameters
     ----------
@@ -70,11 +70,9 @@ def h_measure(
     score : str, Expr, selector, sequence or mapping
         The score, higher for positives. Several columns add the group column `model`.
     prior : (float, float) or str, default (2, 2)
-        Parameters a and b of the beta distribution of the relative cost c = c_fp / (c_fp + c_fn) of
-        a false positive, or a name. With the prevalence π, `"symmetric"` is Beta(2, 2),
-        `"severity_ratio"` is Beta(2, 1 + (1 - π) / π), the default of the R package hmeasure, and
-        `"prevalence"` is Beta(1 + π, 2 - π). The last two have their mode at c = π, and differ
-        between groups.
+        Parameters a and b of the beta distribution of the relative cost c_fp / (c_fp + c_fn), or a
+        name. With the prevalence π, `"symmetric"` is Beta(2, 2), `"prevalence"` Beta(1 + π, 2 - π),
+        and `"severity_ratio"` Beta(2, 1 / π), the default of the R package hmeasure.
     by : str or sequence of str, default None
         Group columns; null is a group.
     positive : object, default None
@@ -90,16 +88,11 @@ def h_measure(
     -------
     DataFrame or LazyFrame
         One row per group, sorted by group: `*by`, (`model`,) `h_measure, expected_loss,
-        trivial_loss, prior_a, prior_b, n_pos, n_neg, n_missing, note`.
-
-        - `h_measure` (Float64) is 1 - `expected_loss` / `trivial_loss`, between 0 and 1, but can be
-          below 0 with `missing="worst"`.
-        - `expected_loss` (Float64) is the mean over c of the loss per row, (1 - π)·c·FPR + π·(1 -
-          c)·FNR, at the best threshold for each c. `trivial_loss` (Float64) is the same for the
-          better trivial classifier.
-        - `prior_a` and `prior_b` (Float64) are the parameters of the beta distribution.
-        - `n_pos`, `n_neg` and `n_missing` (Int64) are the numbers of positives, of negatives, and
-          of rows with a missing value, without weights.
+        trivial_loss, prior_a, prior_b, n_pos, n_neg, n_missing, note`. `h_measure` (Float64) is 1 -
+        `expected_loss` / `trivial_loss`, between 0 and 1, but can be below 0 with
+        `missing="worst"`. `expected_loss` is the mean loss per row with the best threshold for each
+        cost, and `trivial_loss` that of the better trivial classifier. `prior_a` and `prior_b` are
+        the parameters of the beta distribution.
 
         The H measure and the losses are null if a class has no rows, and `prior_a` and `prior_b`
         also if they depend on the prevalence. `note` (String) is null or `no_rows`, `no_positives`,
@@ -113,14 +106,6 @@ def h_measure(
     See Also
     --------
     cost_curve : The lowest expected cost for each ratio of costs.
-    auc : The area under the ROC curve.
-
-    Notes
-    -----
-    Each vertex of the convex hull of the ROC curve has the lowest loss in one range of c, over
-    which its loss is integrated with incomplete beta functions. The R package hmeasure has another
-    default prior, and reverses scores if the AUC is below 0.5; here, scores are never reversed, and
-    a row is predicted positive if its score is at least the threshold.
 
     References
     ----------
@@ -131,19 +116,11 @@ def h_measure(
     Examples
     --------
     >>> import polars as pl, rocframe as rf
-    >>> predictions = pl.DataFrame(
-    ...     {"label": [1, 0, 1, 0, 1, 0], "score": [0.9, 0.8, 0.7, 0.4, 0.4, 0.1]}
-    ... )
+    >>> scores = [0.9, 0.8, 0.7, 0.4, 0.4, 0.1]
+    >>> predictions = pl.DataFrame({"label": [1, 0, 1, 0, 1, 0], "score": scores})
     >>> measure = rf.h_measure(predictions, "label", "score")
-    >>> measure.select("h_measure", "expected_loss", "trivial_loss", "prior_a", "prior_b")
-    shape: (1, 5)
-    ┌───────────┬───────────────┬──────────────┬─────────┬─────────┐
-    │ h_measure ┆ expected_loss ┆ trivial_loss ┆ prior_a ┆ prior_b │
-    │ ---       ┆ ---           ┆ ---          ┆ ---     ┆ ---     │
-    │ f64       ┆ f64           ┆ f64          ┆ f64     ┆ f64     │
-    ╞═══════════╪═══════════════╪══════════════╪═════════╪═════════╡
-    │ 0.333333  ┆ 0.104167      ┆ 0.15625      ┆ 2.0     ┆ 2.0     │
-    └───────────┴───────────────┴──────────────┴─────────┴─────────┘
+    >>> measure.select(pl.col("h_measure", "expected_loss").round(3)).row(0, named=True)
+    {'h_measure': 0.333, 'expected_loss': 0.104}
     """
     parsed = parse_prior(prior)
     roles = Roles(label, score, by, positive, weight, count, missing)

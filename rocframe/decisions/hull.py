@@ -54,16 +54,16 @@ def hull(curves: FrameT, /, *, across: str | None = None, by: By = None) -> Fram
     """Return the convex hull of each ROC curve, or of several curves together.
 
     At any costs and prevalence, the best vertex of the hull is at least as good as any point below
-    the hull. A point on the line between two neighboring vertices is the expected FPR and TPR of a
-    random choice between their thresholds (see `mix`).
+    the hull. A point between two vertices is the expected result of a random choice between their
+    thresholds (see `mix`).
 
     Parameters
     ----------
     curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`, with all rows of each curve.
     across : str, default None
-        Group column, such as `"model"`. Curves that differ only in this column have one common
-        hull. By default, each curve has its own hull.
+        Group column, such as `"model"`, whose curves have one common hull. By default, each curve
+        has its own hull.
     by : str or sequence of str, default None
         Group columns; by default, all columns left of `threshold`.
 
@@ -72,59 +72,41 @@ def hull(curves: FrameT, /, *, across: str | None = None, by: By = None) -> Fram
     DataFrame or LazyFrame
         One row per vertex, in the order of rising false positive rates: `*by`, the columns of the
         curve table, then `slope_low, slope_high, cost_ratio_low, cost_ratio_high, prevalence_low,
-        prevalence_high, note`. With `across="model"`, the column `model` comes last, after `note`.
-        The first and the last row of a curve are vertices; rows on a line between two vertices are
-        not.
+        prevalence_high, note`. Rows on a line between two vertices are no vertices.
 
-        Six columns (Float64) contain the range in which a vertex is optimal, on three scales: the
-        slope of the lines of equal cost, from 0 to infinity; the cost of a false positive divided
-        by that of a false negative, at the prevalence that was passed to `curve`, or else that of
-        all curves of the hull; and the prevalence, if both errors have the same cost. They are null
-        if the curve lacks a class. `note` (String) is null or `no_rows`, `no_positives`,
-        `no_negatives`, `one_positive` or `one_negative`.
+        These six columns (Float64) are the range in which a vertex is optimal: of the slope of the
+        lines of equal cost; of the cost of a false positive divided by that of a false negative, at
+        the prevalence passed to `curve`, or else that of the data; and of the prevalence, with
+        equal costs. They are null if the curve lacks a class. `note` (String) is null or `no_rows`,
+        `no_positives`, `no_negatives`, `one_positive` or `one_negative`.
 
-        With `across="model"`, the column `model` is the model that has the vertex, the first in
-        sort order of several. It is null for the first and the last vertex, which predict all
-        scored rows as negative or as positive. A model that is not in this column is not needed for
-        any costs.
+        With `across="model"`, the last column is the `model` with the vertex, the first in sort
+        order of several, and null for the first and the last vertex, which are trivial classifiers.
+        A model that is not in this column is not needed for any costs. Such a table is not a curve
+        table, because its thresholds and counts belong to several curves.
 
     Raises
     ------
     RocframeError
-        If the table is not a curve table, if a curve lacks some of its rows, or if an option is
-        invalid.
+        If the table is not a curve table, if a curve lacks rows, or if an option is invalid.
 
     See Also
     --------
     area : The area under the hull, from the table of the hull.
     operating_point : The best row for given costs.
 
-    Notes
-    -----
-    The slope of the hull between two vertices is the likelihood ratio of the scores between their
-    thresholds: their share of all positives, divided by their share of all negatives. The odds of
-    the event rate that isotonic regression estimates for these scores are the likelihood ratio
-    times π / (1
-    - π), where π is the prevalence.
-
-    A common hull is not a curve table, because its thresholds and counts belong to several curves:
-    `area` and other functions can raise an error. The area under it is the sum of the trapezoids
-    below its successive points (`fpr`, `tpr`).
-
     References
     ----------
     - F. Provost, T. Fawcett (2001), Machine Learning 42(3), 203-231. doi:10.1023/A:1007601015854
-    - T. Fawcett, A. Niculescu-Mizil (2007), Machine Learning 68(1), 97-106.
-      doi:10.1007/s10994-007-5011-0
+    - T. Fawcett, A. Niculescu-Mizil (2007), Machine Learning 68, 97. doi:10.1007/s10994-007-5011-0
 
     Examples
     --------
     >>> import polars as pl, rocframe as rf
-    >>> predictions = pl.DataFrame(
-    ...     {"label": [1, 0, 1, 0, 1, 0], "score": [0.9, 0.8, 0.7, 0.4, 0.4, 0.1]}
-    ... )
-    >>> curves = rf.curve(predictions, "label", "score")
-    >>> curves.roc.hull().select("threshold", "fpr", "tpr", "slope_low", "slope_high")
+    >>> scores = [0.9, 0.8, 0.7, 0.4, 0.4, 0.1]
+    >>> predictions = pl.DataFrame({"label": [1, 0, 1, 0, 1, 0], "score": scores})
+    >>> vertices = rf.curve(predictions, "label", "score").roc.hull()
+    >>> vertices.select("threshold", "fpr", "tpr", "slope_low", "slope_high")
     shape: (4, 5)
     ┌───────────┬──────────┬──────────┬───────────┬────────────┐
     │ threshold ┆ fpr      ┆ tpr      ┆ slope_low ┆ slope_high │
@@ -168,11 +150,9 @@ def hull(curves: FrameT, /, *, across: str | None = None, by: By = None) -> Fram
 class CommonHulls(NamedTuple):
     """Vertices of the common hull of each group, sorted by group and rising false positive rate.
 
-    `keys` and `note` have an item for each group, and `curve_group` is the group of each curve.
-    `row`, `curve` and `group` are, for each vertex, its row in the curve table, its curve and its
-    group. `n_pos` and `n_neg` are the sums of the class sizes of all curves of each group, and
-    `n_curves` is the number of these curves. Several curves can contain the same vertex: each pair
-    of `shared_vertex` and `shared_curve` is a vertex and a curve that contains it.
+    `row`, `curve` and `group` have an item for each vertex, `curve_group` for each curve, and
+    others for each group. Each pair of `shared_vertex` and `shared_curve` is a vertex and a curve
+    that contains it.
     """
 
     keys: pl.DataFrame
@@ -345,13 +325,12 @@ def iso_lines(
     curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`, with all rows of each curve.
     costs : mapping of str to float, default None
-        Costs of one `tp`, `fp`, `fn` and `tn`, such as `{"fp": 1, "fn": 5}`; 0 if not given. By
-        default, each error costs 1: the lines are lines of equal accuracy.
+        Costs of one `tp`, `fp`, `fn` and `tn`, such as `{"fp": 1, "fn": 5}`; by default, each error
+        costs 1.
     prevalence : float, default None
-        Prevalence of the costs, between 0 and 1. The default is the prevalence that was passed to
-        `curve`, or else that of each curve.
+        Prevalence, between 0 and 1; by default that passed to `curve`, or else that of each curve.
     kind : {"roc", "gain", "lift_chart"}, default None
-        Kind of curve, for the axes of the line. By default, the columns right of `tn` determine it.
+        Kind of curve, for the axes of the line; by default, that of the table.
     by : str or sequence of str, default None
         Group columns; by default, all columns left of `threshold`.
 
@@ -359,68 +338,39 @@ def iso_lines(
     -------
     DataFrame or LazyFrame
         One row per group: `*by, slope, intercept, expected_cost`, then the values of the row of
-        lowest cost: `threshold, tp, fp, fn, tn` and the two axes of the kind, then `n_optima,
-        note`. If the table was computed with `prevalence=`, the result also has the column
-        `prevalence` of the table, after `tn`.
-
-        - `slope` (Float64) is at least 0, and infinite for a vertical line. `intercept` (Float64)
-          is y at x = 0; null for a vertical line.
-        - `expected_cost` (Float64) is the cost per row at all points of the line.
-        - `n_optima` (Int64) is the number of rows with the lowest cost; the one with the highest
-          threshold is returned.
+        lowest cost, `threshold, tp, fp, fn, tn`, (`prevalence` of the table,) the two axes of the
+        kind, and `n_optima, note`. `slope` (Float64) is at least 0, and infinite for a vertical
+        line. `intercept` (Float64) is y at x = 0; null for a vertical line. `n_optima` (Int64) is
+        the number of rows with the lowest cost; the one with the highest threshold is returned.
 
         `note` (String) is null, `no_rows`, `no_positives`, `no_negatives`, `one_positive` or
-        `one_negative`. If a curve lacks a class, `n_optima` is 0, and all columns from `slope` to
-        the two axes are null.
+        `one_negative`. If a curve lacks a class, `n_optima` is 0, and all columns left of it are
+        null.
 
     Raises
     ------
     RocframeError
-        If the table is not a curve table, if a curve lacks some of its rows, if an option is
-        invalid, if an error costs less than a correct prediction of its class, or if the curves are
-        of another kind.
+        If the table is not a curve table or of another kind, if a curve lacks rows, if an option is
+        invalid, or if an error costs less than a correct prediction.
 
     See Also
     --------
-    hull : The ranges of slopes for which the points of a curve are optimal.
     operating_point : The row of lowest cost, under constraints.
     chart : Draws the lines, also over the curves.
-
-    Notes
-    -----
-    With the costs c_fp and c_fn of a false positive and of a false negative, each minus the cost of
-    a correct prediction of the class, and the prevalence π, the slope is:
-
-    - c_fp·(1 - π) / (π·c_fn) in a ROC chart;
-    - c_fp / (π·(c_fp + c_fn)) in a gain chart;
-    - n·c_fp / (c_fp + c_fn) in a lift chart of n rows: n / 2 with equal costs.
-
-    If the alert rates of the table were computed at another prevalence than π, the slope in a gain
-    or lift chart is computed from the slope in the ROC chart instead.
 
     References
     ----------
     - F. Provost, T. Fawcett (2001), Machine Learning 42(3), 203-231. doi:10.1023/A:1007601015854
-    - M. Vuk, T. Curk (2006), "ROC curve, lift chart and calibration plot", Metodološki zvezki 3(1),
-      89-108, section 5.
+    - M. Vuk, T. Curk (2006), Metodološki zvezki 3(1), 89-108, section 5.
 
     Examples
     --------
     >>> import polars as pl, rocframe as rf
-    >>> predictions = pl.DataFrame(
-    ...     {"label": [1, 0, 1, 0, 0], "score": [0.9, 0.6, 0.4, 0.4, 0.1]}
-    ... )
-    >>> curves = rf.curve(predictions, "label", "score")
-    >>> lines = rf.iso_lines(curves, costs={"fp": 1, "fn": 5})
-    >>> lines.select("slope", "intercept", "expected_cost", "threshold", "fpr", "tpr")
-    shape: (1, 6)
-    ┌───────┬───────────┬───────────────┬───────────┬──────────┬─────┐
-    │ slope ┆ intercept ┆ expected_cost ┆ threshold ┆ fpr      ┆ tpr │
-    │ ---   ┆ ---       ┆ ---           ┆ ---       ┆ ---      ┆ --- │
-    │ f64   ┆ f64       ┆ f64           ┆ f64       ┆ f64      ┆ f64 │
-    ╞═══════╪═══════════╪═══════════════╪═══════════╪══════════╪═════╡
-    │ 0.3   ┆ 0.8       ┆ 0.4           ┆ 0.4       ┆ 0.666667 ┆ 1.0 │
-    └───────┴───────────┴───────────────┴───────────┴──────────┴─────┘
+    >>> scores = [0.9, 0.6, 0.4, 0.4, 0.1]
+    >>> predictions = pl.DataFrame({"label": [1, 0, 1, 0, 0], "score": scores})
+    >>> lines = rf.curve(predictions, "label", "score").roc.iso_lines(costs={"fp": 1, "fn": 5})
+    >>> lines.select("slope", "intercept", "expected_cost", "threshold").row(0, named=True)
+    {'slope': 0.3, 'intercept': 0.8, 'expected_cost': 0.4, 'threshold': 0.4}
     """
     settings = Settings(costs=costs, prevalence=prevalence)
     if costs is not None:

@@ -59,10 +59,9 @@ def mix(
 ) -> FrameT:
     """Return two thresholds; a random choice of one of them gives a given expected rate.
 
-    Pass exactly one of the rates, as a number or as a list of numbers. For each row, one of the two
-    thresholds is chosen at random. The expected FPR and TPR are a point on the convex hull of the
-    curve, or of several curves with `across=`: no other choice of thresholds with the given rate,
-    random or not, has a lower FPR or a higher TPR.
+    Pass exactly one of the rates, as a number or as a list. The expected FPR and TPR are a point on
+    the convex hull of the curve, or of several curves with `across=`: no other choice of thresholds
+    with the given rate, random or not, has a lower FPR or a higher TPR.
 
     Parameters
     ----------
@@ -79,8 +78,8 @@ def mix(
     sensitivity : float or sequence of float, default None
         Another name of `tpr`.
     alert_rate : float or sequence of float, default None
-        Return the point at which this proportion of rows is predicted positive, at the prevalence
-        that was passed to `curve`, if any.
+        Return the point with this proportion of positive predictions, at the prevalence of the
+        table.
     by : str or sequence of str, default None
         Group columns; by default, all columns left of `threshold`.
 
@@ -88,14 +87,14 @@ def mix(
     -------
     DataFrame or LazyFrame
         One row per group and value: `*by, fpr, tpr` (Float64), `at` (String, the name of the
-        argument), `at_value, tp, fp, fn, tn` (Float64). With `across="model"`, the next columns are
-        `model_above, model_below`. The last columns are `threshold_above, threshold_below, mix`
-        (Float64) and `note` (String).
+        argument), `at_value, tp, fp, fn, tn` (Float64); with `across="model"`, `model_above,
+        model_below`; then `threshold_above, threshold_below, mix` (Float64) and `note` (String).
 
-        To obtain the point, predict `score >= threshold_below` for a random proportion `mix`
-        (between 0 and 1) of the rows, and `score >= threshold_above` for the other rows, with the
-        scores of `model_below` and of `model_above`. Rates and counts are expected values. If a
-        vertex of the hull has the rate, `mix` is 0 and both thresholds are its threshold.
+        To obtain the point, predict `score >= threshold_below` (of `model_below`) for a random
+        proportion `mix` of the rows, from 0 to 1, and `score >= threshold_above` (of `model_above`)
+        for the others. Rates and counts are expected values; those of a common hull are for the
+        mean class sizes of its curves. If a vertex of the hull has the rate, `mix` is 0 and both
+        thresholds are its threshold.
 
         All columns except `*by, at, at_value, note` are null if the curve lacks a class, or if no
         point of the hull has the rate. `note` is null or `no_rows`, `no_positives`, `no_negatives`,
@@ -104,43 +103,26 @@ def mix(
     Raises
     ------
     RocframeError
-        If the table is not a curve table, if a curve lacks some of its rows, if none or several of
-        the rates are given, or if an option is invalid.
+        If the table is not a curve table, if a curve lacks rows, if none or several of the rates
+        are given, or if an option is invalid.
 
     See Also
     --------
     draw_decisions : Draw the decisions of single cases.
-    hull : The vertices of the hull.
     at : Points of each curve itself, with `interpolate=True` also between rows.
-
-    Notes
-    -----
-    `threshold_above` can be a threshold above all scores, and `threshold_below` the lowest score.
-    `at(interpolate=True)` mixes the two neighboring rows of the curve instead: a worse point if one
-    of them is below the convex hull. The counts of a common hull are for the mean numbers of
-    positives and negatives of its curves.
 
     References
     ----------
-    - T. Fawcett (2006), Pattern Recognition Letters 27(8), 861-874, section 10.
-      doi:10.1016/j.patrec.2005.10.010
+    T. Fawcett (2006), Pattern Recognition Letters 27, section 10. doi:10.1016/j.patrec.2005.10.010
 
     Examples
     --------
     >>> import polars as pl, rocframe as rf
-    >>> predictions = pl.DataFrame(
-    ...     {"label": [1, 0, 1, 0, 1, 0], "score": [0.9, 0.8, 0.7, 0.4, 0.4, 0.1]}
-    ... )
-    >>> curves = rf.curve(predictions, "label", "score")
-    >>> curves.roc.mix(fpr=0.5).select("fpr", "tpr", "mix", "threshold_above", "threshold_below")
-    shape: (1, 5)
-    ┌─────┬──────────┬──────┬─────────────────┬─────────────────┐
-    │ fpr ┆ tpr      ┆ mix  ┆ threshold_above ┆ threshold_below │
-    │ --- ┆ ---      ┆ ---  ┆ ---             ┆ ---             │
-    │ f64 ┆ f64      ┆ f64  ┆ f64             ┆ f64             │
-    ╞═════╪══════════╪══════╪═════════════════╪═════════════════╡
-    │ 0.5 ┆ 0.833333 ┆ 0.75 ┆ 0.9             ┆ 0.4             │
-    └─────┴──────────┴──────┴─────────────────┴─────────────────┘
+    >>> scores = [0.9, 0.8, 0.7, 0.4, 0.4, 0.1]
+    >>> predictions = pl.DataFrame({"label": [1, 0, 1, 0, 1, 0], "score": scores})
+    >>> point = rf.curve(predictions, "label", "score").roc.mix(fpr=0.5)
+    >>> point.select("at", "mix", "threshold_above", "threshold_below").row(0, named=True)
+    {'at': 'fpr', 'mix': 0.75, 'threshold_above': 0.9, 'threshold_below': 0.4}
     """
     arguments = {"fpr": fpr, "tpr": tpr, "specificity": specificity, "sensitivity": sensitivity}
     axis, values = parse_point({**arguments, "alert_rate": alert_rate}, function="mix")
@@ -192,6 +174,7 @@ def mixtures(
     )
     share = np.where(exists, segment_root(metric, value, upper, lower), np.nan)
     tp, fp = (interpolated_values(upper[name], lower[name], share) for name in ("tp", "fp"))
+    note = pl.Series(hulls.note[group].tolist(), dtype=pl.String)
     result: dict[str, Any] = {
         **confusion_counts(share, tp, fp, pos[group], neg[group]),
         "at": axis,
@@ -199,7 +182,8 @@ def mixtures(
         "fpr": fp / neg[group],
         "tpr": tp / pos[group],
         "mix": share,
-        "note": _mixture_notes(hulls.note[group], exists),
+        # A group without another note has a hull without this point.
+        "note": note.set(note.is_null() & pl.Series(~exists), "no_solution"),
     }
     for side, rows in (("above", above), ("below", below)):
         threshold = curves.columns.at(THRESHOLD, hulls.row[rows])
@@ -220,10 +204,8 @@ def _neighbors(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
     """Return the vertices above and below each value of each group, and whether they exist.
 
-    `rates` are the values of `axis` at the vertices; they do not decrease within a group. If a
-    vertex has exactly the value, it is returned as both vertices. Of two vertices with the value,
-    the better one is returned: the one with the higher TPR at a given FPR, and with the lower FPR
-    at a given TPR.
+    `rates` are the rising values of `axis` at the vertices. The best vertex with exactly the value
+    is returned as both.
     """
     starts = group_starts(group, n_groups)
     first, last = np.broadcast_arrays(
@@ -242,12 +224,6 @@ def _neighbors(
     above = np.where(is_vertex, inside, np.maximum(next_row - 1, first))
     below = np.where(is_vertex, inside, np.minimum(next_row, last))
     return above.ravel(), below.ravel(), (is_vertex | between).ravel()
-
-
-def _mixture_notes(note: NDArray[np.object_], exists: NDArray[np.bool_]) -> pl.Series:
-    """Return the note of each point; `no_solution` if the group has a hull without this point."""
-    notes = pl.Series(note.tolist(), dtype=pl.String)
-    return notes.set(notes.is_null() & pl.Series(~exists), "no_solution")
 
 
 @public
@@ -270,12 +246,12 @@ def draw_decisions(
         The score, higher for positives.
     points : DataFrame
         A table of `mix`, or of `at` with `interpolate=True`, with one row per group. The columns
-        left of `at` are group columns, which the predictions must also have. Rows of
-        `operating_point`, `at`, `hull` or `curve` have one threshold, and nothing is drawn.
+        left of `at` are group columns of the predictions. Rows of `operating_point`, `at`, `hull`
+        or `curve` have one threshold, and nothing is drawn.
     id : str or Expr
         Identifier of the case of a row, such as a customer, of any type except List, Array,
-        Duration and Object. The draw depends only on the seed and on the text of this value (or the
-        bytes of a Binary value), so all rows of a case have the same draw.
+        Duration and Object. The draw depends only on the seed and on the text of this value (or its
+        bytes).
     seed : int
         Seed of the random draw, an integer >= 0.
 
@@ -283,12 +259,12 @@ def draw_decisions(
     -------
     DataFrame or LazyFrame
         The predictions with a last column `decision` (Boolean): `score >= threshold_below` for each
-        case with the probability `mix`, and otherwise `score >= threshold_above`.
+        case with the probability `mix`, and otherwise `score >= threshold_above`. It is null if the
+        score or the identifier is missing, and in groups without a point.
 
         With points of `mix(across="model")`, the predictions need a column `model`, and one row per
         case and model. A case is decided by one model; `decision` is null in the rows of the
-        others. It is also null if the score or the identifier is missing, and in groups without a
-        point.
+        others.
 
     Raises
     ------
@@ -303,24 +279,11 @@ def draw_decisions(
     Examples
     --------
     >>> import polars as pl, rocframe as rf
-    >>> predictions = pl.DataFrame(
-    ...     {"id": range(6), "label": [1, 0, 1, 0, 1, 0], "score": [0.9, 0.8, 0.7, 0.4, 0.4, 0.1]}
-    ... )
+    >>> scores = [0.9, 0.8, 0.7, 0.4, 0.4, 0.1]
+    >>> predictions = pl.DataFrame({"id": range(6), "label": [1, 0, 1, 0, 1, 0], "score": scores})
     >>> point = rf.curve(predictions, "label", "score").roc.mix(fpr=0.5)
-    >>> rf.draw_decisions(predictions, "score", point, id="id", seed=1)
-    shape: (6, 4)
-    ┌─────┬───────┬───────┬──────────┐
-    │ id  ┆ label ┆ score ┆ decision │
-    │ --- ┆ ---   ┆ ---   ┆ ---      │
-    │ i64 ┆ i64   ┆ f64   ┆ bool     │
-    ╞═════╪═══════╪═══════╪══════════╡
-    │ 0   ┆ 1     ┆ 0.9   ┆ true     │
-    │ 1   ┆ 0     ┆ 0.8   ┆ true     │
-    │ 2   ┆ 1     ┆ 0.7   ┆ true     │
-    │ 3   ┆ 0     ┆ 0.4   ┆ true     │
-    │ 4   ┆ 1     ┆ 0.4   ┆ true     │
-    │ 5   ┆ 0     ┆ 0.1   ┆ false    │
-    └─────┴───────┴───────┴──────────┘
+    >>> rf.draw_decisions(predictions, "score", point, id="id", seed=1)["decision"].to_list()
+    [True, True, True, True, True, False]
     """
     number = parse_integer("seed", seed, low=0, example=1)
     by, across, points = _parse_mixtures(points)
@@ -437,8 +400,7 @@ MULTIPLIER = 0x9E3779B97F4A7C15
 def uniform_draws(texts: pl.Series, seed: int) -> pl.Series:
     """Return a number in [0, 1) for each text or bytes, which depends only on them and the seed.
 
-    The number is a polynomial hash of the bytes modulo 2**64, followed by the mixing function of
-    SplitMix64. The numbers are the same in all versions of polars and numpy.
+    It is a polynomial hash of the bytes modulo 2**64, then mixed as by SplitMix64.
     """
     data = texts.cast(pl.Binary)
     lengths = data.bin.size().fill_null(0).to_numpy().astype(np.int64)

@@ -91,7 +91,7 @@ def operating_point(
     curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`, with all rows of each curve.
     rule : str, Expr or sequence of these, default "youden"
-        What the threshold optimizes. If several rules are given, the result has a row for each.
+        What the threshold optimizes; the result has a row for each of several rules.
 
         - `"youden"`: highest TPR - FPR.
         - `"closest_top_left"`: lowest distance to the point (0, 1) of the ROC plane.
@@ -100,32 +100,26 @@ def operating_point(
         - `"profit"`: highest profit per row, with `benefits=`.
         - `"bayes"`: the threshold of lowest cost for calibrated probabilities, with `costs=`.
         - Any metric of `curve`, such as `"f1"`: the best value of the metric.
-        - A named expression over `threshold`, `tp`, `fp`, `fn`, `tn` and rates, such as `tpr`: its
-          highest value.
+        - A named expression over `threshold`, `tp`, `fp`, `fn`, `tn` and rates: its highest value.
     costs : mapping or square matrix, default None
         Costs of one `tp`, `fp`, `fn` and `tn`, such as `{"fp": 1, "fn": 5}`; 0 if not given. With
-        `prior=`, also costs of pairs of classes: `{("a", "b"): 5}` is the cost of predicting b for
-        class a, and all other errors cost 1. Or a matrix with a row for each true class and a
-        column for each predicted class, in the order of `prior`.
+        `prior=`, also costs of pairs of classes: `{("a", "b"): 5}` for predicting b for class a,
+        all others 1; or a matrix with a row for each true and a column for each predicted class.
     benefits : mapping of str to float, default None
         Benefits of one `tp`, `fp`, `fn` and `tn`, such as `{"tp": 20, "fp": -1}`; 0 if not given.
     prevalence : float, default None
-        Prevalence, between 0 and 1, for rules and constraints that depend on it; counts do not
-        change. The default is the prevalence that was passed to `curve`, or else that of each
-        curve.
+        Prevalence, between 0 and 1, for rules and constraints; counts do not change. By default
+        that passed to `curve`, or else that of each curve.
     prior : mapping, default None
-        Share of each class, for curves with a group column `class`: a mapping from classes to
-        numbers that sum to 1. The prevalence of each curve is the share of its class.
+        Share of each class, summing to 1, for curves with a group column `class`: the prevalence of
+        each curve is the share of its class.
     subject_to : mapping of str to sequence, default None
         Constraints: the lowest and highest allowed value of metrics, such as `{"precision": (0.9,
-        1)}`, with None for no limit. Rates are proportions: 5 % is 0.05. `"alerts"` is `tp + fp`,
-        at the prevalence if one is given; it includes the unscored negatives with
-        `missing="worst"`. `"threshold"` is the threshold itself. An undefined metric does not meet
-        its constraint.
+        1)}`, with None for no limit. `"alerts"` is `tp + fp`, at the prevalence if one is given,
+        and `"threshold"` the threshold itself. An undefined metric does not meet its constraint.
     minimize : bool, default None
-        Whether a metric or expression is minimized. By default, a metric is optimized in its better
-        direction, and an expression is maximized. Required for other metrics, such as
-        `"alert_rate"`.
+        Whether a metric or expression is minimized; by default, a metric is optimized in its better
+        direction (required if it has none, as `"alert_rate"`), and an expression is maximized.
     beta : float, default 1.0
         Weight of recall relative to precision in `"f_beta"`.
     by : str or sequence of str, default None
@@ -137,27 +131,24 @@ def operating_point(
         One row per group and rule, in the order of the rules: `*by, rule, value`, then the columns
         of the curve table, then `n_optima, note`.
 
-        - `rule` (String) is the name of the rule.
-        - `value` (Float64) is the metric or expression of the rule at the chosen row: TPR - FPR for
-          `"youden"`, the distance for `"closest_top_left"`, the mean of FPR and FNR for
-          `"equal_error"`, and the cost per row for `"expected_cost"` and `"bayes"`.
+        - `value` (Float64) is the metric or expression of the `rule` at the chosen row: the
+          distance for `"closest_top_left"`, the mean of FPR and FNR for `"equal_error"`, and the
+          cost per row for `"expected_cost"` and `"bayes"`.
         - `n_optima` (Int64) is the number of rows with the best value, of which the one with the
-          highest threshold is returned; 1 for `"bayes"`.
+          highest threshold is returned.
 
         If a rule is undefined, or if no row meets the constraints, `value` and the columns of the
-        curve are null and `n_optima` is 0. `note` (String) is null, or the first of these values
-        that applies: `no_rows, no_positives, no_negatives, one_positive, one_negative,
-        no_solution`. On curves of one class, rules and constraints that need both classes are
-        undefined, such as `"f1"`, `"precision"` and `"kappa"`; rates of the other class, means over
-        all rows such as `"accuracy"` and `"expected_cost"`, and your own expressions remain
-        defined.
+        curve are null and `n_optima` is 0. On curves of one class, rules and constraints that need
+        both classes are undefined, such as `"f1"`. `note` (String) is null, or the first of these
+        values that applies: `no_rows, no_positives, no_negatives, one_positive, one_negative,
+        no_solution`.
 
     Raises
     ------
     RocframeError
-        If the table is not a curve table, if a curve lacks some of its rows, if a rule or metric is
-        unknown, if an option is invalid, missing or unused, if an error costs less than a correct
-        prediction of its class, or if `"bayes"` is applied to scores outside [0, 1].
+        If the table is not a curve table, if a curve lacks rows, if a rule or metric is unknown, if
+        an option is invalid, missing or unused, or if an error costs less than a correct
+        prediction.
 
     See Also
     --------
@@ -166,24 +157,13 @@ def operating_point(
 
     Notes
     -----
-    Quantities that are ratios of integer counts are compared exactly, with costs, benefits and
-    prevalences as the fractions that the floats stand for, such as 5/6 for 0.8333333333333334;
-    others after rounding to 12 significant digits. Therefore rounding errors do not change the
-    choice. The same holds for the limits of `subject_to`; a row on a limit meets the constraint,
-    and thresholds are compared exactly.
-
-    `"bayes"` returns the row of `at(threshold=t)` with t = c_fp / (c_fp + c_fn), where c_fp and
-    c_fn are the costs of errors minus the costs of correct predictions of the same class. It
-    assumes that scores are calibrated probabilities; the other rules do not.
-
-    With costs of pairs of classes, c_fn of class k is the mean cost of predicting another class for
-    a row of class k, and c_fp that of predicting class k for a row of another class, weighted by
-    the shares of the other classes in `prior`.
+    `"bayes"` returns the row of `at(threshold=t)` with t = c_fp / (c_fp + c_fn), the costs of
+    errors minus those of correct predictions of the same class. Rounding errors do not change the
+    choice of a row, and a row on a limit of `subject_to` meets the constraint.
 
     References
     ----------
-    - T. Fawcett (2006), Pattern Recognition Letters 27(8), 861-874, section 4.
-      doi:10.1016/j.patrec.2005.10.010
+    - T. Fawcett (2006), Pattern Recognition Letters 27, section 4. doi:10.1016/j.patrec.2005.10.010
     - W. J. Youden (1950), Cancer 3(1), 32-35.
       doi:10.1002/1097-0142(1950)3:1<32::AID-CNCR2820030106>3.0.CO;2-3
     - C. Elkan (2001), "The foundations of cost-sensitive learning", IJCAI, 973-978.
@@ -191,9 +171,8 @@ def operating_point(
     Examples
     --------
     >>> import polars as pl, rocframe as rf
-    >>> predictions = pl.DataFrame(
-    ...     {"label": [1, 0, 1, 0, 0], "score": [0.9, 0.6, 0.4, 0.4, 0.1]}
-    ... )
+    >>> scores = [0.9, 0.6, 0.4, 0.4, 0.1]
+    >>> predictions = pl.DataFrame({"label": [1, 0, 1, 0, 0], "score": scores})
     >>> curves = rf.curve(predictions, "label", "score")
     >>> best = rf.operating_point(curves, "expected_cost", costs={"fp": 1, "fn": 5})
     >>> best.select("rule", "value", "threshold", "tp", "fp", "n_optima")
@@ -206,17 +185,10 @@ def operating_point(
     │ expected_cost ┆ 0.4   ┆ 0.4       ┆ 2   ┆ 2   ┆ 1        │
     └───────────────┴───────┴───────────┴─────┴─────┴──────────┘
 
-    The highest recall with at most two alerts:
+    The threshold of the highest recall with at most two alerts:
 
-    >>> curves.roc.operating_point("recall", subject_to={"alerts": (0, 2)}).drop("rule", "note")
-    shape: (1, 9)
-    ┌───────┬───────────┬─────┬─────┬───┬─────┬─────┬─────┬──────────┐
-    │ value ┆ threshold ┆ tp  ┆ fp  ┆ … ┆ tn  ┆ fpr ┆ tpr ┆ n_optima │
-    │ ---   ┆ ---       ┆ --- ┆ --- ┆   ┆ --- ┆ --- ┆ --- ┆ ---      │
-    │ f64   ┆ f64       ┆ i64 ┆ i64 ┆   ┆ i64 ┆ f64 ┆ f64 ┆ i64      │
-    ╞═══════╪═══════════╪═════╪═════╪═══╪═════╪═════╪═════╪══════════╡
-    │ 0.5   ┆ 0.9       ┆ 1   ┆ 0   ┆ … ┆ 3   ┆ 0.0 ┆ 0.5 ┆ 2        │
-    └───────┴───────────┴─────┴─────┴───┴─────┴─────┴─────┴──────────┘
+    >>> curves.roc.operating_point("recall", subject_to={"alerts": (0, 2)})["threshold"].item()
+    0.9
     """
     classes = ClassCosts.parse(prior, costs)
     settings_by_class: dict[Any, dict[str, Any]] = {
@@ -291,11 +263,7 @@ CONSTRAINED = {
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RuleOptions:
-    """The options of `operating_point`.
-
-    `rules` maps the names in the column `rule` to rules, and `subject_to` maps metrics to their
-    lowest and highest allowed value.
-    """
+    """The options of `operating_point`: the rules by their names, and the ranges of metrics."""
 
     rules: Mapping[str, str | pl.Expr]
     settings: Settings

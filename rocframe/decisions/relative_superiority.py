@@ -34,9 +34,8 @@ def relative_superiority(
 ) -> FrameT:
     """Return the ranges of costs in which each of several models has the lowest expected cost.
 
-    Each model uses the threshold that is best for the costs. The chart of the table, the relative
-    superiority graph of Adams and Hand, has a line of bars for each model, with a bar for each
-    range.
+    Each model uses the threshold that is best for the costs. The chart of the table is the relative
+    superiority graph of Adams and Hand.
 
     Parameters
     ----------
@@ -45,8 +44,8 @@ def relative_superiority(
     across : str
         Group column whose curves are compared, such as `"model"`.
     prevalence : float, default None
-        Prevalence, between 0 and 1, for the conversion to and from probability costs. The default
-        is the prevalence that was passed to `curve`, or else that of all compared curves together.
+        Prevalence, between 0 and 1, for the conversion to and from probability costs; by default
+        that passed to `curve`, or else that of all compared curves together.
     by : str or sequence of str, default None
         Group columns; by default, all columns left of `threshold`.
 
@@ -57,18 +56,14 @@ def relative_superiority(
         probability_cost_low, probability_cost_high, relative_cost_low, relative_cost_high,
         cost_ratio_low, cost_ratio_high, largest_difference, n_best, note`.
 
-        The six limits (Float64) describe one range on three scales, with the prevalence π and the
-        costs c_fn and c_fp of a false negative and of a false positive: the probability cost π·c_fn
-        / (π·c_fn + (1 - π)·c_fp), as in `cost_curve`; the relative cost c_fp / (c_fp + c_fn), as in
-        `h_measure`; and the cost ratio c_fp / c_fn, as in `hull`. The latter two fall while the
-        first rises.
-
+        - The six limits (Float64) are one range on three scales: the probability cost of
+          `cost_curve`; the relative cost c_fp / (c_fp + c_fn), as in `h_measure`; and the cost
+          ratio c_fp / c_fn, as in `hull`. The latter two fall while the first rises. Only they
+          depend on `prevalence`.
         - `largest_difference` (Float64) is the largest advantage of the curve in the range: the
-          lowest `expected_cost` of all other curves minus that of this curve; null if there is no
-          other curve.
+          lowest `expected_cost` of all other curves minus its own; null if there is no other curve.
         - `n_best` (Int64) is the number of curves that have the lowest cost in the range; each has
-          a row. For example, all curves contain (0, 0), which is best if a false positive is very
-          expensive.
+          a row. For example, all curves contain (0, 0).
 
         A curve that never has the lowest cost has no row. A curve that lacks a class has one row,
         in which `n_best` is 0 and all limits are null. `note` (String) is null or `no_rows`,
@@ -77,36 +72,22 @@ def relative_superiority(
     Raises
     ------
     RocframeError
-        If the table is not a curve table, if a curve lacks some of its rows, or if an option is
-        invalid.
+        If the table is not a curve table, if a curve lacks rows, or if an option is invalid.
 
     See Also
     --------
     lc_index : The probability that each model has the lowest cost if costs are uncertain.
     cost_curve : The lowest expected cost for each ratio of costs.
-    hull : The points of the common hull.
-
-    Notes
-    -----
-    For given costs, one vertex of the common convex hull has the lowest expected cost, and so have
-    the models whose curves contain it. `prevalence` changes the relative costs and the cost ratios,
-    but not the probability costs.
 
     References
     ----------
-    - N. M. Adams, D. J. Hand (1999), Pattern Recognition 32(7), 1139-1147.
-      doi:10.1016/S0031-3203(98)00154-X
+    N. M. Adams, D. J. Hand (1999), Pattern Recognition 32, 1139. doi:10.1016/S0031-3203(98)00154-X
 
     Examples
     --------
     >>> import polars as pl, rocframe as rf
-    >>> predictions = pl.DataFrame(
-    ...     {
-    ...         "label": [1, 0, 1, 0, 1, 0],
-    ...         "a": [0.9, 0.8, 0.7, 0.4, 0.4, 0.1],
-    ...         "b": [0.9, 0.7, 0.8, 0.4, 0.2, 0.3],
-    ...     }
-    ... )
+    >>> scores = {"a": [0.9, 0.8, 0.7, 0.4, 0.4, 0.1], "b": [0.9, 0.7, 0.8, 0.4, 0.2, 0.3]}
+    >>> predictions = pl.DataFrame({"label": [1, 0, 1, 0, 1, 0], **scores})
     >>> curves = rf.curve(predictions, "label", ["a", "b"])
     >>> ranges = rf.relative_superiority(curves, across="model")
     >>> ranges.select("model", "^probability_cost.*$", "largest_difference", "n_best")
@@ -143,9 +124,10 @@ def lc_index(
 ) -> FrameT:
     """Return the LC index: the probability that each model has the lowest cost.
 
-    The lowest, the most likely and the highest cost ratio define a triangular distribution of the
-    relative cost of a false positive. The LC index (loss comparison index) of a model is the
-    probability that it has the lowest expected cost under this distribution.
+    The lowest, the most likely and the highest cost ratio r = c_fp / c_fn define a triangular
+    distribution of the relative cost r / (1 + r). The LC index (loss comparison index) of a model
+    is the probability that it has the lowest expected cost. It does not depend on how much costs
+    differ.
 
     Parameters
     ----------
@@ -155,10 +137,10 @@ def lc_index(
         Group column whose curves are compared, such as `"model"`.
     cost_ratio : sequence of float
         The lowest, the most likely and the highest ratio of the cost of a false positive to that of
-        a false negative, at least 0 or infinite.
+        a false negative, from 0 to infinity.
     prevalence : float, default None
-        Prevalence, between 0 and 1, for the conversion to and from probability costs. The default
-        is the prevalence that was passed to `curve`, or else that of all compared curves together.
+        Prevalence, between 0 and 1, for the conversion to and from probability costs; by default
+        that passed to `curve`, or else that of all compared curves together.
     by : str or sequence of str, default None
         Group columns; by default, all columns left of `threshold`.
 
@@ -166,64 +148,39 @@ def lc_index(
     -------
     DataFrame or LazyFrame
         One row per curve, sorted by group: `*by, lc_index, best_share, tied_share, cost_ratio_low,
-        cost_ratio_mode, cost_ratio_high, prevalence, note`. All numbers are Float64.
+        cost_ratio_mode, cost_ratio_high, prevalence, note`. All numbers are Float64. `best_share`
+        and `tied_share` are the probabilities that the curve alone, or with other curves, has the
+        lowest cost. `lc_index` is `best_share` plus an equal part of each shared range, so that the
+        indices of compared curves add up to 1.
 
-        - `best_share` and `tied_share` are the probabilities that the curve alone, or with other
-          curves, has the lowest cost.
-        - `lc_index` is `best_share` plus an equal part of each range that the curve shares with
-          others, so that the indices of compared curves add up to 1.
-
-        The index, the shares and the prevalence are null for a curve that lacks a class, which is
-        not compared. `note` (String) is null or `no_rows`, `no_positives`, `no_negatives`,
-        `one_positive` or `one_negative`.
+        Values are null for a curve that lacks a class, which is not compared. `note` (String) is
+        null or `no_rows`, `no_positives`, `no_negatives`, `one_positive` or `one_negative`.
 
     Raises
     ------
     RocframeError
-        If the table is not a curve table, if a curve lacks some of its rows, or if an option is
-        invalid.
+        If the table is not a curve table, if a curve lacks rows, or if an option is invalid.
 
     See Also
     --------
     relative_superiority : The ranges of costs in which each model has the lowest cost.
     h_measure : The mean cost of each model over a distribution of costs.
 
-    Notes
-    -----
-    The density of the relative cost c = c_fp / (c_fp + c_fn) = r / (1 + r), where r is the cost
-    ratio, is highest at the most likely value, and falls linearly to 0 at both ends of the range
-    (only at the other end if the most likely value is an end). The LC index does not depend on how
-    much the costs of the models differ: see `cost_curve` and `relative_superiority`.
-
     References
     ----------
-    - N. M. Adams, D. J. Hand (1999), Pattern Recognition 32(7), 1139-1147.
-      doi:10.1016/S0031-3203(98)00154-X
+    N. M. Adams, D. J. Hand (1999), Pattern Recognition 32, 1139. doi:10.1016/S0031-3203(98)00154-X
 
     Examples
     --------
     A false positive costs 0.1 to 1 times as much as a false negative, most likely 0.25 times:
 
     >>> import polars as pl, rocframe as rf
-    >>> predictions = pl.DataFrame(
-    ...     {
-    ...         "label": [1, 0, 1, 0, 1, 0],
-    ...         "a": [0.9, 0.8, 0.7, 0.4, 0.4, 0.1],
-    ...         "b": [0.9, 0.7, 0.8, 0.4, 0.2, 0.3],
-    ...     }
-    ... )
+    >>> scores = {"a": [0.9, 0.8, 0.7, 0.4, 0.4, 0.1], "b": [0.9, 0.7, 0.8, 0.4, 0.2, 0.3]}
+    >>> predictions = pl.DataFrame({"label": [1, 0, 1, 0, 1, 0], **scores})
     >>> curves = rf.curve(predictions, "label", ["a", "b"])
     >>> index = rf.lc_index(curves, across="model", cost_ratio=(0.1, 0.25, 1))
-    >>> index.select("model", "lc_index", "best_share", "tied_share")
-    shape: (2, 4)
-    ┌───────┬──────────┬────────────┬────────────┐
-    │ model ┆ lc_index ┆ best_share ┆ tied_share │
-    │ ---   ┆ ---      ┆ ---        ┆ ---        │
-    │ str   ┆ f64      ┆ f64        ┆ f64        │
-    ╞═══════╪══════════╪════════════╪════════════╡
-    │ a     ┆ 0.773663 ┆ 0.773663   ┆ 0.0        │
-    │ b     ┆ 0.226337 ┆ 0.226337   ┆ 0.0        │
-    └───────┴──────────┴────────────┴────────────┘
+    >>> index.select("model", pl.col("lc_index").round(3)).rows()
+    [('a', 0.774), ('b', 0.226)]
     """
     ratios = _parse_cost_ratio(cost_ratio)
     parsed = None if prevalence is None else parse_fraction("prevalence", prevalence, example=0.1)
@@ -260,10 +217,7 @@ def _parse_cost_ratio(cost_ratio: object) -> list[float]:
 class CostRanges(NamedTuple):
     """The ranges in which curves have the lowest cost, sorted by curve and rising probability cost.
 
-    `curve` is the curve of each range, and `n_best` the number of curves that have the lowest cost
-    in it. `low` and `high` are the limits of the probability cost, `ratio_low` and `ratio_high`
-    those of the cost ratio. `group` and `prevalence` have a value for each curve; the prevalence is
-    NaN if the curve lacks a class.
+    `group` and `prevalence` have a value for each curve; the prevalence is NaN if it lacks a class.
     """
 
     curve: NDArray[np.int64]
@@ -347,10 +301,9 @@ def relative_cost(ratio: NDArray[np.float64]) -> NDArray[np.float64]:
 def largest_differences(curves: Curves, ranges: CostRanges) -> NDArray[np.float64]:
     """Return the largest difference of the second lowest and the lowest cost in each range.
 
-    The difference is 0 if several curves have the lowest cost, and NaN if there is no other curve.
-    It is a piecewise linear function of the probability cost, with breakpoints at the crossings of
-    two lines of the best curve, or of the envelope of the other curves. Its maximum is therefore at
-    a breakpoint or at an end of the range.
+    NaN without another curve. The maximum of this piecewise linear function of the probability cost
+    is at an end of the range, or at a crossing of two lines of the best curve or of the envelope of
+    the others.
     """
     result = np.where(ranges.n_best > 1, 0.0, np.nan)
     single = np.flatnonzero(ranges.n_best == 1)
