@@ -29,7 +29,11 @@ scores, classes
     classes to columns or expressions; a list of columns, or a selector, with the names of their
     classes; or one column of lists or arrays, whose order `classes` states.
 by
-    Group columns. Rows with a null in a group column are a separate group.
+    Group columns, as in `group_by` of polars: names, expressions and selectors, alone or in a list.
+    The result has the columns that they return: `by=pl.col("day").dt.month()` groups by months, in
+    a column `day`. An expression returns one value for each row. Rows with a null in a group column
+    are a separate group. If another argument uses the column `day`, too, the group column needs
+    another name, with `.alias`. A selector also selects labels and scores, which raise an error.
 positive
     The value of `label` that is the positive class; all others are negative. It is required for
     labels that are not Boolean or 0/1. Without it, expressions return null for other numbers.

@@ -98,7 +98,7 @@ def auc_test(
         The true class: Boolean or 0/1, or any values with `positive`.
     score : str, Expr, selector, sequence or mapping
         The score, higher for positives. Several columns add the group column `model`.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; null is a group.
     null : float, default 0.5
         AUC that the null hypothesis assumes, between 0 and 1. 0.5 is chance.

@@ -90,6 +90,9 @@ HIDDEN = {
         "drift": (("p_adjusted",), ("upper", "p_adjusted")),
         **dict.fromkeys(["decision_intervals", "cost_intervals"], (("upper",), LIMITS)),
     },
+    "a smooth curve begins with the columns of every curve table": {
+        "smooth": (("fpr", "tpr"), ("fpr", "tpr"))
+    },
     "a plan has no group columns": {"plan": (("power",), ("n_neg", "power"))},
 }
 

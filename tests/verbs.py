@@ -103,11 +103,11 @@ class TableVerb:
     draws: bool = False
     other_if_weighted: tuple[str, ...] = ()
 
-    def __call__(self, table: Any) -> Any:
+    def __call__(self, table: Any, **roles: Any) -> Any:
         if self.first is not None:
             name, options = self.first
             table = getattr(rf, name)(table, **options)
-        return getattr(rf, self.function)(table, **self.options)
+        return getattr(rf, self.function)(table, **self.options, **roles)
 
     def of_predictions(self, frame: Any, **roles: Any) -> Any:
         """Compute the table of curves from predictions, and call the function."""
@@ -291,6 +291,12 @@ OF_CURVES = {
         key="fold",
     ),
     "area of an average": TableVerb("area", key="fold", first=("average", {"grid": "union"})),
+    "area of smooth curves": TableVerb("area", source="smooth"),
+    "operating point of smooth curves": TableVerb(
+        "operating_point", {"rule": ["youden", "f1"]}, source="smooth"
+    ),
+    "hull of smooth curves": TableVerb("hull", source="smooth"),
+    "cost curve of smooth curves": TableVerb("cost_curve", {"grid": 5}, source="smooth"),
     "area of precision-recall": TableVerb("area", {"kind": "pr"}, kind="pr"),
 }
 
@@ -320,4 +326,13 @@ EXCEPTIONS = {
     "compress": "returns predictions: tests/compression",
     "confusion_matrix": "reads decisions instead of scores: tests/decisions/test_confusion_matrix",
     "expand_counts": "reads confusion matrices: tests/decisions/test_confusion_matrix",
+}
+
+# Functions with group columns among the exceptions, called with Boolean scores.
+OTHERS_BY_GROUP = {
+    "compress": Verb("compress"),
+    "confusion matrix": Verb("confusion_matrix"),
+    "expanded counts": TableVerb("expand_counts", source="confusion_matrix"),
+    "chart": TableVerb("chart"),
+    "dashboard": TableVerb("dashboard"),
 }

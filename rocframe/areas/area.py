@@ -80,7 +80,7 @@ def area(
     ----------
     curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`, with all rows of each curve.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; by default, all columns left of `threshold`.
     kind : str, default None
         Kind of curve, such as `"roc"`; see `curve`. By default, the two rates right of `tn`

@@ -92,7 +92,7 @@ def auc(
         The true class: Boolean or 0/1, or any values with `positive`.
     score : str, Expr, selector, sequence or mapping
         The score, higher for positives. Several columns add the group column `model`.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; null is a group.
     fpr : (float, float), default None
         Range of the false positive rate, such as `(0, 0.1)`, over which TPR is integrated.

@@ -92,7 +92,7 @@ def fold_auc(
         The score, higher for positives. Several columns add the group column `model`.
     over : str or sequence of str, default "fold"
         Columns that identify the fold in which a row was tested.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; null is a group.
     id : str or Expr, default None
         The case of a row, if a case has rows in several folds, such as one for each reader. Rows of
@@ -472,7 +472,7 @@ def pooling_gap(
         The score, higher for positives. Several columns add the group column `model`.
     over : str or sequence of str, default "fold"
         Columns that identify the fold in which a row was tested.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; null is a group.
     positive : object, default None
         Value of `label` that is the positive class.

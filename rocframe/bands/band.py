@@ -99,7 +99,7 @@ def band(
         The true class: Boolean or 0/1, or any values with `positive`.
     score : str, Expr, selector, sequence or mapping
         The score, higher for positives. Several columns add the group column `model`.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; null is a group.
     method : str, default "kolmogorov_smirnov"
         Simultaneous bands:

@@ -145,7 +145,7 @@ def chart(
         A table that a rocframe function returned. A curve table has group columns, `threshold`,
         `tp, fp, fn, tn`, and any columns right of them. Every curve must have all its rows. Rows
         may be in any order.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; by default, all columns left of `threshold`.
     kind : str, default None
         Kind of curve, such as `"roc"`; see `curve`. By default, the two rates right of `tn`

@@ -31,15 +31,18 @@ from rocframe.inputs.roles import (
     Column,
     bind_roles,
     check_repeated_columns,
-    output_columns,
     resolve_column,
-    returns_several_columns,
     selected_names,
     source_columns,
     used_columns,
 )
 from rocframe.kernel.groups import RowGroups, scale_weights
-from rocframe.options import check_distinct, parse_names
+from rocframe.options import (
+    check_distinct,
+    output_columns,
+    parse_names,
+    returns_several_columns,
+)
 from rocframe.text import format_count, format_key, format_list, format_value
 
 if TYPE_CHECKING:

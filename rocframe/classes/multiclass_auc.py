@@ -67,7 +67,7 @@ def multiclass_auc(
     scores : mapping, sequence of str, selector or str
         Score of each class, higher for this class: a mapping from classes to columns, columns named
         like their classes, or one column of lists.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; null is a group.
     classes : sequence, default None
         Classes in the order of the lists.

@@ -64,7 +64,7 @@ def multiclass_losses(
     scores : mapping, sequence of str, selector or str
         Probability of each class, with a sum of 1 ± 1e-4: a mapping from classes to columns,
         columns named like their classes, or one column of lists.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; null is a group.
     classes : sequence, default None
         Classes in the order of the lists.

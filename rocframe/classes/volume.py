@@ -76,7 +76,7 @@ def volume(
     scores : mapping, sequence of str, selector or str
         One score that increases from the first to the third class; or a score of each class: a
         mapping from classes to columns, columns named like their classes, or one column of lists.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; null is a group.
     classes : sequence, default None
         The three classes, from low to high scores, or in the order of the lists.

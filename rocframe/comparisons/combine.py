@@ -104,7 +104,7 @@ def combine(
         Column with the name of the model, for a long table with one row per instance and model.
     id : str or sequence of str, default None
         Columns that identify an instance, to match the rows of the models.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; null is a group.
     unmatched : {"raise", "drop"}, default "raise"
         Instances that lack a model: an error, or left out and counted in `note`.
@@ -285,7 +285,7 @@ def combine_points(table: FrameT, /, *, across: str = MODEL, by: By = None) -> F
         rates.
     across : str, default "model"
         Column with the name of the model.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns. If a rocframe function returned the table, the default is all its group
         columns except `across`. For other tables, the default is no columns.
 
@@ -498,7 +498,7 @@ def chain(
         Column with the name of the model, for a long table with one row per instance and model.
     id : str or sequence of str, default None
         Columns that identify an instance, to match the rows of the models.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; null is a group.
     unmatched : {"raise", "drop"}, default "raise"
         Instances that lack a model: an error, or left out and counted in `note`.

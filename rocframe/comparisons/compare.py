@@ -108,7 +108,7 @@ def compare(
         Column with the name of the model, for a long table with one row per instance and model.
     id : str or sequence of str, default None
         Columns that identify an instance, to match the rows of the models.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; null is a group.
     baseline : str, default None
         Model with which all other models are compared. It is `model_a`. None: all pairs.
@@ -415,7 +415,7 @@ def gate(
         Column with the name of the model, for a long table with one row per instance and model.
     id : str or sequence of str, default None
         Columns that identify an instance, to match the rows of the models.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; null is a group.
     metric : {"auc", "average_precision", "brier", "log_loss"}, default "auc"
         Metric of the models. The losses `"brier"` and `"log_loss"` need probabilities.

@@ -123,7 +123,7 @@ def decision_intervals(
         Column with the name of the model, for a long table with one row per instance and model.
     id : str or sequence of str, default None
         Columns that identify an instance, to match the rows of the models.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; null is a group.
     unmatched : {"raise", "drop"}, default "raise"
         Instances that lack a model: an error, or left out and counted in `note`.

@@ -89,7 +89,7 @@ def hull_shares(
         Column with the name of the model, for a long table with one row per instance and model.
     id : str or sequence of str, default None
         Columns that identify an instance, to match the rows of the models.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; null is a group.
     paired : bool, default True
         Whether a resample has the same instances for all models. False: the models scored different

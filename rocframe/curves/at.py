@@ -97,7 +97,7 @@ def at(
     interpolate : bool, default False
         Return the point that has exactly the given rate, with `tp` and `fp` interpolated linearly
         between the two rows around it (see the column `mix`).
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; by default, all columns left of `threshold`.
 
     Returns

@@ -80,7 +80,7 @@ def simplify(
         Scale of the axes on which the error is measured: `"linear"`; `"log"`, a logarithmic x axis,
         for `roc`, `gain`, `lift` and `lift_chart`; or `"normal_deviate"`, both axes, for `roc` and
         `det`. None means `"normal_deviate"` for `det` and `"linear"` for all other kinds.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; by default, all columns left of `threshold`.
     kind : str, default None
         Kind of curve, such as `"roc"`; see `curve`. By default, the two rates right of `tn`

@@ -64,6 +64,7 @@ if TYPE_CHECKING:
 MAKE_CURVES = "Compute a curve table with .roc.curve(label, score, by=…)."
 SEPARATE_CURVES = "The group may contain several curves: name all group columns in by=."
 COMPLETE_CURVES = "Compute the curve without thresholds=, and do not filter its rows."
+NOTE = "note"
 TOTAL_ROUNDING = 1e-9  # largest relative rounding error of a total of weights
 
 
@@ -144,7 +145,11 @@ def curve_layout(
             raise ColumnTypeError.of_table(
                 "curves", name, schema[name], f"This column must be numeric. {MAKE_CURVES}"
             )
-    row = {name: schema[name] for name in names[first:]}
+    row = {
+        name: schema[name]
+        for name in names[first:]
+        if name != NOTE or NOTE not in new_columns  # the note of the result replaces this column
+    }
     return CurveLayout(by=keys, keys=group_dtypes(keys, schema), row=row)
 
 
@@ -339,7 +344,7 @@ def read_curves(frame: pl.DataFrame, table: CurveLayout) -> Curves:
         raise BrokenCurveError.compose(
             "curves: a threshold or a count is null",
             "If the table is a result of at(), drop the rows without an operating point. "
-            f"Otherwise: {MAKE_CURVES}",
+            f"Otherwise, {MAKE_CURVES[0].lower()}{MAKE_CURVES[1:]}",
         )
     keys = frame.select(frame.get_column(name).alias(str(i)) for i, name in enumerate(table.by))
     columns = _read_columns(frame, table)

@@ -60,7 +60,7 @@ def concavities(curves: FrameT, /, *, min_rows: int = 1, by: By = None) -> Frame
         A curve table as returned by `curve`, with all rows of each curve.
     min_rows : int, default 1
         Return only concavities with at least this number of rows, or sum of weights; 1: all.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; by default, all columns left of `threshold`.
 
     Returns
@@ -428,7 +428,7 @@ def repaired_auc(
         all.
     min_rows : int, default 1
         Repair only concavities with at least this number of rows, or sum of weights; 1: all.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; by default, all columns left of `threshold`.
 
     Returns

@@ -58,7 +58,7 @@ def confusion_matrix(
     score : str, Expr, selector, sequence or mapping
         The decision: Boolean, or 1 for a positive and 0 for a negative prediction. Several columns,
         a selector or a mapping from models to columns add the group column `model` (String).
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; null is a group.
     positive : object, default None
         Value of `label` that is the positive class.
@@ -208,7 +208,7 @@ def expand_counts(table: FrameT, /, *, by: By = None) -> FrameT:
     ----------
     table : DataFrame, LazyFrame or Arrow table
         One confusion matrix per row, with the integer columns `tp, fp, fn, tn`.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns. The result has the same group columns.
 
     Returns

@@ -55,7 +55,7 @@ def cost_curve(
         with `across`: 0, 1, and the values at which the best threshold changes.
     across : str, default None
         Group column, such as `"model"`: the envelope of all its curves, with the best of them.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; by default, all columns left of `threshold`.
 
     Returns

@@ -80,7 +80,7 @@ def mix(
     alert_rate : float or sequence of float, default None
         Return the point with this proportion of positive predictions, at the prevalence of the
         table.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; by default, all columns left of `threshold`.
 
     Returns

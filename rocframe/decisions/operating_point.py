@@ -122,7 +122,7 @@ def operating_point(
         direction (required if it has none, as `"alert_rate"`), and an expression is maximized.
     beta : float, default 1.0
         Weight of recall relative to precision in `"f_beta"`.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; by default, all columns left of `threshold`.
 
     Returns

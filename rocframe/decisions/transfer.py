@@ -92,7 +92,7 @@ def transfer(
         Whether a metric or expression is minimized, as in `operating_point`.
     beta : float, default 1.0
         Weight of recall relative to precision in `"f_beta"`.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; by default, all columns left of `threshold`.
 
     Returns

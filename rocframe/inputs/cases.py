@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, cast
 
@@ -308,16 +308,20 @@ def plan_table(
     columns: Mapping[str, pl.DataType],
     more: Sequence[str] = (),
     over: int = 0,
+    thresholds: pl.DataType | None = None,
     **options: Any,
 ) -> pl.LazyFrame:
     """Return the query plan that computes a table from predictions.
 
     `more` are the names of columns that the caller adds to the table later; group columns must not
-    have these names. All other options are those of `plan_bound_table`.
+    have these names. `thresholds` is the dtype of thresholds that are not scores. All other options
+    are those of `plan_bound_table`.
     """
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         bound = bind_roles(plan, schema, roles, (*columns, *more), over=over)
+        if thresholds is not None:
+            bound = replace(bound, scores=thresholds)
         rows = plan.select(bound.inputs)
         return plan_bound_table(rows, bound, compute, columns=columns, over=over, **options)
 

@@ -137,7 +137,7 @@ def intervals(
     rule : str or Expr, default None
         Rule of `operating_point` (except `"bayes"`) that chooses the threshold of the point; the
         highest of several that are equally good.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; null is a group.
     ci : str or None, optional
         Method of the interval.

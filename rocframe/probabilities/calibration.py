@@ -104,7 +104,7 @@ def calibration(
         The true class: Boolean or 0/1, or any values with `positive`.
     score : str, Expr, selector, sequence or mapping
         The probability of the positive class; several columns add the group column `model`.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; null is a group.
     method : str, default "quantile"
         Method of estimation. Rows with equal scores are in the same bin.

@@ -84,7 +84,7 @@ def curve_from_calibration(
         Weight of recall relative to precision in `"f_beta"`.
     costs : mapping of str to float, default None
         Costs of one `tp`, `fp`, `fn` and `tn`, by default 0, for the metric `"expected_cost"`.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns. By default, all columns left of `bin`.
 
     Returns

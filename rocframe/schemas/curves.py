@@ -113,7 +113,9 @@ BAND = TableType(
     chart_options=(*CHANNELS, *DOMAINS, *HIDDEN_PARTS),
 )
 
-SMOOTH_COLUMNS = floats("fpr", "tpr", "auc", "a", "b") | strings("note")
+SMOOTH_COLUMNS = (
+    curve_columns(pl.Float64()) | floats("fpr", "tpr", "auc", "a", "b") | strings("note")
+)
 
 SMOOTH_CURVES = TableType(
     name="smooth",
@@ -122,6 +124,7 @@ SMOOTH_CURVES = TableType(
     recognize=has_columns(*SMOOTH_COLUMNS, adjacent=5),
     lines=(LineStyle(title="Smooth ROC", x="fpr", y="tpr", area="auc"),),
     chart_options=(*CHANNELS, *DOMAINS),
+    on_axes=CURVE,
 )
 
 

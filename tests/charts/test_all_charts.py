@@ -476,9 +476,8 @@ def test_the_error_for_an_unknown_table_lists_the_tables_with_charts():
         "average, at, operating_point, repaired_auc, transfer, intervals, confusion_matrix, mix, "
         "combine, "
         "combine_points, chain, hull, iso_lines, cost_curve, relative_superiority, lc_index, "
-        "decision_curve, decision_intervals, drift, drift_test, auc, "
+        "decision_curve, decision_intervals, smooth, theoretical_curve, drift, drift_test, auc, "
         "summary, h_measure, auc_test, multiclass_auc, volume, fold_auc, pooling_gap, power, "
         "sample_size, detectable_difference, calibration, calibration_summary, murphy_curve, "
-        "multiclass_losses, compare, auc_covariance, hull_shares, band, smooth, "
-        "theoretical_curve or area."
+        "multiclass_losses, compare, auc_covariance, hull_shares, band or area."
     )

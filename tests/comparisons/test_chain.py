@@ -136,15 +136,10 @@ def test_models_without_a_threshold_are_last_and_null():
     assert_frame_equal(chain.head(2), without)
 
 
-def test_undefined_rates_are_null_and_other_operators_raise():
+def test_undefined_rates_are_null():
     table = pl.DataFrame({"label": [0, 0], "a": [1, 0], "b": [0, 0]})
     chain = rf.chain(table, "label", ["a", "b"])
     assert chain.select("model", "fpr", "tpr", "tpr_independent", "note").rows() == [
         ("b", 0.0, None, None, "no_positives"),
         ("a", 0.5, None, None, "no_positives"),
     ]
-    with pytest.raises(rf.UnknownOptionError) as caught:
-        rf.chain(table, "label", ["a", "b"], operator="xor")
-    assert str(caught.value) == (
-        "operator='xor': unknown value.\nDid you mean operator='or'?\nChoose one of: 'or', 'and'."
-    )

@@ -294,46 +294,6 @@ def test_metrics_that_compare_the_classes_choose_no_threshold_if_the_other_folds
     assert of_first.rows() == [("accuracy", np.inf, None), ("f1", None, "no_positives")]
 
 
-ERRORS = {
-    "over='part': the frame has no group column of this name.": {"over": "part"},
-    "rule='bayes': this value cannot be used with transfer().\n"
-    "The threshold of this rule does not depend on data: use at(threshold=).": {
-        "rule": "bayes",
-        "costs": COSTS,
-    },
-    "chosen: expected a DataFrame of operating points, but this is an int.\n"
-    "Pass the collected result of operating_point, at or hull.": {"chosen": 3},
-    (
-        "rule='f1': the table passed as chosen= has no threshold for this rule.\n"
-        "Its rules are: 'youden'."
-    ): {
-        "rule": "f1",
-        "chosen": rf.operating_point(CURVES),
-    },
-    "chosen: the table has several operating points for model='a', rule='youden'.\n"
-    "Keep one row for each model and rule, for example with .filter().": {
-        "chosen": rf.operating_point(CURVES).drop("fold")
-    },
-    "costs={'fp': 1, 'fn': 3}: no rule in this call uses this option.": {"costs": COSTS},
-    "subject_to['alerts']=(0, 300): a limit on a number of rows is not supported, because the "
-    "threshold is chosen on all other folds together, which have another number of rows.\n"
-    'Use the proportion of rows: subject_to={"alert_rate": …}.': {
-        "rule": "recall",
-        "subject_to": {"alerts": (0, 300)},
-    },
-}
-
-
-def test_a_curve_table_without_folds_names_the_default_of_over():
-    with pytest.raises(rf.MissingColumnError) as caught:
-        rf.transfer(rf.curve(TABLE, "label", "score", by="model"))
-    assert str(caught.value) == (
-        "over='fold': the frame has no group column of this name.\nThe frame has: 'model'.\n"
-        'The default is over="fold". Compute the table with "fold" in by=, or pass another '
-        "group column as over=."
-    )
-
-
 def test_a_rule_per_row_has_no_optimism_on_folds_with_the_same_rows():
     fold = TABLE.filter(model="a", fold=0)
     folds = pl.concat([fold.with_columns(fold=pl.lit(i)) for i in range(4)])
@@ -352,17 +312,6 @@ def test_the_difference_of_two_infinite_values_is_null():
     applied = rf.transfer(curves, "lr_pos")
     assert applied["value_chosen"].to_list() == applied["value_realised"].to_list() == [np.inf] * 2
     assert applied["optimism"].to_list() == [None, None]
-
-
-def test_errors_name_the_argument_the_value_and_what_to_do():
-    with all_cases() as case:
-        for text, options in ERRORS.items():
-            with case(text):
-                with pytest.raises(rf.RocframeError) as caught:
-                    rf.transfer(CURVES, **options)
-                assert str(caught.value).startswith(text)
-    with pytest.raises(rf.BrokenCurveError, match="lacks the points of its lowest scores"):
-        rf.transfer(CURVES.filter(pl.col("threshold") > 0))
 
 
 def test_heavy_weights_of_one_fold_do_not_change_the_choice_on_other_folds():
@@ -410,10 +359,11 @@ def test_group_columns_may_have_any_name(name):
         assert_frame_equal(result.rename({name: "key"}), expected)
 
 
-@pytest.mark.parametrize("over", [None, 3])
-@pytest.mark.parametrize("function", [rf.transfer, rf.repaired_auc])
-def test_folds_have_a_column(function, over):
-    predictions = pl.DataFrame({"fold": [1, 1, 2, 2], "label": [1, 0] * 2, "score": [4, 3, 2, 1]})
-    with pytest.raises(rf.MissingColumnError) as caught:
-        function(rf.curve(predictions, "label", "score", by="fold"), over=over)
-    assert str(caught.value).startswith(f"over={over}: expected a string, the name of one group")
+def test_a_model_without_scores_does_not_change_other_models():
+    table = TABLE.filter(model="b")
+    unscored = table.with_columns(model=pl.lit("a"), score=pl.lit(None, pl.Float64))
+    options = {"by": ["model", "fold"], "missing": "worst"}
+    both = rf.curve(pl.concat([unscored, table]), "label", "score", **options)
+    found, alone = rf.transfer(both), rf.transfer(rf.curve(table, "label", "score", **options))
+    assert_frame_equal(found.filter(model="b"), alone)
+    assert found.filter(model="a")["threshold"].unique().to_list() == [np.inf]
