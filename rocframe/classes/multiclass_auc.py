@@ -12,8 +12,7 @@ from rocframe.errors import OptionValueError
 from rocframe.inference import Confidence, first_notes, note_with_keys
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import group_starts, run_starts
-from rocframe.kernel.resample import RowSampler, draw_together, stream_keys
-from rocframe.kernel.scan import BLOCK_ROWS
+from rocframe.kernel.scan import BLOCK_ROWS, RowSampler, draw_together, stream_keys
 from rocframe.options import NOT_GIVEN, check_choice, check_distinct, public
 from rocframe.resampling import IntervalColumns, acceleration, batched_replicates
 from rocframe.schemas.statistics import MULTICLASS_AUC

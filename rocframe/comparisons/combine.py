@@ -38,7 +38,7 @@ from rocframe.inference import class_notes, first_notes
 from rocframe.inputs.cases import RowState
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.arrays import exact_quotient
-from rocframe.kernel.codec import round_thresholds
+from rocframe.kernel.groups import round_thresholds
 from rocframe.options import (
     NOT_GIVEN,
     check_choice,

@@ -16,8 +16,7 @@ from rocframe.frames import as_input_frame, build_table, number_keys, take_rows
 from rocframe.inputs.cases import RowState, plan_table
 from rocframe.inputs.roles import Roles, is_single_score
 from rocframe.kernel.arrays import run_parallel, split_groups, split_rows
-from rocframe.kernel.codec import round_thresholds
-from rocframe.kernel.groups import sort_rows
+from rocframe.kernel.groups import round_thresholds, sort_rows
 from rocframe.kernel.scan import BLOCK_ROWS, Scan
 from rocframe.kinds import (
     PREVALENCE,

@@ -28,8 +28,7 @@ from rocframe.curves.thinning import (
 from rocframe.errors import MissingColumnError, OptionValueError
 from rocframe.frames import as_input_frame, check_keys, column, find_keys, lazy_plan, through_node
 from rocframe.kernel.arrays import exact_product, run_parallel
-from rocframe.kernel.codec import concatenated_ranges
-from rocframe.kernel.groups import groups_of_rows, run_starts
+from rocframe.kernel.groups import concatenated_ranges, groups_of_rows, run_starts
 from rocframe.kinds import kind_of, scale_of
 from rocframe.options import parse_number, parse_numbers, public, to_floats
 from rocframe.schemas.curves import SIMPLIFICATION

@@ -30,8 +30,7 @@ from rocframe.frames import (
 )
 from rocframe.inputs.cases import outside_unit_problem
 from rocframe.kernel.arrays import run_parallel
-from rocframe.kernel.codec import round_thresholds
-from rocframe.kernel.groups import groups_of_rows
+from rocframe.kernel.groups import groups_of_rows, round_thresholds
 from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.kinds import PREVALENCE, has_prevalence
 from rocframe.options import (

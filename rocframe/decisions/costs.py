@@ -18,8 +18,7 @@ from rocframe.curves.locate import confusion_counts, round_values
 from rocframe.errors import MissingColumnError, OptionValueError
 from rocframe.frames import column, number_distinct_rows
 from rocframe.kernel.arrays import MAX_INT64, scale_by_totals
-from rocframe.kernel.codec import round_thresholds
-from rocframe.kernel.groups import run_starts
+from rocframe.kernel.groups import round_thresholds, run_starts
 from rocframe.options import exact_fraction, parse_fraction, parse_number, simplest_fraction
 from rocframe.rates import CONFUSION, RATES
 from rocframe.schemas.table_type import CURVE_COLUMNS, THRESHOLD

@@ -16,8 +16,14 @@ from rocframe.errors import OptionValueError
 from rocframe.frames import build_table, check_keys, find_keys, number_keys, select_keys
 from rocframe.inference import class_notes
 from rocframe.kernel.arrays import run_parallel, split_groups
-from rocframe.kernel.codec import concatenated_ranges, falling_ranks, sort_order
-from rocframe.kernel.groups import cumulative_sums, group_starts, is_run_start
+from rocframe.kernel.groups import (
+    concatenated_ranges,
+    cumulative_sums,
+    falling_ranks,
+    group_starts,
+    is_run_start,
+    sort_order,
+)
 from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.options import check_supported, public
 from rocframe.rates import CONFUSION

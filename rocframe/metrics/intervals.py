@@ -19,8 +19,7 @@ from rocframe.inference import PROPORTION_LIMITS, Confidence, class_notes, is_pe
 from rocframe.inputs.cases import check_probabilities, plan_table
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import scale_weights, weight_units
-from rocframe.kernel.resample import RandomDraws, ReplicateStatistic, resample_groups
-from rocframe.kernel.scan import Scan
+from rocframe.kernel.scan import RandomDraws, ReplicateStatistic, Scan, resample_groups
 from rocframe.kinds import check_metric_settings, parse_metric, parse_metrics
 from rocframe.metrics.statistics import (
     CURVE_STATISTICS,
@@ -56,7 +55,7 @@ if TYPE_CHECKING:
     from rocframe.frames import FrameT
     from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
-    from rocframe.kernel.resample import GroupReplicates, GroupRows
+    from rocframe.kernel.scan import GroupReplicates, GroupRows
 
 MetricIntervalMethod = Literal[
     "bootstrap",

@@ -18,9 +18,8 @@ from rocframe.decisions.operating_point import RuleOptions, allowed_rows
 from rocframe.errors import OptionValueError
 from rocframe.inference import Estimate, perfect_area_limits, wilson
 from rocframe.kernel.arrays import grouped_bisect
-from rocframe.kernel.codec import round_thresholds
-from rocframe.kernel.groups import groups_of_rows
-from rocframe.kernel.resample import ReplicateCounts, ReplicateScan, ReplicateStatistic
+from rocframe.kernel.groups import groups_of_rows, round_thresholds
+from rocframe.kernel.scan import ReplicateCounts, ReplicateScan, ReplicateStatistic
 from rocframe.probabilities.bins import probability_bins
 from rocframe.probabilities.calibration_summary import (
     CurveErrors,
