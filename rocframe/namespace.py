@@ -59,6 +59,7 @@ NAME_HINTS = {
     ),
     "multiclass_losses": "Use {}multiclass_metrics(label, scores, …): it returns brier, log_loss, "
     "accuracy and, with metrics=, other metrics.",
+    "class_metrics": "It was renamed. Use {}add_metrics, with the same arguments.",
     **dict.fromkeys(
         ("save", "savefig", "to_html", "to_png"),
         "Use rocframe.write for tables and rocframe.save_chart for charts.",
@@ -172,13 +173,13 @@ class RocFrame(Namespace):
     intervals = LazyMethod("rocframe.metrics.intervals")
     multiclass_auc = LazyMethod("rocframe.classes.multiclass_auc")
     multiclass_metrics = LazyMethod("rocframe.classes.multiclass_metrics")
-    class_metrics = LazyMethod("rocframe.classes.multiclass_metrics")
     compress = LazyMethod("rocframe.compression")
     one_vs_rest = LazyMethod("rocframe.classes.one_vs")
     one_vs_one = LazyMethod("rocframe.classes.one_vs")
     top_label = LazyMethod("rocframe.classes.one_vs")
     volume = LazyMethod("rocframe.classes.volume")
     windows = LazyMethod("rocframe.inputs.windows")
+    add_metrics = LazyMethod("rocframe.decisions.add_metrics")
     at = LazyMethod("rocframe.curves.at")
     operating_point = LazyMethod("rocframe.decisions.operating_point")
     tie_bounds = LazyMethod("rocframe.areas.tie_bounds")
@@ -244,6 +245,7 @@ class RocExpr(Namespace):
     fpr = LazyMethod("rocframe.expressions.rates")
     placement = LazyMethod("rocframe.expressions.rates")
     at_prevalence = LazyMethod("rocframe.expressions.rates")
+    best_threshold = LazyMethod("rocframe.expressions.best_threshold")
     confusion = LazyMethod("rocframe.expressions.thresholds")
     accuracy = LazyMethod("rocframe.expressions.thresholds")
     balanced_accuracy = LazyMethod("rocframe.expressions.thresholds")

@@ -260,8 +260,9 @@ OF_CURVES = {
     "operating points of classes": TableVerb(
         "operating_point", {"rule": "expected_cost", **CLASS_COSTS}, key="class"
     ),
+    "metrics": TableVerb("add_metrics", {"metrics": ["f1", "alerts"], "prevalence": 0.1}),
     "metrics of classes": TableVerb(
-        "class_metrics", {"metrics": ["precision", "expected_cost"], **CLASS_COSTS}, key="class"
+        "add_metrics", {"metrics": ["precision", "expected_cost"], **CLASS_COSTS}, key="class"
     ),
     "transfer over folds": TableVerb("transfer", key="fold"),
     "combined points of models": TableVerb(

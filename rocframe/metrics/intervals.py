@@ -445,7 +445,7 @@ class MetricIntervals(IntervalColumns):
             rate = self.options.metrics[name]
             if not isinstance(rate, Rate):
                 continue
-            ratio, function = rate.count_ratio, None
+            ratio, function = rate.proportion, None
             if degenerate_only and rate.function_of is not None and not rate.at_given_prevalence:
                 ratio, function = rate.function_of
             if ratio is None:
@@ -535,7 +535,7 @@ def _metric_acceleration(
 
 
 STATISTICS = CURVE_STATISTICS | PROBABILITY_STATISTICS
-PROPORTIONS = [rate.name for rate in RATES.values() if rate.count_ratio is not None]
+PROPORTIONS = [rate.name for rate in RATES.values() if rate.proportion is not None]
 
 
 def parse_interval_metrics(
@@ -619,7 +619,7 @@ def check_method(
     if not of_proportions:
         return
     for name, metric in metrics.items():
-        if isinstance(metric, Statistic) or metric.count_ratio is None:
+        if isinstance(metric, Statistic) or metric.proportion is None:
             problem = f"{name!r} is not a proportion of rows"
             hint = (
                 f'Use ci="bootstrap" for {name!r}. '

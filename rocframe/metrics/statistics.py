@@ -768,7 +768,7 @@ class RuleSearch:
     def depends_on_prevalence(self) -> bool:
         """Whether the chosen row depends on the share of positives."""
         metrics = [self.rule.value, *(metric for metric, *_ in self.constraints)]
-        return any(metric.varies_with_prevalence or metric.name == "alerts" for metric in metrics)
+        return any(metric.varies_with_prevalence for metric in metrics)
 
     def points(self, scan: Scannable, *, scores: bool = True) -> CurvePoints:  # noqa: ARG002
         """Return the best row of each group, with the highest threshold if several are best."""

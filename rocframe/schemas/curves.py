@@ -51,7 +51,7 @@ def curve_columns(count: pl.DataType) -> Schema:
 
 CURVE = TableType(
     name="curve",
-    functions=("curve", "class_metrics"),
+    functions=("curve", "add_metrics"),
     columns=curve_columns,
     recognize=has_columns(*CURVE_COLUMNS),
     drawing="rocframe.charts.curve_chart:curve_chart",
