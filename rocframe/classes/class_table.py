@@ -29,11 +29,7 @@ from rocframe.frames import (
     through_node,
 )
 from rocframe.inputs.cases import RowState, read_cases
-from rocframe.inputs.roles import (
-    bind_roles,
-    check_repeated_columns,
-    used_columns,
-)
+from rocframe.inputs.roles import bind_roles, check_repeated_columns, used_columns
 from rocframe.kernel.groups import RowGroups, scale_weights
 from rocframe.options import parse_names
 
@@ -295,10 +291,5 @@ def read_multiclass_groups(
     if not used.all():
         rows, group = rows.take(used), group[used]
     return MulticlassGroups(
-        keys=groups.keys,
-        group=group,
-        rows=rows,
-        n_missing=n_missing,
-        classes=classes,
-        names=names,
+        keys=groups.keys, group=group, rows=rows, n_missing=n_missing, classes=classes, names=names
     )

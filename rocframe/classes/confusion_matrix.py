@@ -30,12 +30,7 @@ from rocframe.frames import (
 )
 from rocframe.inference import class_notes, first_notes
 from rocframe.inputs.cases import RowState, check_decisions, plan_table
-from rocframe.inputs.roles import (
-    Roles,
-    bind_roles,
-    check_repeated_columns,
-    resolve_column,
-)
+from rocframe.inputs.roles import Roles, bind_roles, check_repeated_columns, resolve_column
 from rocframe.kernel.arrays import exact_quotient
 from rocframe.kernel.groups import groups_of_rows
 from rocframe.kernel.scan import Scan

@@ -17,19 +17,9 @@ from rocframe.errors import (
     PairingError,
     RepeatedNameError,
 )
-from rocframe.frames import (
-    as_input_frame,
-    column,
-    lazy_plan,
-    private_names,
-)
+from rocframe.frames import as_input_frame, column, lazy_plan, private_names
 from rocframe.inputs.cases import scores_as_floats
-from rocframe.inputs.roles import (
-    Column,
-    resolve_column,
-    selected_names,
-    source_columns,
-)
+from rocframe.inputs.roles import Column, resolve_column, selected_names, source_columns
 from rocframe.options import check_distinct, output_columns, returns_several_columns
 from rocframe.text import format_count, format_key, format_list, format_value
 
@@ -210,11 +200,7 @@ def _expand_selector(
 
 
 def _read_score_lists(
-    name: str,
-    expr: pl.Expr,
-    dtype: pl.List | pl.Array,
-    columns: list[Column],
-    classes: Classes,
+    name: str, expr: pl.Expr, dtype: pl.List | pl.Array, columns: list[Column], classes: Classes
 ) -> ScoreColumns:
     """Read scores that are in one column of lists or arrays."""
     inner = dtype.inner() if isinstance(dtype.inner, type) else dtype.inner

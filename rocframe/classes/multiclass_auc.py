@@ -486,10 +486,7 @@ class Placements(NamedTuple):
 
     @classmethod
     def from_scores(
-        cls,
-        negated: NDArray[Any],
-        score: NDArray[Any],
-        scored: NDArray[np.bool_] | None,
+        cls, negated: NDArray[Any], score: NDArray[Any], scored: NDArray[np.bool_] | None
     ) -> Placements:
         """Return the placements of rows with these scores; both numbers are 0 for unscored rows.
 

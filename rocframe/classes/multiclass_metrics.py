@@ -11,11 +11,7 @@ import numpy as np
 
 from rocframe.classes.class_table import compute_class_table
 from rocframe.classes.confusion_matrix import Cells, predicted_classes
-from rocframe.decisions.costs import (
-    COSTS_EXAMPLE,
-    parse_pairs,
-    parse_shares,
-)
+from rocframe.decisions.costs import COSTS_EXAMPLE, parse_pairs, parse_shares
 from rocframe.errors import OptionValueError, ScoreError
 from rocframe.inference import first_notes
 from rocframe.inputs.cases import outside_unit_problem

@@ -12,12 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import polars as pl
 
-from rocframe.errors import (
-    BrokenCurveError,
-    ColumnTypeError,
-    MissingColumnError,
-    OptionValueError,
-)
+from rocframe.errors import BrokenCurveError, ColumnTypeError, MissingColumnError, OptionValueError
 from rocframe.frames import (
     as_input_frame,
     column,

@@ -526,11 +526,5 @@ def _at_threshold(
         return pl.when(rows.threshold.is_not_null().all()).then(formula(counts))
 
     return formula_expression(
-        value,
-        score,
-        label,
-        positive=positive,
-        weight=weight,
-        count=count,
-        threshold=threshold,
+        value, score, label, positive=positive, weight=weight, count=count, threshold=threshold
     )

@@ -9,13 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import polars as pl
 
-from rocframe.errors import (
-    LabelError,
-    MassError,
-    MissingValuesError,
-    OptionValueError,
-    ScoreError,
-)
+from rocframe.errors import LabelError, MassError, MissingValuesError, OptionValueError, ScoreError
 from rocframe.frames import fill_nulls, lazy_plan, number_distinct_rows, select_keys, through_node
 from rocframe.inputs.roles import bind_roles, check_cells, positive_literal
 from rocframe.options import MAX_INTEGER
