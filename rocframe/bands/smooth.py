@@ -120,13 +120,10 @@ def smooth(
 
     References
     ----------
-    D. D. Dorfman, E. Alf (1969), "Maximum-likelihood estimation of parameters of signal-detection
-    theory and determination of confidence intervals: rating-method data", Journal of Mathematical
-    Psychology 6(3), 487-496. doi:10.1016/0022-2496(69)90019-4
-
-    C. E. Metz, B. A. Herman, J.-H. Shen (1998), "Maximum likelihood estimation of receiver
-    operating characteristic (ROC) curves from continuously-distributed data", Statistics in
-    Medicine 17(9), 1033-1053. doi:10.1002/(SICI)1097-0258(19980515)17:9<1033::AID-SIM784>3.0.CO;2-Z
+    - D. D. Dorfman, E. Alf (1969), Journal of Mathematical Psychology 6(3), 487-496.
+      doi:10.1016/0022-2496(69)90019-4
+    - C. E. Metz, B. A. Herman, J.-H. Shen (1998), Statistics in Medicine 17(9), 1033-1053.
+      doi:10.1002/(SICI)1097-0258(19980515)17:9<1033::AID-SIM784>3.0.CO;2-Z
 
     Examples
     --------

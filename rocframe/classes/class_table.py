@@ -10,14 +10,12 @@ import numpy as np
 import polars as pl
 
 from rocframe.classes.inputs import (
-    binary_label,
     check_single_label,
-    known_labels,
+    checked_labels,
     labels_of_lists,
     read_class_scores,
     read_labels,
     type_family,
-    typed_classes,
 )
 from rocframe.errors import LabelError
 from rocframe.frames import (
@@ -128,7 +126,6 @@ def plan_class_table(
     compute: Callable[[MulticlassGroups], dict[str, Any]],
     *,
     columns: Callable[[pl.DataType], Mapping[str, pl.DataType]],
-    rows_per_group: Callable[[MulticlassGroups], int] = lambda _: 1,
     anchor: str,
     unknown_label: Callable[..., LabelError] = LabelError.without_score,
     read_columns: Callable[..., ScoreColumns] | None = None,
@@ -138,11 +135,11 @@ def plan_class_table(
     """Return the query plan of the group columns and the columns that `compute` returns.
 
     `columns` returns the names and dtypes of the computed columns for the dtype of the classes; the
-    column `anchor` is never null. `rows_per_group` returns the number of rows of each group.
-    `unknown_label` composes the error for labels that are not one of the classes. `read_columns`
-    reads the score columns; by default `read_class_scores`. `check_classes` may raise an error for
-    the classes. With `multilabel`, a row can belong to several classes: the label may be a mapping
-    from classes to columns, or a column of lists of classes.
+    column `anchor` is never null, and an array or list. `unknown_label` composes the error for
+    labels that are not one of the classes. `read_columns` reads the score columns; by default
+    `read_class_scores`. `check_classes` may raise an error for the classes. With `multilabel`, a
+    row can belong to several classes: the label may be a mapping from classes to columns, or a
+    column of lists of classes.
     """
     label: Any = roles.label
     if not multilabel:
@@ -166,9 +163,7 @@ def plan_class_table(
     def run(frame: pl.DataFrame) -> pl.DataFrame:
         truths = frame.select(map(column, codes))
         grouped = read_multiclass_groups(frame, bound, truths, values, scores.names)
-        group_of_row = np.repeat(np.arange(grouped.keys.height), rows_per_group(grouped))
-        table = build_table(grouped.keys, compute(grouped), names, rows=group_of_row)
-        return table.rename({str(i): name for i, name in enumerate(bound.by)})
+        return build_class_table(grouped, bound, compute(grouped), names, anchor)
 
     return through_node(rows, run, schema={**bound.keys, **names}, by=bound.by, anchor=anchor)
 
@@ -194,26 +189,17 @@ def _true_classes(
 ) -> TrueClasses:
     """Check the labels, and return the classes of the rows."""
     sources = read_labels(plan, schema, label, scores)
-    name, expr, dtype = sources[0]
-    is_single = not isinstance(label, Mapping)
-    classes = typed_classes(
-        scores.argument, scores.classes or [], dtype if is_single else None, name
+    is_multilabel = isinstance(label, Mapping)
+    classes, columns = checked_labels(
+        sources, scores, is_multilabel=is_multilabel, unknown_label=unknown_label
     )
-    if not is_single:
-        columns = [binary_label(*source) for source in sources]
-        is_missing = pl.any_horizontal(values.is_null() for values in columns)
-        name = ", ".join(dict.fromkeys(one for one, _, _ in sources))
-        known = pl.when(~is_missing).then(pl.lit(True)).alias(name)
-        return TrueClasses(classes, known, columns)
-    checked = known_labels(
-        expr,
-        dtype,
-        classes,
-        lambda labels: unknown_label(name, labels, classes.to_list(), scores.argument),
-    )
+    name = ", ".join(dict.fromkeys(source for source, _, _ in sources))
     # `read_cases` requires binary labels: true for a known class, null for a missing label.
-    known = pl.when(checked.is_not_null()).then(pl.lit(True)).alias(name)
-    return TrueClasses(classes, known, [_class_numbers(expr, dtype, classes)])
+    is_missing = pl.any_horizontal(values.is_null() for values in columns)
+    known = pl.when(~is_missing).then(pl.lit(True)).alias(name)
+    if not is_multilabel:
+        columns = [_class_numbers(*sources[0][1:], classes)]
+    return TrueClasses(classes, known, columns)
 
 
 def _encode(
@@ -229,12 +215,40 @@ def _encode(
     plan, exprs = scores.split_lists(plan, [], private_names(["lists"], tuple(schema))["lists"])
     named = [expr.alias(source) for expr, source in zip(exprs, scores.names, strict=True)]
     columns: Any = {str(i): expr for i, expr in enumerate(named)}
-    bound = bind_roles(
-        plan, schema, replace(roles, label=truth.is_known, score=columns), table, keyed=False
-    )
-    codes = [*private_names([f"class {i}" for i in range(len(truth.columns))], bound.by).values()]
-    numbered = (expr.alias(name) for expr, name in zip(truth.columns, codes, strict=True))
-    return plan.select(*bound.inputs, *numbered), bound, codes
+    roles = replace(roles, label=truth.is_known, score=columns)
+    return bind_class_rows(plan, schema, roles, truth.columns, table)
+
+
+def bind_class_rows(
+    plan: pl.LazyFrame,
+    schema: pl.Schema,
+    roles: Roles,
+    columns: Sequence[pl.Expr],
+    table: Sequence[str],
+) -> tuple[pl.LazyFrame, BoundRoles, list[str]]:
+    """Return a plan of the columns of the roles and `columns`, the roles, and the names of these.
+
+    `table` are the names of the columns of the result.
+    """
+    bound = bind_roles(plan, schema, roles, table, keyed=False)
+    taken = (*bound.by, *bound.private.values())
+    names = [*private_names([f"class {i}" for i in range(len(columns))], taken).values()]
+    numbered = (expr.alias(name) for expr, name in zip(columns, names, strict=True))
+    return plan.select(*bound.inputs, *numbered), bound, names
+
+
+def build_class_table(
+    grouped: MulticlassGroups,
+    bound: BoundRoles,
+    columns: Mapping[str, Any],
+    schema: Mapping[str, pl.DataType],
+    anchor: str,
+) -> pl.DataFrame:
+    """Return the table of computed columns; each group has as many rows as any other."""
+    n_groups = grouped.keys.height
+    rows = np.repeat(np.arange(n_groups), len(columns[anchor]) // max(n_groups, 1))
+    table = build_table(grouped.keys, columns, schema, rows=rows)
+    return table.rename({str(i): name for i, name in enumerate(bound.by)})
 
 
 def _class_numbers(label: pl.Expr, dtype: pl.DataType, classes: pl.Series) -> pl.Expr:

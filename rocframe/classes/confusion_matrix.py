@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from rocframe.classes.class_table import plan_class_table, read_multiclass_groups
+from rocframe.classes.class_table import (
+    bind_class_rows,
+    build_class_table,
+    plan_class_table,
+    read_multiclass_groups,
+)
 from rocframe.classes.inputs import check_class_type, is_comparable, nan_as_null, typed_classes
 from rocframe.curves.curve import trace_curves
 from rocframe.decisions.concavities import doubled_pairs, doubled_wins
@@ -25,12 +30,11 @@ from rocframe.frames import (
     build_table,
     column,
     lazy_plan,
-    private_names,
     through_node,
 )
 from rocframe.inference import class_notes, first_notes
 from rocframe.inputs.cases import RowState, check_decisions, plan_table
-from rocframe.inputs.roles import Roles, bind_roles, check_repeated_columns, resolve_column
+from rocframe.inputs.roles import Roles, check_repeated_columns, resolve_column
 from rocframe.kernel.arrays import exact_quotient
 from rocframe.kernel.groups import groups_of_rows
 from rocframe.kernel.scan import Scan
@@ -157,8 +161,8 @@ def confusion_matrix(
 
     References
     ----------
-    - T. Fawcett (2006), Pattern Recognition Letters 27(8), 861-874, section 3.
-      doi:10.1016/j.patrec.2005.10.010
+    T. Fawcett (2006), Pattern Recognition Letters 27(8), 861-874, section 3.
+    doi:10.1016/j.patrec.2005.10.010
 
     Examples
     --------
@@ -312,7 +316,6 @@ def _class_matrix_of_scores(
         classes,
         lambda grouped: _matrix_cells(grouped, predicted_classes(grouped.rows)),
         columns=lambda dtype: class_matrix_columns(dtype, roles.count_dtype),
-        rows_per_group=lambda grouped: len(grouped.classes) ** 2,
         anchor="true",
     )
 
@@ -330,22 +333,18 @@ def _class_matrix(
     if classes is None and isinstance(dtype, pl.Enum):
         classes = dtype.categories.to_list()
     known = None if classes is None else typed_classes("classes", [*classes], dtype, label[0])
+    raw = [nan_as_null(expr, own) for _, expr, own in (label, predicted)]
     present = [
-        pl.when(nan_as_null(expr, own).is_not_null()).then(pl.lit(value)).alias(name)
-        for (name, expr, own), value in zip((label, predicted), (True, 0.0), strict=True)
+        pl.when(values.is_not_null()).then(pl.lit(value)).alias(name)
+        for values, value, (name, _, _) in zip(raw, (True, 0.0), (label, predicted), strict=True)
     ]
     columns = class_matrix_columns(dtype, roles.count_dtype)
     roles = replace(roles, label=present[0], score=present[1])
-    bound = bind_roles(plan, schema, roles, tuple(columns), keyed=False)
-    names = private_names(["true", "predicted"], (*bound.by, *bound.private.values()))
-    raw = zip(names.values(), (label, predicted), strict=True)
-    plan = plan.select(
-        *bound.inputs,
-        *(nan_as_null(expr, own).cast(dtype).alias(name) for name, (_, expr, own) in raw),
-    )
+    raw = [values.cast(dtype) for values in raw]
+    plan, bound, names = bind_class_rows(plan, schema, roles, raw, tuple(columns))
 
     def run(frame: pl.DataFrame) -> pl.DataFrame:
-        both = [frame.get_column(name) for name in names.values()]
+        both = [frame.get_column(name) for name in names]
         values = known
         if values is None:
             values = pl.concat([part.alias("class") for part in both]).drop_nulls().unique().sort()
@@ -367,9 +366,7 @@ def _class_matrix(
             frame.with_columns(score), bound, true, values, [predicted[0]]
         )
         cells = _matrix_cells(grouped, grouped.rows.scores[0].astype(np.int64))
-        rows = np.repeat(np.arange(grouped.keys.height), len(values) ** 2)
-        table = build_table(grouped.keys, cells, columns, rows=rows)
-        return table.rename({str(i): name for i, name in enumerate(bound.by)})
+        return build_class_table(grouped, bound, cells, columns, "true")
 
     # Without known classes, they are those of all rows: polars must not filter groups before.
     by = () if known is None else bound.by

@@ -326,34 +326,17 @@ def type_family(dtype: pl.DataType) -> str:
     return "text" if is_text else str(dtype)
 
 
-def known_labels(
-    label: pl.Expr,
-    dtype: pl.DataType,
-    classes: pl.Series,
-    error: Callable[[list[object]], LabelError],
-) -> pl.Expr:
-    """Return labels with NaN as null; raise an error if a label is not one of the classes."""
-    known = set(classes.to_list())
-
-    def check(values: pl.Series) -> None:
-        unknown = unknown_values(values, known)
-        if unknown:
-            raise error(unknown)
-
-    return with_check(nan_as_null(label, dtype), check, dtype)
-
-
 def nan_as_null(expr: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     """Return the expression with null instead of NaN; `dtype` is its type."""
     return expr.fill_nan(None) if dtype.is_float() else expr
 
 
-def unknown_values(values: pl.Series, known: set[Any]) -> list[Any]:
+def _unknown_values(values: pl.Series, known: set[Any]) -> list[Any]:
     """Return the distinct values that are not in `known`, sorted, without null."""
     return sorted(value for value in values.drop_nulls().unique().to_list() if value not in known)
 
 
-def with_check(expr: pl.Expr, check: Callable[[pl.Series], None], dtype: pl.DataType) -> pl.Expr:
+def _with_check(expr: pl.Expr, check: Callable[[pl.Series], None], dtype: pl.DataType) -> pl.Expr:
     """Return the expression; `check` is called with its values and may raise an error."""
 
     def run(values: pl.Series) -> pl.Series:
@@ -519,16 +502,9 @@ def read_layout(
     if class_column is not None:
         _, expr, dtype = resolve_column(plan, schema, "classes", class_column)
         row_class, class_series = [expr], pl.Series("class", [], dtype)
+        checked = [_label_in_rows(labels[0], class_series.dtype, expr)]
     else:
-        name, _, label_dtype = labels[0]
-        dtype_of_labels = None if is_multilabel else label_dtype
-        values = score_columns.classes or []
-        class_series = typed_classes(score_columns.argument, values, dtype_of_labels, name)
-    checked = (
-        [binary_label(*label_column) for label_column in labels]
-        if is_multilabel
-        else [_checked_label(labels[0], score_columns, class_series, *row_class)]
-    )
+        class_series, checked = checked_labels(labels, score_columns, is_multilabel=is_multilabel)
     plan, exprs = score_columns.split_lists(plan, id_exprs, names["lists"])
     floats = _of_one_type(plan, exprs, score_columns.names)
     selected = plan.select(
@@ -637,21 +613,56 @@ def labels_of_lists(
     check_class_type("label", name, inner)
     argument, keys = scores.argument, scores.classes
     classes = typed_classes(argument, keys, inner, name)
-    known = set(classes.to_list())
-
-    def check(values: pl.Series) -> None:
-        unknown = unknown_values(values.explode(), known)
-        if unknown:
-            raise LabelError.without_score(name, unknown, classes.to_list(), argument)
-
-    checked = with_check(lists, check, pl.List(inner))  # for one class is sufficient
+    values = classes.to_list()
+    check = _unknown_check(
+        values, lambda found: LabelError.without_score(name, found, values, argument)
+    )
+    # To check the labels for one class is sufficient.
+    checked = _with_check(lists, lambda rows: check(rows.explode()), pl.List(inner))
     return {
         key: (lists if i else checked).list.contains(pl.lit(classes[i], inner)).alias(name)
         for i, key in enumerate(keys)
     }
 
 
-def binary_label(name: str, expr: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+def checked_labels(
+    labels: Sequence[ResolvedColumn],
+    scores: ScoreColumns,
+    *,
+    is_multilabel: bool,
+    unknown_label: Callable[..., LabelError] = LabelError.without_score,
+) -> tuple[pl.Series, list[pl.Expr]]:
+    """Return the classes, and the true class of each row or, for each class, whether it is one.
+
+    `unknown_label` composes the error for a label that is not one of the classes.
+    """
+    name, expr, dtype = labels[0]
+    keys, dtype_of_labels = scores.classes or [], None if is_multilabel else dtype
+    classes = typed_classes(scores.argument, keys, dtype_of_labels, name)
+    if is_multilabel:
+        return classes, [_binary_label(*label) for label in labels]
+    values = classes.to_list()
+    check = _unknown_check(
+        values, lambda found: unknown_label(name, found, values, scores.argument)
+    )
+    return classes, [_with_check(nan_as_null(expr, dtype), check, dtype)]
+
+
+def _unknown_check(
+    known: Sequence[Any], error: Callable[[list[Any]], LabelError]
+) -> Callable[[pl.Series], None]:
+    """Return a function that raises an error if a value is not one of the known values."""
+    known_values = set(known)
+
+    def check(values: pl.Series) -> None:
+        unknown = _unknown_values(values, known_values)
+        if unknown:
+            raise error(unknown)
+
+    return check
+
+
+def _binary_label(name: str, expr: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     """Return the label of one class as Boolean; raise an error for numbers except 0 and 1."""
     if dtype == pl.Boolean:
         return expr
@@ -665,30 +676,16 @@ def binary_label(name: str, expr: pl.Expr, dtype: pl.DataType) -> pl.Expr:
                 f"Convert the labels first, for example with pl.col({name!r}) == {others[0]!r}."
             )
 
-    return with_check(nan_as_null(expr, dtype), check, dtype) == 1
+    return _with_check(nan_as_null(expr, dtype), check, dtype) == 1
 
 
-def _checked_label(
-    label: ResolvedColumn,
-    scores: ScoreColumns,
-    classes: pl.Series,
-    row_class: pl.Expr | None = None,
-) -> pl.Expr:
-    """Return the true class; raise an error if a label is a class that has no score."""
+def _label_in_rows(label: ResolvedColumn, class_dtype: pl.DataType, row_class: pl.Expr) -> pl.Expr:
+    """Return the true class of rows of one class each; an error if no row has its score."""
     name, expr, dtype = label
-    if row_class is None:
-        return known_labels(
-            expr,
-            dtype,
-            classes,
-            lambda labels: LabelError.without_score(
-                name, labels, classes.to_list(), scores.argument
-            ),
-        )
 
     def run(rows: pl.Series) -> pl.Series:
         labels, row_classes = rows.struct.unnest()
-        unknown = unknown_values(labels, set(row_classes.unique().to_list()))
+        unknown = _unknown_values(labels, set(row_classes.unique().to_list()))
         if unknown:
             present = format_list(row_classes.drop_nulls().unique().sort())
             raise LabelError(
@@ -701,9 +698,9 @@ def _checked_label(
 
     both = pl.struct(nan_as_null(expr, dtype).alias("label"), row_class.alias("class"))
     checked = both.map_batches(run, return_dtype=dtype)
-    if dtype == classes.dtype or dtype.is_numeric():
+    if dtype == class_dtype or dtype.is_numeric():
         return checked
-    return checked.cast(pl.String).cast(classes.dtype, strict=False)
+    return checked.cast(pl.String).cast(class_dtype, strict=False)
 
 
 def _read_kept_columns(

@@ -138,15 +138,10 @@ def multiclass_auc(
 
     References
     ----------
-    D. J. Hand, R. J. Till (2001), "A simple generalisation of the area under the ROC curve for
-    multiple class classification problems", Machine Learning 45, 171-186.
-    doi:10.1023/A:1010920819831
-
-    F. Provost, P. Domingos (2003), "Tree induction for probability-based ranking", Machine
-    Learning 52, 199-215. doi:10.1023/A:1024099825458
-
-    B. Efron (1987), "Better bootstrap confidence intervals", Journal of the American Statistical
-    Association 82(397), 171-185. doi:10.1080/01621459.1987.10478410
+    - D. J. Hand, R. J. Till (2001), Machine Learning 45, 171-186. doi:10.1023/A:1010920819831
+    - F. Provost, P. Domingos (2003), Machine Learning 52, 199-215. doi:10.1023/A:1024099825458
+    - B. Efron (1987), Journal of the American Statistical Association 82(397), 171-185.
+      doi:10.1080/01621459.1987.10478410
 
     Examples
     --------
@@ -176,8 +171,9 @@ def multiclass_auc(
     confidence = Confidence.parse(ci, level, n_boot, seed, get_args(BootstrapMethod))
     _parse_averages(average, is_multilabel=isinstance(label, Mapping))
 
-    def averages(grouped: MulticlassGroups) -> tuple[Average, ...]:
-        return _parse_averages(average, is_multilabel=grouped.rows.labels is not None)
+    def compute(grouped: MulticlassGroups) -> dict[str, Any]:
+        averages = _parse_averages(average, is_multilabel=grouped.rows.labels is not None)
+        return _multiclass_auc_columns(grouped, averages, confidence)
 
     roles = Roles(
         label=label,  # type: ignore[arg-type]
@@ -192,9 +188,8 @@ def multiclass_auc(
         predictions,
         roles,
         classes,
-        lambda grouped: _multiclass_auc_columns(grouped, averages(grouped), confidence),
+        compute,
         columns=lambda _: MULTICLASS_AUC.columns(),
-        rows_per_group=lambda grouped: len(averages(grouped)),
         anchor="average",
         multilabel=True,
     )

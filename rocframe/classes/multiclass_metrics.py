@@ -148,19 +148,14 @@ def multiclass_metrics(
 
     References
     ----------
-    G. W. Brier (1950), "Verification of forecasts expressed in terms of probability", Monthly
-    Weather Review 78(1), 1-3. doi:10.1175/1520-0493(1950)078<0001:VOFEIT>2.0.CO;2
-
-    I. J. Good (1952), "Rational decisions", Journal of the Royal Statistical Society B 14(1),
-    107-114. doi:10.1111/j.2517-6161.1952.tb00104.x
-
-    J. Gorodkin (2004), "Comparing two K-category assignments by a K-category correlation
-    coefficient", Computational Biology and Chemistry 28(5-6), 367-374.
-    doi:10.1016/j.compbiolchem.2004.09.006
-
-    M. Sokolova, G. Lapalme (2009), "A systematic analysis of performance measures for
-    classification tasks", Information Processing and Management 45(4), 427-437.
-    doi:10.1016/j.ipm.2009.03.002
+    - G. W. Brier (1950), Monthly Weather Review 78(1), 1-3.
+      doi:10.1175/1520-0493(1950)078<0001:VOFEIT>2.0.CO;2
+    - I. J. Good (1952), Journal of the Royal Statistical Society B 14(1), 107-114.
+      doi:10.1111/j.2517-6161.1952.tb00104.x
+    - J. Gorodkin (2004), Computational Biology and Chemistry 28(5-6), 367-374.
+      doi:10.1016/j.compbiolchem.2004.09.006
+    - M. Sokolova, G. Lapalme (2009), Information Processing and Management 45(4), 427-437.
+      doi:10.1016/j.ipm.2009.03.002
 
     Examples
     --------

@@ -91,8 +91,8 @@ def one_vs_rest(
 
     References
     ----------
-    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
-    861-874, section 9. doi:10.1016/j.patrec.2005.10.010
+    T. Fawcett (2006), Pattern Recognition Letters 27(8), 861-874, section 9.
+    doi:10.1016/j.patrec.2005.10.010
 
     Examples
     --------
@@ -278,9 +278,7 @@ def one_vs_one(
 
     References
     ----------
-    D. J. Hand, R. J. Till (2001), "A simple generalisation of the area under the ROC curve for
-    multiple class classification problems", Machine Learning 45, 171-186.
-    doi:10.1023/A:1010920819831
+    D. J. Hand, R. J. Till (2001), Machine Learning 45, 171-186. doi:10.1023/A:1010920819831
 
     Examples
     --------
@@ -486,11 +484,10 @@ def top_label(
 
     References
     ----------
-    C. Guo, G. Pleiss, Y. Sun, K. Q. Weinberger (2017), "On calibration of modern neural networks",
-    Proceedings of Machine Learning Research 70, 1321-1330. doi:10.48550/arXiv.1706.04599
-
-    C. Gupta, A. Ramdas (2022), "Top-label calibration and multiclass-to-binary reductions",
-    International Conference on Learning Representations. doi:10.48550/arXiv.2107.08353
+    - C. Guo, G. Pleiss, Y. Sun, K. Q. Weinberger (2017), Proceedings of Machine Learning Research
+      70, 1321-1330. doi:10.48550/arXiv.1706.04599
+    - C. Gupta, A. Ramdas (2022), International Conference on Learning Representations.
+      doi:10.48550/arXiv.2107.08353
 
     Examples
     --------

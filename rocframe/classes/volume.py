@@ -123,14 +123,11 @@ def volume(
 
     References
     ----------
-    D. Mossman (1999), "Three-way ROCs", Medical Decision Making 19(1), 78-89.
-    doi:10.1177/0272989X9901900110
-
-    S. Dreiseitl, L. Ohno-Machado, M. Binder (2000), "Comparing three-class diagnostic tests by
-    three-way ROC analysis", Medical Decision Making 20(3), 323-331. doi:10.1177/0272989X0002000309
-
-    C. T. Nakas, C. T. Yiannoutsos (2004), "Ordered multiple-class ROC analysis with continuous
-    measurements", Statistics in Medicine 23(22), 3437-3449. doi:10.1002/sim.1917
+    - D. Mossman (1999), Medical Decision Making 19(1), 78-89. doi:10.1177/0272989X9901900110
+    - S. Dreiseitl, L. Ohno-Machado, M. Binder (2000), Medical Decision Making 20(3), 323-331.
+      doi:10.1177/0272989X0002000309
+    - C. T. Nakas, C. T. Yiannoutsos (2004), Statistics in Medicine 23(22), 3437-3449.
+      doi:10.1002/sim.1917
 
     Examples
     --------
@@ -157,7 +154,7 @@ def volume(
         classes,
         lambda grouped: _volume_columns(grouped, confidence),
         columns=lambda _: VOLUME.columns(),
-        anchor="rule",
+        anchor="n_first",
         unknown_label=_unknown_label_error,
         read_columns=_read_three_scores,
     )

@@ -163,8 +163,7 @@ def combine(
 
     References
     ----------
-    - T. Fawcett (2004), "ROC graphs: notes and practical considerations for researchers", HP
-      Laboratories, Palo Alto, section 7.4.3.
+    - T. Fawcett (2004), "ROC graphs: notes and practical considerations", HP Laboratories, Palo Alto, section 7.4.3.
     - M. Fréchet (1935), Fundamenta Mathematicae 25, 379-387. doi:10.4064/fm-25-1-379-387
 
     Examples
@@ -310,8 +309,7 @@ def combine_points(table: FrameT, /, *, across: str = MODEL, by: By = None) -> F
 
     References
     ----------
-    - T. Fawcett (2004), "ROC graphs: notes and practical considerations for researchers", HP
-      Laboratories, Palo Alto, section 7.4.3.
+    - T. Fawcett (2004), "ROC graphs: notes and practical considerations", HP Laboratories, Palo Alto, section 7.4.3.
     - M. Fréchet (1935), Fundamenta Mathematicae 25, 379-387. doi:10.4064/fm-25-1-379-387
 
     Examples
@@ -552,8 +550,7 @@ def chain(
 
     References
     ----------
-    - T. Fawcett (2004), "ROC graphs: notes and practical considerations for researchers", HP
-      Laboratories, Palo Alto, section 7.4.4.
+    T. Fawcett (2004), "ROC graphs: notes and practical considerations", HP Laboratories, Palo Alto, section 7.4.4.
 
     Examples
     --------

@@ -133,8 +133,8 @@ def at(
 
     References
     ----------
-    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
-    861-874, section 10. doi:10.1016/j.patrec.2005.10.010
+    T. Fawcett (2006), Pattern Recognition Letters 27(8), 861-874, section 10.
+    doi:10.1016/j.patrec.2005.10.010
 
     Examples
     --------

@@ -181,11 +181,9 @@ def curve(
 
     References
     ----------
-    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
-    861-874. doi:10.1016/j.patrec.2005.10.010
-
-    T. Fawcett (2004), "ROC graphs: notes and practical considerations for researchers", HP
-    Laboratories, Palo Alto.
+    - T. Fawcett (2006), Pattern Recognition Letters 27(8), 861-874.
+      doi:10.1016/j.patrec.2005.10.010
+    - T. Fawcett (2004), "ROC graphs: notes and practical considerations", HP Laboratories, Palo Alto.
 
     Examples
     --------

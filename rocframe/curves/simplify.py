@@ -122,8 +122,7 @@ def simplify(
 
     References
     ----------
-    D. H. Douglas, T. K. Peucker (1973), "Algorithms for the reduction of the number of points
-    required to represent a digitized line or its caricature", Cartographica 10(2), 112-122.
+    D. H. Douglas, T. K. Peucker (1973), Cartographica 10(2), 112-122.
     doi:10.3138/FM57-6770-U75U-7727
 
     Examples

@@ -88,8 +88,8 @@ def add_metrics(
 
     References
     ----------
-    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
-    861-874, section 9. doi:10.1016/j.patrec.2005.10.010
+    T. Fawcett (2006), Pattern Recognition Letters 27(8), 861-874, section 9.
+    doi:10.1016/j.patrec.2005.10.010
 
     Examples
     --------

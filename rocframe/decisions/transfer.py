@@ -143,8 +143,7 @@ def transfer(
 
     References
     ----------
-    - M. Vuk, T. Curk (2006), "ROC curve, lift chart and calibration plot", Metodološki zvezki 3(1),
-      89-108, section 7.
+    - M. Vuk, T. Curk (2006), Metodološki zvezki 3(1), 89-108, section 7.
     - T. Fawcett (2006), Pattern Recognition Letters 27(8), 861-874.
       doi:10.1016/j.patrec.2005.10.010
 

@@ -45,8 +45,8 @@ def best_threshold(
 
     Parameters
     ----------
-    label : str or Expr
-        The true class: Boolean or 0/1, or any values with `positive`.
+    label
+        As in `auc`.
     rule : str, default "youden"
         What the threshold optimizes: `"youden"`, `"closest_top_left"`, `"equal_error"`,
         `"expected_cost"` with `costs=`, `"profit"` with `benefits=`, or any metric of `curve`
@@ -62,12 +62,8 @@ def best_threshold(
         Required for other metrics, such as `"alert_rate"`.
     beta : float, default 1.0
         Weight of recall relative to precision in `"f_beta"`.
-    positive : object, default None
-        Value of `label` that is the positive class.
-    weight : str or Expr, default None
-        Importance of a row, finite and >= 0.
-    count : str, Expr or None, default None
-        Number of equal rows that a row represents.
+    positive, weight, count
+        As in `auc`.
 
     Returns
     -------
@@ -83,8 +79,7 @@ def best_threshold(
 
     References
     ----------
-    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
-    861-874. doi:10.1016/j.patrec.2005.10.010
+    T. Fawcett (2006), Pattern Recognition Letters 27(8), 861-874. doi:10.1016/j.patrec.2005.10.010
 
     Examples
     --------

@@ -32,14 +32,8 @@ def brier(
 
     Parameters
     ----------
-    label : str or Expr
-        The true class: Boolean or 0/1, or any values with `positive`.
-    positive : object, default None
-        Value of `label` that is the positive class.
-    weight : str or Expr, default None
-        Importance of a row, finite and >= 0.
-    count : str, Expr or None, default None
-        Number of equal rows that a row represents.
+    label, positive, weight, count
+        As in `auc`.
 
     Returns
     -------
@@ -49,22 +43,15 @@ def brier(
 
     References
     ----------
-    G. W. Brier (1950), "Verification of forecasts expressed in terms of probability", Monthly
-    Weather Review 78(1), 1-3. doi:10.1175/1520-0493(1950)078<0001:VOFEIT>2.0.CO;2
+    G. W. Brier (1950), Monthly Weather Review 78(1), 1-3.
+    doi:10.1175/1520-0493(1950)078<0001:VOFEIT>2.0.CO;2
 
     Examples
     --------
     >>> import polars as pl, rocframe as rf
     >>> predictions = pl.DataFrame({"label": [1, 0, 1], "score": [0.9, 0.4, 0.4]})
-    >>> predictions.select(pl.col("score").roc.brier("label"))
-    shape: (1, 1)
-    ┌──────────┐
-    │ score    │
-    │ ---      │
-    │ f64      │
-    ╞══════════╡
-    │ 0.176667 │
-    └──────────┘
+    >>> round(predictions.select(pl.col("score").roc.brier("label")).item(), 6)
+    0.176667
     """
     return formula_expression(_brier, score, label, positive, weight, count)
 
@@ -86,14 +73,8 @@ def log_loss(
 
     Parameters
     ----------
-    label : str or Expr
-        The true class: Boolean or 0/1, or any values with `positive`.
-    positive : object, default None
-        Value of `label` that is the positive class.
-    weight : str or Expr, default None
-        Importance of a row, finite and >= 0.
-    count : str, Expr or None, default None
-        Number of equal rows that a row represents.
+    label, positive, weight, count
+        As in `auc`.
 
     Returns
     -------
@@ -102,22 +83,15 @@ def log_loss(
 
     References
     ----------
-    I. J. Good (1952), "Rational decisions", Journal of the Royal Statistical Society B 14(1),
-    107-114. doi:10.1111/j.2517-6161.1952.tb00104.x
+    I. J. Good (1952), Journal of the Royal Statistical Society B 14(1), 107-114.
+    doi:10.1111/j.2517-6161.1952.tb00104.x
 
     Examples
     --------
     >>> import polars as pl, rocframe as rf
     >>> predictions = pl.DataFrame({"label": [1, 0, 1], "score": [0.9, 0.4, 0.4]})
-    >>> predictions.select(pl.col("score").roc.log_loss("label"))
-    shape: (1, 1)
-    ┌──────────┐
-    │ score    │
-    │ ---      │
-    │ f64      │
-    ╞══════════╡
-    │ 0.510826 │
-    └──────────┘
+    >>> round(predictions.select(pl.col("score").roc.log_loss("label")).item(), 6)
+    0.510826
     """
     return formula_expression(
         lambda rows: _mean_loss(rows, _row_log_loss(rows)), score, label, positive, weight, count
@@ -141,14 +115,8 @@ def brier_skill(
 
     Parameters
     ----------
-    label : str or Expr
-        The true class: Boolean or 0/1, or any values with `positive`.
-    positive : object, default None
-        Value of `label` that is the positive class.
-    weight : str or Expr, default None
-        Importance of a row, finite and >= 0.
-    count : str, Expr or None, default None
-        Number of equal rows that a row represents.
+    label, positive, weight, count
+        As in `auc`.
 
     Returns
     -------
@@ -158,22 +126,15 @@ def brier_skill(
 
     References
     ----------
-    G. W. Brier (1950), "Verification of forecasts expressed in terms of probability", Monthly
-    Weather Review 78(1), 1-3. doi:10.1175/1520-0493(1950)078<0001:VOFEIT>2.0.CO;2
+    G. W. Brier (1950), Monthly Weather Review 78(1), 1-3.
+    doi:10.1175/1520-0493(1950)078<0001:VOFEIT>2.0.CO;2
 
     Examples
     --------
     >>> import polars as pl, rocframe as rf
     >>> predictions = pl.DataFrame({"label": [1, 0, 1], "score": [0.9, 0.4, 0.4]})
-    >>> predictions.select(pl.col("score").roc.brier_skill("label"))
-    shape: (1, 1)
-    ┌───────┐
-    │ score │
-    │ ---   │
-    │ f64   │
-    ╞═══════╡
-    │ 0.205 │
-    └───────┘
+    >>> round(predictions.select(pl.col("score").roc.brier_skill("label")).item(), 6)
+    0.205
     """
     return formula_expression(_brier_skill, score, label, positive, weight, count)
 
@@ -196,14 +157,8 @@ def cllr(
 
     Parameters
     ----------
-    label : str or Expr
-        The true class: Boolean or 0/1, or any values with `positive`.
-    positive : object, default None
-        Value of `label` that is the positive class.
-    weight : str or Expr, default None
-        Importance of a row, finite and >= 0.
-    count : str, Expr or None, default None
-        Number of equal rows that a row represents.
+    label, positive, weight, count
+        As in `auc`.
 
     Returns
     -------
@@ -212,22 +167,15 @@ def cllr(
 
     References
     ----------
-    N. Brümmer, J. du Preez (2006), "Application-independent evaluation of speaker detection",
-    Computer Speech and Language 20(2-3), 230-275. doi:10.1016/j.csl.2005.08.001
+    N. Brümmer, J. du Preez (2006), Computer Speech and Language 20(2-3), 230-275.
+    doi:10.1016/j.csl.2005.08.001
 
     Examples
     --------
     >>> import polars as pl, rocframe as rf
     >>> predictions = pl.DataFrame({"label": [1, 0, 1], "score": [0.9, 0.4, 0.4]})
-    >>> predictions.select(pl.col("score").roc.cllr("label"))
-    shape: (1, 1)
-    ┌──────────┐
-    │ score    │
-    │ ---      │
-    │ f64      │
-    ╞══════════╡
-    │ 0.736966 │
-    └──────────┘
+    >>> round(predictions.select(pl.col("score").roc.cllr("label")).item(), 6)
+    0.736966
     """
     return formula_expression(_cllr, score, label, positive, weight, count)
 
@@ -250,18 +198,14 @@ def ece(
 
     Parameters
     ----------
-    label : str or Expr
-        The true class: Boolean or 0/1, or any values with `positive`.
+    label
+        As in `auc`.
     method : {"quantile", "uniform"}, default "quantile"
         Bins with about the same number of rows, or of equal width, as in `rocframe.calibration`.
     bins : int, default 10
         Number of bins.
-    positive : object, default None
-        Value of `label` that is the positive class.
-    weight : str or Expr, default None
-        Importance of a row, finite and >= 0.
-    count : str, Expr or None, default None
-        Number of equal rows that a row represents.
+    positive, weight, count
+        As in `auc`.
 
     Returns
     -------
@@ -271,23 +215,15 @@ def ece(
 
     References
     ----------
-    M. P. Naeini, G. F. Cooper, M. Hauskrecht (2015), "Obtaining well calibrated probabilities using
-    Bayesian binning", Proceedings of the AAAI Conference on Artificial Intelligence 29(1).
-    doi:10.1609/aaai.v29i1.9602
+    M. P. Naeini, G. F. Cooper, M. Hauskrecht (2015), Proceedings of the AAAI Conference on
+    Artificial Intelligence 29(1). doi:10.1609/aaai.v29i1.9602
 
     Examples
     --------
     >>> import polars as pl, rocframe as rf
     >>> predictions = pl.DataFrame({"label": [1, 0, 1], "score": [0.9, 0.4, 0.4]})
-    >>> predictions.select(pl.col("score").roc.ece("label", bins=2))
-    shape: (1, 1)
-    ┌───────┐
-    │ score │
-    │ ---   │
-    │ f64   │
-    ╞═══════╡
-    │ 0.1   │
-    └───────┘
+    >>> round(predictions.select(pl.col("score").roc.ece("label", bins=2)).item(), 6)
+    0.1
     """
     check_choice("method", method, ("quantile", "uniform"))
     n_bins = parse_integer("bins", bins, high=MAX_BINS, example=10)
@@ -313,14 +249,8 @@ def spiegelhalter_z(
 
     Parameters
     ----------
-    label : str or Expr
-        The true class: Boolean or 0/1, or any values with `positive`.
-    positive : object, default None
-        Value of `label` that is the positive class.
-    weight : str or Expr, default None
-        Importance of a row, finite and >= 0.
-    count : str, Expr or None, default None
-        Number of equal rows that a row represents.
+    label, positive, weight, count
+        As in `auc`.
 
     Returns
     -------
@@ -331,22 +261,14 @@ def spiegelhalter_z(
 
     References
     ----------
-    D. J. Spiegelhalter (1986), "Probabilistic prediction in patient management and clinical
-    trials", Statistics in Medicine 5(5), 421-433. doi:10.1002/sim.4780050506
+    D. J. Spiegelhalter (1986), Statistics in Medicine 5(5), 421-433. doi:10.1002/sim.4780050506
 
     Examples
     --------
     >>> import polars as pl, rocframe as rf
     >>> predictions = pl.DataFrame({"label": [1, 0, 1], "score": [0.9, 0.4, 0.4]})
-    >>> predictions.select(pl.col("score").roc.spiegelhalter_z("label"))
-    shape: (1, 1)
-    ┌───────────┐
-    │ score     │
-    │ ---       │
-    │ f64       │
-    ╞═══════════╡
-    │ -0.144338 │
-    └───────────┘
+    >>> round(predictions.select(pl.col("score").roc.spiegelhalter_z("label")).item(), 6)
+    -0.144338
     """
     return formula_expression(_spiegelhalter_z, score, label, positive, weight, count)
 
@@ -366,14 +288,8 @@ def observed_to_expected(
 
     Parameters
     ----------
-    label : str or Expr
-        The true class: Boolean or 0/1, or any values with `positive`.
-    positive : object, default None
-        Value of `label` that is the positive class.
-    weight : str or Expr, default None
-        Importance of a row, finite and >= 0.
-    count : str, Expr or None, default None
-        Number of equal rows that a row represents.
+    label, positive, weight, count
+        As in `auc`.
 
     Returns
     -------
@@ -390,15 +306,8 @@ def observed_to_expected(
     --------
     >>> import polars as pl, rocframe as rf
     >>> predictions = pl.DataFrame({"label": [1, 0, 1], "score": [0.9, 0.4, 0.4]})
-    >>> predictions.select(pl.col("score").roc.observed_to_expected("label"))
-    shape: (1, 1)
-    ┌──────────┐
-    │ score    │
-    │ ---      │
-    │ f64      │
-    ╞══════════╡
-    │ 1.176471 │
-    └──────────┘
+    >>> round(predictions.select(pl.col("score").roc.observed_to_expected("label")).item(), 6)
+    1.176471
     """
     return formula_expression(_observed_to_expected, score, label, positive, weight, count)
 

@@ -54,8 +54,7 @@ def confusion(
 
     References
     ----------
-    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
-    861-874. doi:10.1016/j.patrec.2005.10.010
+    T. Fawcett (2006), Pattern Recognition Letters 27(8), 861-874. doi:10.1016/j.patrec.2005.10.010
 
     Examples
     --------
@@ -417,8 +416,7 @@ def mcc(
 
     References
     ----------
-    B. W. Matthews (1975), "Comparison of the predicted and observed secondary structure of T4
-    phage lysozyme", Biochimica et Biophysica Acta 405(2), 442-451.
+    B. W. Matthews (1975), Biochimica et Biophysica Acta 405(2), 442-451.
     doi:10.1016/0005-2795(75)90109-9
 
     Examples
@@ -458,8 +456,8 @@ def kappa(
 
     References
     ----------
-    J. Cohen (1960), "A coefficient of agreement for nominal scales", Educational and Psychological
-    Measurement 20(1), 37-46. doi:10.1177/001316446002000104
+    J. Cohen (1960), Educational and Psychological Measurement 20(1), 37-46.
+    doi:10.1177/001316446002000104
 
     Examples
     --------
