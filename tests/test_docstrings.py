@@ -267,8 +267,8 @@ def test_shared_parameters_are_explained_in_the_same_words_everywhere():
     for function in (*FUNCTIONS.values(), *EXPRESSIONS.values()):
         for parameter, text in documented(function).items():
             every.setdefault(parameter, set()).add(text)
-    for texts in every.values():  # metrics at a threshold refer to the first function of their page
-        texts.discard("As in `confusion`.")
+    for texts in every.values():  # expressions refer to the first function of their page
+        texts -= {"As in `auc`.", "As in `confusion`."}
     assert documented(rf.band)["level"] == "Confidence level of the band, between 0 and 1."
     every["level"].discard(documented(rf.band)["level"])
     # Where there are many classes, labels are classes.

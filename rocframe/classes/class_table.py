@@ -46,9 +46,8 @@ class MulticlassRows:
     """Rows with a known class, and their scores of all classes.
 
     `code` is the number of the class of each row. If rows can belong to several classes, it is 0,
-    and `labels` has a column for each class, which is true for its rows; otherwise it is None.
-    `scored` has, for each class, a mask of the rows that have a score of the class, or None if all
-    rows have it.
+    and `labels` has a Boolean column for each class. `scored` has, for each class, a mask of the
+    rows with a score of the class, or None if all have it.
     """
 
     code: NDArray[np.int32]
@@ -85,9 +84,9 @@ class MulticlassRows:
 class MulticlassGroups:
     """The rows of all groups, without the rows that are left out.
 
-    `keys` has one row per group, and `group` is the group of each row. `n_missing` counts the rows
-    of each group without a label or a score. `classes` are the classes in the order of their
-    numbers, and `names` the names of their scores in error messages.
+    `group` is the row of `keys` of each row. `n_missing` counts the rows of each group without a
+    label or a score. `classes` are in the order of their numbers; `names` name their scores in
+    errors.
     """
 
     keys: pl.DataFrame
@@ -135,11 +134,9 @@ def plan_class_table(
     """Return the query plan of the group columns and the columns that `compute` returns.
 
     `columns` returns the names and dtypes of the computed columns for the dtype of the classes; the
-    column `anchor` is never null, and an array or list. `unknown_label` composes the error for
-    labels that are not one of the classes. `read_columns` reads the score columns; by default
-    `read_class_scores`. `check_classes` may raise an error for the classes. With `multilabel`, a
-    row can belong to several classes: the label may be a mapping from classes to columns, or a
-    column of lists of classes.
+    column `anchor` is never null, and an array or list. `read_columns` reads the score columns.
+    `check_classes` may raise an error. With `multilabel`, a row can belong to several classes: the
+    label may be a mapping from classes to columns, or a column of lists of classes.
     """
     label: Any = roles.label
     if not multilabel:
@@ -171,8 +168,8 @@ def plan_class_table(
 class TrueClasses(NamedTuple):
     """The classes in the order of their numbers, and the true classes of the rows.
 
-    `is_known` is true for rows with a label, and null for others. `columns` has the number of the
-    class of each row or, if rows can belong to several classes, a Boolean for each class.
+    `is_known` is true or null (no label). `columns` has the number of the class, or a Boolean per
+    class.
     """
 
     classes: pl.Series
@@ -226,10 +223,7 @@ def bind_class_rows(
     columns: Sequence[pl.Expr],
     table: Sequence[str],
 ) -> tuple[pl.LazyFrame, BoundRoles, list[str]]:
-    """Return a plan of the columns of the roles and `columns`, the roles, and the names of these.
-
-    `table` are the names of the columns of the result.
-    """
+    """Return a plan of the columns of the roles and `columns`, the roles, and their names."""
     bound = bind_roles(plan, schema, roles, table, keyed=False)
     taken = (*bound.by, *bound.private.values())
     names = [*private_names([f"class {i}" for i in range(len(columns))], taken).values()]

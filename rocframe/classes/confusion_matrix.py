@@ -80,12 +80,9 @@ def confusion_matrix(
     """Return the confusion matrix of decisions: of two classes, or of several.
 
     Decisions about two classes are Boolean, or 1 for a positive and 0 for a negative prediction.
-    Their ROC curve has one point besides (0, 0) and (1, 1).
-
     For several classes, `score` is the column of the predicted classes, or `scores` has the score
-    of each class. The result then has a row for each true and predicted class. Several classes are
-    assumed if `scores` or `classes` is given, or if `label` and `score` are String, Categorical or
-    Enum and `positive` is not given.
+    of each class. Several classes are assumed if `scores` or `classes` is given, or if `label` and
+    `score` are String, Categorical or Enum and `positive` is not given.
 
     Parameters
     ----------
@@ -94,16 +91,14 @@ def confusion_matrix(
     label : str or Expr
         The true class: Boolean or 0/1, or any values with `positive`.
     score : str, Expr, selector, sequence or mapping, optional
-        The decision: Boolean, or 1 for a positive and 0 for a negative prediction. Several columns,
-        a selector or a mapping from models to columns add the group column `model` (String). For
-        several classes, the column with the predicted class.
+        The decision, or the predicted class. Several columns of decisions add the group column
+        `model`.
     scores : mapping, sequence of str, selector or str, default None
-        Score of each class, instead of `score`: a mapping from classes to columns, columns named
-        like their classes, or one column of lists. The class with the highest score is predicted;
-        of equal scores, that of the first class.
+        Score of each class, instead of `score`, as in `multiclass_auc`. The class with the highest
+        score is predicted; of equal scores, that of the first class.
     classes : sequence, default None
-        The classes of `score`, by default all classes of the table in sorted order, or the
-        categories of an Enum. For `scores`, the classes in the order of the lists.
+        The classes of `score`, by default all of the table in sorted order, or the categories of an
+        Enum; or the classes in the order of the lists in `scores`.
     by : str or sequence of str, default None
         Group columns; null is a group.
     positive : object, default None
@@ -121,30 +116,21 @@ def confusion_matrix(
         For two classes, one row per group, sorted by group: `*by`, (`model`,) `fpr, tpr, auc,
         below_chance, tp, fp, fn, tn, negated_fpr, negated_tpr, n_pos, n_neg, n_missing, note`.
 
-        - `auc` (Float64) is the area under the lines from (0, 0) over the point to (1, 1): (1 + tpr
-          - fpr) / 2, or with `missing="worst"`, the AUC of the function `auc`.
-        - `below_chance` (Boolean) is true if `tpr` is less than `fpr`. The negated classifier,
-          which reverses all decisions, is then better than chance, unless scores are missing.
-        - `negated_fpr` and `negated_tpr` (Float64) are its rates, 1 - `fpr` and 1 - `tpr`; with
-          `missing="worst"`, rows without a score are errors of both classifiers.
-        - `tp, fp, fn, tn` are Int64, or Float64 if rows are weighted. `n_pos`, `n_neg` and
-          `n_missing` (Int64) are the numbers of positives, of negatives, and of rows with a missing
-          value, without weights.
-
-        A rate is null if its class has no rows; `auc` and `below_chance` are then null too. `note`
-        (String) is null or `no_rows`, `no_positives`, `no_negatives`, `one_positive` or
-        `one_negative`.
+        - `auc` (Float64) is (1 + `tpr` - `fpr`) / 2, or the AUC of the function `auc` with
+          `missing="worst"`. `below_chance` (Boolean) is true if `tpr` is less than `fpr`.
+        - `negated_fpr`, `negated_tpr` (Float64) are the rates if all decisions are reversed.
+        - A rate is null if its class has no rows; `auc` and `below_chance` are then null too.
+          `note` is null or `no_rows`, `no_positives`, `no_negatives`, `one_positive` or
+          `one_negative`.
 
         For several classes, one row per group, true class and predicted class, sorted by group and
         in the order of the classes: `*by, true, predicted, count, share_of_true,
         share_of_predicted, n_missing, note`.
 
         - `count` is Int64, or Float64 if rows are weighted; 0 if no row has these two classes.
-        - `share_of_true` (Float64) is `count` divided by the rows of the true class: where both
-          classes are equal, the recall. It is null if the true class has no rows.
-        - `share_of_predicted` (Float64) is `count` divided by the rows for which the class is
-          predicted: where both are equal, the precision. It is null if there are no such rows.
-        - `note` (String) is `no_rows` for a group without rows.
+        - `share_of_true` and `share_of_predicted` (Float64) are `count` divided by the rows of the
+          true and of the predicted class, null if there are none: where both classes are equal,
+          recall and precision. `note` is `no_rows` for a group without rows.
 
     Raises
     ------
@@ -167,33 +153,14 @@ def confusion_matrix(
     Examples
     --------
     >>> import polars as pl, rocframe as rf
-    >>> predictions = pl.DataFrame(
-    ...     {"label": [1, 1, 1, 0, 0, 0], "decision": [True, False, False, True, True, False]}
-    ... )
+    >>> predictions = pl.DataFrame({"label": [1, 1, 0, 0], "decision": [True, False, False, False]})
     >>> matrix = rf.confusion_matrix(predictions, "label", "decision")
-    >>> matrix.select("fpr", "tpr", "auc", "below_chance", "negated_fpr", "negated_tpr")
-    shape: (1, 6)
-    ┌──────────┬──────────┬──────────┬──────────────┬─────────────┬─────────────┐
-    │ fpr      ┆ tpr      ┆ auc      ┆ below_chance ┆ negated_fpr ┆ negated_tpr │
-    │ ---      ┆ ---      ┆ ---      ┆ ---          ┆ ---         ┆ ---         │
-    │ f64      ┆ f64      ┆ f64      ┆ bool         ┆ f64         ┆ f64         │
-    ╞══════════╪══════════╪══════════╪══════════════╪═════════════╪═════════════╡
-    │ 0.666667 ┆ 0.333333 ┆ 0.333333 ┆ true         ┆ 0.333333    ┆ 0.666667    │
-    └──────────┴──────────┴──────────┴──────────────┴─────────────┴─────────────┘
+    >>> matrix.select("fpr", "tpr", "auc", "below_chance").row(0)
+    (0.0, 0.5, 0.75, False)
 
     >>> animals = pl.DataFrame({"truth": ["cat", "cat", "dog"], "call": ["cat", "dog", "dog"]})
-    >>> rf.confusion_matrix(animals, "truth", "call").select("true", "predicted", "count")
-    shape: (4, 3)
-    ┌──────┬───────────┬───────┐
-    │ true ┆ predicted ┆ count │
-    │ ---  ┆ ---       ┆ ---   │
-    │ str  ┆ str       ┆ i64   │
-    ╞══════╪═══════════╪═══════╡
-    │ cat  ┆ cat       ┆ 1     │
-    │ cat  ┆ dog       ┆ 1     │
-    │ dog  ┆ cat       ┆ 0     │
-    │ dog  ┆ dog       ┆ 1     │
-    └──────┴───────────┴───────┘
+    >>> rf.confusion_matrix(animals, "truth", "call").select("true", "predicted", "count").rows()
+    [('cat', 'cat', 1), ('cat', 'dog', 1), ('dog', 'cat', 0), ('dog', 'dog', 1)]
     """
     plan = lazy_plan("predictions", predictions)
     if (score is None) == (scores is None):
@@ -231,10 +198,9 @@ def _are_classes(plan: pl.LazyFrame, schema: pl.Schema, roles: Roles) -> bool:
 
 
 class Cells(NamedTuple):
-    """The cells with rows of confusion matrices of several classes, sorted.
+    """The cells with rows of confusion matrices of several classes, sorted, and their weights.
 
-    `group`, `true` and `predicted` are the numbers of the group and of the classes of each cell,
-    and `weight` is its number of rows, or the sum of their weights.
+    `group`, `true` and `predicted` are the numbers of the group and of the classes of each cell.
     """
 
     group: NDArray[np.int64]
@@ -374,10 +340,7 @@ def _class_matrix(
 
 
 def _class_dtype(label: ResolvedColumn, predicted: ResolvedColumn) -> pl.DataType:
-    """Return the type of both columns of classes; raise an error if their values cannot be equal.
-
-    It is String for text, except for two columns of the same Enum.
-    """
+    """Return the type of both columns of classes: String for text, except for two equal Enums."""
     check_class_type("label", label[0], label[2])
     check_class_type("score", predicted[0], predicted[2])
     if not is_comparable(predicted[2], label[2]):
@@ -473,16 +436,15 @@ def expand_counts(table: FrameT, /, *, by: By = None) -> FrameT:
     Returns
     -------
     DataFrame or LazyFrame
-        Four rows per confusion matrix: `*by, label, decision` (Boolean) and `count` (Int64), the
-        number of predictions with this label and decision. `label` and `decision` are never null.
-        `count` is null if the corresponding count of the table is null.
+        Four rows per confusion matrix: `*by, label, decision` (Boolean, never null) and `count`
+        (Int64), the number of predictions with this label and decision; null if this count of the
+        table is.
 
     Raises
     ------
     RocframeError
         If a column is missing or not an integer column, if a count is negative or above the maximum
-        of Int64 (raised by `collect` for a LazyFrame), or if a group column is named `label`,
-        `decision` or `count`.
+        of Int64, or if a group column is named `label`, `decision` or `count`.
 
     See Also
     --------
@@ -491,24 +453,11 @@ def expand_counts(table: FrameT, /, *, by: By = None) -> FrameT:
     Examples
     --------
     >>> import polars as pl, rocframe as rf
-    >>> matrices = pl.DataFrame(
-    ...     {"model": ["a", "b"], "tp": [6, 8], "fp": [1, 3], "fn": [4, 2], "tn": [9, 7]}
-    ... )
-    >>> predictions = rf.expand_counts(matrices, by="model")
-    >>> rf.curve(predictions, "label", "decision", by="model", count="count")
-    shape: (6, 8)
-    ┌───────┬───────────┬─────┬─────┬─────┬─────┬─────┬─────┐
-    │ model ┆ threshold ┆ tp  ┆ fp  ┆ fn  ┆ tn  ┆ fpr ┆ tpr │
-    │ ---   ┆ ---       ┆ --- ┆ --- ┆ --- ┆ --- ┆ --- ┆ --- │
-    │ str   ┆ f64       ┆ i64 ┆ i64 ┆ i64 ┆ i64 ┆ f64 ┆ f64 │
-    ╞═══════╪═══════════╪═════╪═════╪═════╪═════╪═════╪═════╡
-    │ a     ┆ inf       ┆ 0   ┆ 0   ┆ 10  ┆ 10  ┆ 0.0 ┆ 0.0 │
-    │ a     ┆ 1.0       ┆ 6   ┆ 1   ┆ 4   ┆ 9   ┆ 0.1 ┆ 0.6 │
-    │ a     ┆ 0.0       ┆ 10  ┆ 10  ┆ 0   ┆ 0   ┆ 1.0 ┆ 1.0 │
-    │ b     ┆ inf       ┆ 0   ┆ 0   ┆ 10  ┆ 10  ┆ 0.0 ┆ 0.0 │
-    │ b     ┆ 1.0       ┆ 8   ┆ 3   ┆ 2   ┆ 7   ┆ 0.3 ┆ 0.8 │
-    │ b     ┆ 0.0       ┆ 10  ┆ 10  ┆ 0   ┆ 0   ┆ 1.0 ┆ 1.0 │
-    └───────┴───────────┴─────┴─────┴─────┴─────┴─────┴─────┘
+    >>> predictions = rf.expand_counts(pl.DataFrame({"tp": [6], "fp": [1], "fn": [4], "tn": [9]}))
+    >>> predictions.rows()
+    [(True, True, 6), (False, True, 1), (True, False, 4), (False, False, 9)]
+    >>> rf.auc(predictions, "label", "decision", count="count")["auc"].item()
+    0.75
     """
     keys = parse_names(by)
 

@@ -40,10 +40,10 @@ SCORES_HINT = (
 class ScoreColumns:
     """The score columns of a table with many classes.
 
-    `classes` has the class of each score, `argument` is the name of the option with the classes,
-    and `names` are those of the scores in error messages. If the scores are in one column of lists,
-    `lists` has its name, expression and dtype, and `exprs` is empty. If each row is one instance
-    and one class, there is one score, and `class_column` has the class.
+    `classes` has the class of each score, `argument` is the option with the classes, and `names`
+    are those of the scores in errors. `lists` is the name, expression and dtype of one column of
+    lists, and `exprs` is then empty. If each row is one class of an instance, `class_column` has
+    the class.
     """
 
     classes: list[Any] | None
@@ -81,9 +81,8 @@ def read_scores(
 ) -> ScoreColumns:
     """Check the options `scores` and `classes`, and return the score columns.
 
-    A selector of scores must not select a column in `used`. If `scores` is one numeric column: with
-    `ordered`, the score increases from class to class in the order of `classes`; without it,
-    `classes` is the name of the column with the class of each row.
+    A selector of scores must not select a column in `used`. One numeric column is the scores of the
+    column `classes` or, with `ordered`, a score that increases from class to class.
     """
     single = isinstance(scores, str) or (
         isinstance(scores, pl.Expr) and not returns_several_columns(scores)
@@ -357,11 +356,9 @@ ID_HINT = 'Pass the columns that identify an instance, such as id="id".'
 class Layout:
     """A query plan with the kept columns, and with labels and scores under private names.
 
-    `kept_columns` are the input columns of the result. The last of them, `id_names`, identify
-    instances. `scores` and `names` have the score of each class and its name in the table. `labels`
-    has one expression, the true class, or, if `is_multilabel`, whether the row belongs to each
-    class. If each row is one instance and one class, there is one score, `classes` is empty, and
-    `row_class` is the class of the row.
+    The last of `kept_columns`, `id_names`, identify instances. `labels` is the true class, or, if
+    `is_multilabel`, whether the row belongs to each class. If each row is one class of an instance,
+    there is one score, `classes` is empty, and `row_class` is the class of the row.
     """
 
     plan: pl.LazyFrame
@@ -712,11 +709,7 @@ def _read_kept_columns(
     used: Iterable[str],
     table: Sequence[str],
 ) -> list[str]:
-    """Return the names of the columns to keep.
-
-    `ids` are the columns in `id`. `used` are the input columns of labels and scores. `table` are
-    the computed columns.
-    """
+    """Return the names of the columns to keep, without those in `used` and `ids`."""
     if keep is None:
         taken = {*used, *(ids or ())}
         kept_columns = [name for name in schema if name not in taken]

@@ -54,13 +54,9 @@ def multiclass_auc(
 
     All averages except `"micro"` compare two rows by their scores for class i: one row of class i
     and one row of another class. The pair counts 1 if the row of class i has the higher score, and
-    1/2 if the scores tie. The averages differ in the weights of the pairs.
-
-    `"micro"` compares the score of a row for its true class with a score, of the same or another
-    row, for a class that is not its true class.
-
-    If rows can belong to several classes (multilabel), each class is compared with the rows that do
-    not belong to it.
+    1/2 if the scores tie. `"micro"` compares the score of a row for its true class with any score,
+    of the same or another row, for a class that is not its true class. If rows can belong to
+    several classes (multilabel), each class is compared with the rows that do not belong to it.
 
     Parameters
     ----------
@@ -80,8 +76,8 @@ def multiclass_auc(
     average : str or sequence of str, default None
         `"hand_till"`: Hand and Till's M, the mean AUC over ordered pairs of classes; not if a row
         can belong to several classes. `"macro"`: the mean AUC of each class against all others.
-        `"weighted"`: the same mean, weighted by class frequency (Provost and Domingos). `"micro"`:
-        the AUC of all scores of all classes. None: all of these.
+        `"weighted"`: the same mean, weighted by class frequency. `"micro"`: the AUC of all scores
+        of all classes. None: all of these.
     ci : str or None, default None
         `"bootstrap"`: quantiles of the resamples. `"bootstrap_basic"`: 2·`auc` - quantile.
         `"bootstrap_bca"`: quantiles corrected for bias and skewness. None: no interval.
@@ -107,15 +103,14 @@ def multiclass_auc(
         average, note`; one row per group and average, sorted by group, with averages in the order
         of `average`.
 
-        - `auc` (Float64, in [0, 1]) is null if the group has rows of fewer than two classes or, for
-          several classes per row, if no class has rows in the class and rows outside it.
-        - `lower`, `upper` and `se` (Float64) are null without an interval. The limits of
-          `"bootstrap_bca"` are also null if every resample is above, or every one below, `auc`.
+        - `auc` (Float64, in [0, 1]) is null if no class has both rows in the class and rows outside
+          it. `lower`, `upper` and `se` (Float64) are null without an interval, and the limits of
+          `"bootstrap_bca"` also if every resample is above, or every one below, `auc`.
         - `n_classes` (Int64) counts the classes in `scores`, and `n_classes_used` (Int64) those
-          with rows in the group and, for several classes per row, rows outside the class. Averages
-          are over the latter; `"micro"` uses all classes.
-        - `n` (Int64) counts the rows that are used, and `n_missing` (Int64) those with a missing
-          value, which `missing="drop"` leaves out for all classes.
+          over which averages are: with rows in the group and, for several classes per row, rows
+          outside. `"micro"` uses all classes.
+        - `n` and `n_missing` (Int64) count the rows used and those with a missing value, which
+          `missing="drop"` leaves out for all classes.
         - `note` (String) is null, or the first of these values that applies: `no_rows, one_class,
           zero_variance, no_limits, redrawn, left_out`. With `left_out:1 (c)`, the class c has no
           rows, and the average is over the other classes.
@@ -132,9 +127,9 @@ def multiclass_auc(
 
     Notes
     -----
-    A resample has as many rows, or clusters, as the group; the numbers of rows of the classes vary.
-    The averages of a resample are over the classes that occur in it. `"bootstrap_bca"` estimates
-    the skewness from the derivatives of an average with respect to the weights of rows.
+    A resample has as many rows, or clusters, as the group, and its averages are over the classes
+    that occur in it. `"bootstrap_bca"` estimates the skewness from the derivatives of an average
+    with respect to the weights of rows.
 
     References
     ----------
@@ -147,26 +142,19 @@ def multiclass_auc(
     --------
     >>> import polars as pl, rocframe as rf
     >>> predictions = pl.DataFrame(
-    ...     {
-    ...         "truth": ["cat", "dog", "emu"],
-    ...         "cat": [0.7, 0.2, 0.2],
-    ...         "dog": [0.2, 0.3, 0.5],
-    ...         "emu": [0.1, 0.5, 0.3],
-    ...     }
+    ...     {"truth": ["a", "b", "c"], "a": [7, 2, 2], "b": [2, 3, 5], "c": [1, 5, 3]}
     ... )
-    >>> areas = rf.multiclass_auc(predictions, "truth", ["cat", "dog", "emu"])
+    >>> areas = rf.multiclass_auc(predictions, "truth", ["a", "b", "c"], average=["macro", "micro"])
     >>> areas.select("average", "auc", "n_classes_used", "n")
-    shape: (4, 4)
-    ┌───────────┬──────────┬────────────────┬─────┐
-    │ average   ┆ auc      ┆ n_classes_used ┆ n   │
-    │ ---       ┆ ---      ┆ ---            ┆ --- │
-    │ str       ┆ f64      ┆ i64            ┆ i64 │
-    ╞═══════════╪══════════╪════════════════╪═════╡
-    │ hand_till ┆ 0.666667 ┆ 3              ┆ 3   │
-    │ macro     ┆ 0.666667 ┆ 3              ┆ 3   │
-    │ weighted  ┆ 0.666667 ┆ 3              ┆ 3   │
-    │ micro     ┆ 0.777778 ┆ 3              ┆ 3   │
-    └───────────┴──────────┴────────────────┴─────┘
+    shape: (2, 4)
+    ┌─────────┬──────────┬────────────────┬─────┐
+    │ average ┆ auc      ┆ n_classes_used ┆ n   │
+    │ ---     ┆ ---      ┆ ---            ┆ --- │
+    │ str     ┆ f64      ┆ i64            ┆ i64 │
+    ╞═════════╪══════════╪════════════════╪═════╡
+    │ macro   ┆ 0.666667 ┆ 3              ┆ 3   │
+    │ micro   ┆ 0.777778 ┆ 3              ┆ 3   │
+    └─────────┴──────────┴────────────────┴─────┘
     """
     confidence = Confidence.parse(ci, level, n_boot, seed, get_args(BootstrapMethod))
     _parse_averages(average, is_multilabel=isinstance(label, Mapping))
@@ -270,10 +258,9 @@ def _multiclass_auc_columns(
 def _note_absent_classes(
     columns: dict[str, Any], has_rows: NDArray[np.bool_], names: list[str]
 ) -> None:
-    """Add the classes without rows, of which averages have no area, to the notes of rows without.
+    """Add the classes without rows, which averages except micro leave out, to notes that are null.
 
-    `has_rows` states for each group and class whether the group has rows of the class. The
-    micro-average uses all classes.
+    `has_rows` states for each group and class whether the group has rows of the class.
     """
     averages = columns["average"]
     size = len(averages) // max(len(has_rows), 1)
@@ -402,10 +389,9 @@ Average = Literal["hand_till", "macro", "weighted", "micro"]
 
 
 def wins_fit_int64(total: int, rows: MulticlassRows) -> bool:
-    """Return whether Int64 can hold twice the number of won pairs of rows with this total count.
+    """Return whether Int64 holds twice the number of won pairs of rows with this total count.
 
-    For the average `"micro"`, a pair is a score of a row for one of its classes, and a score of a
-    row for another class.
+    For `"micro"`, a pair is a score of a row for one of its classes, and a score for another class.
     """
     n_classes = len(rows.scores)
     most_labels = 1 if rows.labels is None else n_classes
@@ -495,22 +481,21 @@ class Placements(NamedTuple):
         return cls(higher, at_least)
 
     def doubled_wins(self, cumulated: NDArray[Any]) -> NDArray[Any]:
-        """Return twice the weight of the positives above each row, for each replicate.
+        """Return twice the weight of the positives above each row in each replicate.
 
-        A positive above a row has a higher score than this row. A tie counts half. `cumulated` is
-        the cumulative weight of the positives in the order of falling scores.
+        A tie counts half. `cumulated` is the cumulative weight of the positives by falling score.
         """
         wins: NDArray[Any] = cumulated[:, self.higher] + cumulated[:, self.at_least]
         return wins
 
 
 class ClassPlacements(NamedTuple):
-    """Placements of the rows of a group by their scores of one class.
+    """Placements of the rows of a group by their scores of one class, whose rows are `positive`.
 
-    `positive` are the rows of the class `code`. `order` are those with a score, in the order of
-    falling scores, and `of_class` are the placements of all rows among them. For the average
-    `"micro"`, the scores of all rows for their own classes are positives. `own_order` are the rows
-    in the order of these scores, and `of_all` the placements of the scores of the class among them.
+    `order` are the positives with a score, by falling score, and `of_class` the placements of all
+    rows among them. For `"micro"`, the scores of all rows for their own classes are positives:
+    `own_order` has their rows by falling score, `of_all` the placements of the scores of the class
+    among them.
     """
 
     code: int
@@ -670,10 +655,7 @@ def _grouped_doubled_wins(
 def _divide_sums(
     averages: Sequence[Average], sums: Sequence[NDArray[Any]], sizes: ClassSizes
 ) -> dict[Average, NDArray[np.float64]]:
-    """Return the average AUCs: the `sums` over classes, divided by their total weight.
-
-    `sums` has an item for each of the four averages. Results are NaN if no class has an area.
-    """
+    """Return the average AUCs: `sums` over classes, divided by total weights; NaN without areas."""
     pairs = dict(zip(get_args(Average), zip(sums, sizes.divisors, strict=True), strict=True))
     with np.errstate(divide="ignore", invalid="ignore"):
         areas = {name: np.clip(np.divide(*pairs[name]), 0, 1) for name in averages}
