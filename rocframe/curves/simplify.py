@@ -688,7 +688,7 @@ def _interval_counts(count: Array, rows: IntArray) -> tuple[Array, Array, Array,
 
 
 def _roc_area_change(counts: CurveCounts, rows: IntArray) -> FloatArray:
-    """Return twice the change of the ROC area in each interval; the unit is a positive-negative pair."""
+    """Return twice the change of the ROC area in each interval, times both class sizes."""
     (tp, tp0, tp2, tp1), (fp, fp0, fp2, fp1) = (
         _interval_counts(part, rows) for part in (counts.tp, counts.fp)
     )
