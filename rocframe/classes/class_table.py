@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from rocframe.classes.inputs import (
-    check_single_label,
     checked_labels,
-    labels_of_lists,
+    label_sources,
     read_class_scores,
     read_labels,
     type_family,
@@ -28,15 +26,16 @@ from rocframe.frames import (
 )
 from rocframe.inputs.cases import RowState, read_cases
 from rocframe.inputs.roles import bind_roles, check_repeated_columns, used_columns
+from rocframe.kernel.arrays import sums_at
 from rocframe.kernel.groups import RowGroups, scale_weights
 from rocframe.options import parse_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from rocframe.classes.inputs import Classes, ClassLabels, ScoreColumns
+    from rocframe.classes.inputs import Classes, LabelColumns, ScoreColumns
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import BoundRoles, Column, Roles
 
@@ -74,6 +73,11 @@ class MulticlassRows:
         """Return whether each row belongs to the class of this number."""
         return self.code == code if self.labels is None else self.labels[:, code]
 
+    def scored_of_class(self, code: int) -> NDArray[np.bool_]:
+        """Return whether each row belongs to the class and has a score of it."""
+        rows, scored = self.of_class(code), self.scored[code]
+        return rows if scored is None else rows & scored
+
     @property
     def row_weight(self) -> NDArray[Any]:
         """Count times weight of each row."""
@@ -99,9 +103,7 @@ class MulticlassGroups:
     @property
     def n(self) -> NDArray[np.int64]:
         """The number of rows of each group."""
-        n = np.zeros(self.keys.height, np.int64)
-        np.add.at(n, self.group, self.rows.count)
-        return n
+        return sums_at(self.group, self.rows.count, self.keys.height)
 
 
 def compute_class_table(
@@ -139,23 +141,26 @@ def plan_class_table(
     label may be a mapping from classes to columns, or a column of lists of classes.
     """
     label: Any = roles.label
-    if not multilabel:
-        check_single_label(label)
-    labels = [*label.values()] if isinstance(label, Mapping) else [label]
+    sources = label_sources(label, multilabel=multilabel)
     # A selector of scores must not select the columns of other arguments.
     used = {
-        name for one in labels for name in used_columns(plan, schema, replace(roles, label=one))
+        name for one in sources for name in used_columns(plan, schema, replace(roles, label=one))
     }
     scores = (read_columns or read_class_scores)(plan, schema, roles.score, classes, used)
     arguments: list[tuple[str, Column]] = [("by", group) for group in parse_names(roles.by)]
     arguments += [("scores", score) for score in scores.columns]
-    check_repeated_columns([*(("label", one) for one in labels), *arguments])
-    label = labels_of_lists(plan, schema, label, scores) if multilabel else label
-    truth = _true_classes(plan, schema, label, scores, unknown_label)
-    values = truth.classes
+    check_repeated_columns([*(("label", one) for one in sources), *arguments])
+    labels = read_labels(plan, schema, label, scores, multilabel=multilabel)
+    values, is_known, true_classes = _read_true_classes(labels, scores, unknown_label)
     check_classes(values.to_list())
     names = columns(values.dtype)
-    rows, bound, codes = _encode(plan, schema, roles, scores, truth=truth, table=tuple(names))
+    plan, exprs = scores.split_lists(plan, [], private_names(["lists"], tuple(schema))["lists"])
+    by_class: Any = {
+        str(i): expr.alias(name)
+        for i, (expr, name) in enumerate(zip(exprs, scores.names, strict=True))
+    }
+    roles = replace(roles, label=is_known, score=by_class)
+    rows, bound, codes = bind_class_rows(plan, schema, roles, true_classes, tuple(names))
 
     def run(frame: pl.DataFrame) -> pl.DataFrame:
         truths = frame.select(map(column, codes))
@@ -165,55 +170,21 @@ def plan_class_table(
     return through_node(rows, run, schema={**bound.keys, **names}, by=bound.by, anchor=anchor)
 
 
-class TrueClasses(NamedTuple):
-    """The classes in the order of their numbers, and the true classes of the rows.
+def _read_true_classes(
+    labels: LabelColumns, scores: ScoreColumns, unknown_label: Callable[..., LabelError]
+) -> tuple[pl.Series, pl.Expr, list[pl.Expr]]:
+    """Return the classes, whether a row has a label (or null), and the true classes of the rows.
 
-    `is_known` is true or null (no label). `columns` has the number of the class, or a Boolean per
-    class.
+    The latter are the numbers of the classes or, with several labels per row, a Boolean per class.
     """
-
-    classes: pl.Series
-    is_known: pl.Expr
-    columns: list[pl.Expr]
-
-
-def _true_classes(
-    plan: pl.LazyFrame,
-    schema: pl.Schema,
-    label: ClassLabels,
-    scores: ScoreColumns,
-    unknown_label: Callable[..., LabelError],
-) -> TrueClasses:
-    """Check the labels, and return the classes of the rows."""
-    sources = read_labels(plan, schema, label, scores)
-    is_multilabel = isinstance(label, Mapping)
-    classes, columns = checked_labels(
-        sources, scores, is_multilabel=is_multilabel, unknown_label=unknown_label
-    )
-    name = ", ".join(dict.fromkeys(source for source, _, _ in sources))
+    classes, columns = checked_labels(labels, scores, unknown_label)
+    name = ", ".join(dict.fromkeys(name for name, _, _ in labels.columns))
     # `read_cases` requires binary labels: true for a known class, null for a missing label.
     is_missing = pl.any_horizontal(values.is_null() for values in columns)
     known = pl.when(~is_missing).then(pl.lit(True)).alias(name)
-    if not is_multilabel:
-        columns = [_class_numbers(*sources[0][1:], classes)]
-    return TrueClasses(classes, known, columns)
-
-
-def _encode(
-    plan: pl.LazyFrame,
-    schema: pl.Schema,
-    roles: Roles,
-    scores: ScoreColumns,
-    *,
-    truth: TrueClasses,
-    table: Sequence[str],
-) -> tuple[pl.LazyFrame, BoundRoles, list[str]]:
-    """Return a plan of the columns to read, their roles, and the columns of the true classes."""
-    plan, exprs = scores.split_lists(plan, [], private_names(["lists"], tuple(schema))["lists"])
-    named = [expr.alias(source) for expr, source in zip(exprs, scores.names, strict=True)]
-    columns: Any = {str(i): expr for i, expr in enumerate(named)}
-    roles = replace(roles, label=truth.is_known, score=columns)
-    return bind_class_rows(plan, schema, roles, truth.columns, table)
+    if not labels.is_multilabel:
+        columns = [_class_numbers(*labels.columns[0][1:], classes)]
+    return classes, known, columns
 
 
 def bind_class_rows(
@@ -281,9 +252,8 @@ def read_multiclass_groups(
     count = np.ones(n, np.int64) if first.count is None else first.count
     groups = RowGroups.from_keys(first.keys, n)
     group = groups.number
-    n_missing = np.zeros(groups.keys.height, np.int64)
     missing = (left_out & ~absent) | (unscored & used)
-    np.add.at(n_missing, group[missing], count[missing])
+    n_missing = sums_at(group[missing], count[missing], groups.keys.height)
     codes, labels = truths.to_series().to_numpy(), None
     if truths.to_series().dtype == pl.Boolean:
         codes, labels = np.zeros(n, np.int32), truths.fill_null(False).to_numpy()

@@ -14,7 +14,13 @@ from rocframe.classes.class_table import (
     plan_class_table,
     read_multiclass_groups,
 )
-from rocframe.classes.inputs import check_class_type, is_comparable, nan_as_null, typed_classes
+from rocframe.classes.inputs import (
+    check_class_type,
+    is_comparable,
+    nan_as_null,
+    supertype,
+    typed_classes,
+)
 from rocframe.curves.curve import trace_curves
 from rocframe.decisions.concavities import doubled_pairs, doubled_wins
 from rocframe.decisions.costs import CurveRows
@@ -35,7 +41,7 @@ from rocframe.frames import (
 from rocframe.inference import class_notes, first_notes
 from rocframe.inputs.cases import RowState, check_decisions, plan_table
 from rocframe.inputs.roles import Roles, check_repeated_columns, resolve_column
-from rocframe.kernel.arrays import exact_quotient
+from rocframe.kernel.arrays import exact_quotient, sums_at
 from rocframe.kernel.groups import groups_of_rows
 from rocframe.kernel.scan import Scan
 from rocframe.options import (
@@ -217,22 +223,18 @@ class Cells(NamedTuple):
         cells, inverse = np.unique(
             (grouped.group * size + rows.code) * size + predicted, return_inverse=True
         )
-        weight = np.zeros(len(cells), rows.row_weight.dtype)
-        np.add.at(weight, inverse, rows.row_weight)
+        weight = sums_at(inverse, rows.row_weight, len(cells))
         segment, predicted = np.divmod(cells, max(size, 1))
         return cls(*np.divmod(segment, max(size, 1)), predicted, weight, grouped.keys.height, size)
 
     def by_group(self) -> NDArray[Any]:
         """Return the number of rows of each group."""
-        result = np.zeros(self.n_groups, self.weight.dtype)
-        np.add.at(result, self.group, self.weight)
-        return result
+        return sums_at(self.group, self.weight, self.n_groups)
 
     def by_class(self, code: NDArray[np.int64], where: Any = slice(None)) -> NDArray[Any]:
         """Return the numbers of rows by group and class, which `code` has for each cell."""
-        result = np.zeros((self.n_groups, self.n_classes), self.weight.dtype)
-        np.add.at(result, (self.group[where], code[where]), self.weight[where])
-        return result
+        cells = self.group[where], code[where]
+        return sums_at(cells, self.weight[where], (self.n_groups, self.n_classes))
 
     def n_distinct(self, code: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the number of classes of each group, which `code` has for each cell."""
@@ -353,8 +355,7 @@ def _class_dtype(label: ResolvedColumn, predicted: ResolvedColumn) -> pl.DataTyp
         return label[2]
     if is_comparable(label[2], pl.String()):
         return pl.String()
-    empty = [pl.Series("class", [], dtype).to_frame() for dtype in (label[2], predicted[2])]
-    return pl.concat(empty, how="vertical_relaxed").schema["class"]
+    return supertype((label[2], predicted[2]))
 
 
 def _confusion_table(cases: Cases) -> pl.DataFrame:

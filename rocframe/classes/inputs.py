@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import polars as pl
 import polars.selectors as cs
@@ -261,12 +261,15 @@ def _check_numeric(name: str, dtype: pl.DataType) -> None:
         )
 
 
-def check_single_label(label: object) -> None:
-    """Raise an error if there is a label column for each class."""
-    if not isinstance(label, str | pl.Expr):
+def label_sources(label: ClassLabels, *, multilabel: bool) -> list[Column]:
+    """Return the label columns; without `multilabel`, a column for each class is an error."""
+    if multilabel and isinstance(label, Mapping):
+        return [*label.values()]
+    if not multilabel and not isinstance(label, str | pl.Expr):
         problem = "expected one label column, because each row must have one true class"
         hint = "Pass one column, or use one_vs_rest for several labels per row."
         raise OptionValueError.compose("label", label, problem, hint)
+    return [label]  # type: ignore[list-item]
 
 
 def check_class_type(argument: str, name: str, dtype: pl.DataType) -> None:
@@ -455,37 +458,30 @@ def read_layout(
     id: str | Sequence[str] | None,  # noqa: A002 - the public name
     keep: KeepColumns,
     table: Sequence[str],
-    single_label: bool = False,
+    multilabel: bool = False,
 ) -> Layout:
     """Return the layout for the options of `one_vs_rest` or `one_vs_one`, after a check.
 
-    `table` are the names of the computed columns. With `single_label`, a label column for each
-    class is an error.
+    `table` are the names of the computed columns. With `multilabel`, a row can belong to several
+    classes.
     """
-    if single_label:
-        check_single_label(label)
+    sources = label_sources(label, multilabel=multilabel)
     ids = None if id is None else _column_names(plan, schema, "id", id)
     if ids == []:
         raise OptionValueError.compose("id", id, "expected at least one column", ID_HINT)
-    sources = label.values() if isinstance(label, Mapping) else [label]
     used = {name for s in sources for name in source_columns(plan, schema, "label", s)}
     score_columns = read_scores(plan, schema, scores, classes, used.union(ids or ()))
-    label = label if single_label else labels_of_lists(plan, schema, label, score_columns)
-    labels = read_labels(plan, schema, label, score_columns)
+    labels = read_labels(plan, schema, label, score_columns, multilabel=multilabel)
     class_column = score_columns.class_column
     if class_column is not None:
         used.add(class_column)
         if id is None:
-            raise OptionValueError.compose(
-                "id",
-                None,
-                "the table has one row per instance and class, so id= is required",
-                ID_HINT,
-            )
+            problem = "the table has one row per instance and class, so id= is required"
+            raise OptionValueError.compose("id", None, problem, ID_HINT)
     for source in score_columns.columns:
         used.update(source_columns(plan, schema, "scores", source))
     kept_columns = _read_kept_columns(plan, schema, keep=keep, ids=ids, used=used, table=table)
-    label_roles = [f"label {i}" for i in range(len(labels))]
+    label_roles = [f"label {i}" for i in range(len(labels.columns))]
     score_roles = [f"score {i}" for i in range(len(score_columns.names))]
     names = private_names([*label_roles, *score_roles, "class", "row", "lists"], (*schema, ID))
     if ids is None:
@@ -494,14 +490,13 @@ def read_layout(
     else:
         id_exprs = [column(name) for name in ids]
 
-    is_multilabel = isinstance(label, Mapping)
     row_class: list[pl.Expr] = []
     if class_column is not None:
         _, expr, dtype = resolve_column(plan, schema, "classes", class_column)
         row_class, class_series = [expr], pl.Series("class", [], dtype)
-        checked = [_label_in_rows(labels[0], class_series.dtype, expr)]
+        checked = [_label_in_rows(labels.columns[0], dtype, expr)]
     else:
-        class_series, checked = checked_labels(labels, score_columns, is_multilabel=is_multilabel)
+        class_series, checked = checked_labels(labels, score_columns)
     plan, exprs = score_columns.split_lists(plan, id_exprs, names["lists"])
     floats = _of_one_type(plan, exprs, score_columns.names)
     selected = plan.select(
@@ -521,7 +516,7 @@ def read_layout(
         names=tuple(score_columns.names),
         classes=class_series,
         row_class=column(names["class"]) if row_class else None,
-        is_multilabel=is_multilabel,
+        is_multilabel=labels.is_multilabel,
     )
 
 
@@ -532,9 +527,14 @@ def _of_one_type(
     dtypes = plan.select(expr.alias(str(i)) for i, expr in enumerate(exprs)).collect_schema()
     if len(set(dtypes.dtypes())) == 1:
         return exprs
-    empty = [pl.Series("score", [], dtype).to_frame() for dtype in dtypes.dtypes()]
-    common = pl.concat(empty, how="vertical_relaxed").schema["score"]
+    common = supertype(dtypes.dtypes())
     return _exact_floats(exprs, dtypes.dtypes(), names, common) if common.is_float() else exprs
+
+
+def supertype(dtypes: Iterable[pl.DataType]) -> pl.DataType:
+    """Return the type to which polars casts columns of these types when it concatenates them."""
+    empty = [pl.Series("", [], dtype).to_frame() for dtype in dtypes]
+    return pl.concat(empty, how="vertical_relaxed").dtypes[0]
 
 
 def _exact_floats(
@@ -557,10 +557,24 @@ def _exact_floats(
     return [exact(*arguments) for arguments in zip(exprs, dtypes, names, strict=True)]
 
 
+class LabelColumns(NamedTuple):
+    """The column of the true class or, if `is_multilabel`, a Boolean or 0/1 column per class."""
+
+    columns: list[ResolvedColumn]
+    is_multilabel: bool
+
+
 def read_labels(
-    plan: pl.LazyFrame, schema: pl.Schema, label: ClassLabels, scores: ScoreColumns
-) -> list[ResolvedColumn]:
-    """Return the label column, or the label columns of all classes, after a check."""
+    plan: pl.LazyFrame,
+    schema: pl.Schema,
+    label: ClassLabels,
+    scores: ScoreColumns,
+    *,
+    multilabel: bool,
+) -> LabelColumns:
+    """Return the label columns, after a check; with `multilabel`, also those of lists."""
+    if multilabel:
+        label = _labels_of_lists(plan, schema, label, scores)
     if not isinstance(label, Mapping):
         name, expr, dtype = resolve_column(plan, schema, "label", label)
         check_class_type("label", name, dtype)
@@ -570,7 +584,7 @@ def read_labels(
             if not is_comparable(class_dtype, dtype):
                 hint = f"The label column {name!r} has type {dtype}: cast one of the two columns."
                 raise ColumnTypeError.compose("classes", scores.class_column, class_dtype, hint)
-        return [(name, expr, dtype)]
+        return LabelColumns([(name, expr, dtype)], is_multilabel=False)
     if scores.classes is None:
         raise OptionValueError.compose(
             "label",
@@ -593,10 +607,10 @@ def read_labels(
         if not (dtype == pl.Boolean or dtype.is_numeric()):
             hint = "Each label column must contain Boolean values, or the numbers 0 and 1."
             raise ColumnTypeError.compose("label", name, dtype, hint)
-    return labels
+    return LabelColumns(labels, is_multilabel=True)
 
 
-def labels_of_lists(
+def _labels_of_lists(
     plan: pl.LazyFrame, schema: pl.Schema, label: ClassLabels, scores: ScoreColumns
 ) -> ClassLabels:
     """Return the label of each class if the label is a column of lists of classes."""
@@ -623,21 +637,19 @@ def labels_of_lists(
 
 
 def checked_labels(
-    labels: Sequence[ResolvedColumn],
+    labels: LabelColumns,
     scores: ScoreColumns,
-    *,
-    is_multilabel: bool,
     unknown_label: Callable[..., LabelError] = LabelError.without_score,
 ) -> tuple[pl.Series, list[pl.Expr]]:
     """Return the classes, and the true class of each row or, for each class, whether it is one.
 
     `unknown_label` composes the error for a label that is not one of the classes.
     """
-    name, expr, dtype = labels[0]
-    keys, dtype_of_labels = scores.classes or [], None if is_multilabel else dtype
-    classes = typed_classes(scores.argument, keys, dtype_of_labels, name)
-    if is_multilabel:
-        return classes, [_binary_label(*label) for label in labels]
+    name, expr, dtype = labels.columns[0]
+    dtype_of_labels = None if labels.is_multilabel else dtype
+    classes = typed_classes(scores.argument, scores.classes or [], dtype_of_labels, name)
+    if labels.is_multilabel:
+        return classes, [_binary_label(*label) for label in labels.columns]
     values = classes.to_list()
     check = _unknown_check(
         values, lambda found: unknown_label(name, found, values, scores.argument)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
@@ -12,6 +13,7 @@ from rocframe.classes.class_table import compute_class_table
 from rocframe.errors import OptionValueError
 from rocframe.inference import Confidence, first_notes, note_with_keys
 from rocframe.inputs.roles import Roles
+from rocframe.kernel.arrays import sums_at
 from rocframe.kernel.groups import group_starts, run_starts
 from rocframe.kernel.scan import BLOCK_ROWS, RowSampler, draw_valid, stream_keys
 from rocframe.options import NOT_GIVEN, check_choice, check_distinct, public
@@ -315,10 +317,7 @@ def _merge_identical(rows: MulticlassRows) -> MulticlassRows:
     _, first, inverse = np.unique(
         np.stack(keys, axis=1), axis=0, return_index=True, return_inverse=True
     )
-    merged = rows.take(first)
-    merged.count[:] = 0
-    np.add.at(merged.count, inverse.ravel(), rows.count)
-    return merged
+    return replace(rows.take(first), count=sums_at(inverse.ravel(), rows.count, len(first)))
 
 
 def _add_intervals(
@@ -449,14 +448,11 @@ def _sizes_of_replicates(rows: MulticlassRows, row_weight: NDArray[Any]) -> Clas
 def _sizes_of_groups(rows: MulticlassRows, group: NDArray[np.int64], n_groups: int) -> ClassSizes:
     """Return the sizes of the classes in each group."""
     weight = rows.row_weight
-    size = np.zeros((n_groups, len(rows.scores)), weight.dtype)
+    shape = n_groups, len(rows.scores)
     if rows.labels is None:
-        np.add.at(size, (group, rows.code), weight)
-        return ClassSizes.of_one_label(size)
-    rest = size.copy()
-    np.add.at(size, group, weight[:, None] * rows.labels)
-    np.add.at(rest, group, weight[:, None] * ~rows.labels)
-    return ClassSizes.of_labels(size, rest)
+        return ClassSizes.of_one_label(sums_at((group, rows.code), weight, shape))
+    parts = (weight[:, None] * labels for labels in (rows.labels, ~rows.labels))
+    return ClassSizes.of_labels(*(sums_at(group, part, shape) for part in parts))
 
 
 class Placements(NamedTuple):
@@ -509,9 +505,8 @@ class ClassPlacements(NamedTuple):
 def own_scores(rows: MulticlassRows) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the rows and their scores for the classes to which they belong, if not missing."""
     found, scores = [np.zeros(0, np.int64)], [np.zeros(0)]
-    for i, (score, scored) in enumerate(zip(rows.scores, rows.scored, strict=True)):
-        positive = rows.of_class(i)
-        found.append(np.flatnonzero(positive if scored is None else positive & scored))
+    for i, score in enumerate(rows.scores):
+        found.append(np.flatnonzero(rows.scored_of_class(i)))
         scores.append(score[found[-1]].astype(np.float64))
     return np.concatenate(found), np.concatenate(scores)
 
@@ -528,7 +523,7 @@ def class_placements(
     for code, (score, scored) in enumerate(zip(rows.scores, rows.scored, strict=True)):
         of_class, order, positive = None, np.zeros(0, np.int64), rows.of_class(code)
         if set(averages) != {"micro"} and positive.any():
-            order = np.flatnonzero(positive if scored is None else positive & scored)
+            order = np.flatnonzero(rows.scored_of_class(code))
             order = order[np.argsort(-score[order], kind="stable")]
             of_class = Placements.from_scores(-score[order], score, scored)
         of_all = Placements.from_scores(negated, score, scored) if "micro" in averages else None
@@ -601,7 +596,7 @@ def grouped_averages(
         for i, (score, scored) in enumerate(zip(rows.scores, rows.scored, strict=True)):
             size, rest, positive = sizes.size[:, i], sizes.rest[:, i], rows.of_class(i)
             if set(averages) != {"micro"} and positive.any():
-                ranked = np.flatnonzero(positive if scored is None else positive & scored)
+                ranked = np.flatnonzero(rows.scored_of_class(i))
                 wins = row_weight * _grouped_doubled_wins(
                     group, score, scored, (ranked, score[ranked]), row_weight
                 )
@@ -611,8 +606,7 @@ def grouped_averages(
                     pair_areas = won / (2 * size[cell_group] * class_weight)
                     pair_areas = np.nan_to_num(pair_areas, posinf=0.0)
                     pairs += np.bincount(cell_group, pair_areas, n_groups)
-                group_won = np.zeros(n_groups, np.int64)
-                np.add.at(group_won, cell_group, won)
+                group_won = sums_at(cell_group, won, n_groups)
                 area = np.nan_to_num(group_won / (2 * size * rest))
                 macro += area
                 weighted += area * size
@@ -680,7 +674,7 @@ def influences(
         n_labels += positive
         size, rest = (float(part[0, placements.code]) for part in (sizes.size, sizes.rest))
         if placements.of_class is not None and sizes.used[0, placements.code]:
-            ranked = positive if scored is None else positive & scored
+            ranked = rows.scored_of_class(placements.code)
             cumulated = _cumulated(row_weight[None, :], placements.order)
             lost = np.where(positive, 0, placements.of_class.doubled_wins(cumulated)[0] / 2)
             gained = np.zeros(len(row_weight))

@@ -111,6 +111,7 @@ def one_vs_rest(
         id=id,
         keep=keep,
         table=ONE_VS_REST_COLUMNS,
+        multilabel=True,
     )
 
 
@@ -218,23 +219,14 @@ def one_vs_one(
         One row per prediction.
     label : str or Expr
         The true class: Boolean, numbers, String, Categorical or Enum.
-    scores : mapping, sequence of str, selector or str
-        Score of each class, higher for this class: a mapping from classes to columns, columns named
-        like their classes, or one column of lists. For a long table, with one row per instance and
-        class: the column of scores, which also needs `classes` and `id`.
-    classes : sequence or str, default None
-        Classes in the order of the lists. For a long table: the column with the class.
-    id : str or sequence of str, default None
-        Columns that identify instances, also in the result. None: row numbers in a column `id`.
-    keep : str, sequence of str or selector, default None
-        Columns to keep, such as groups and weights. None: all that are neither label nor score.
+    scores, classes, id, keep
+        As in `one_vs_rest`.
     relative : {"difference", "ratio"}, default None
-        `"difference"`: the score of `class_a` minus that of `class_b`. `"ratio"`: their quotient,
-        for scores >= 0. With both, the AUC of a pair does not depend on the order of its classes.
-        None: the score of `class_a`.
+        The difference or the quotient of the scores of `class_a` and `class_b`, so that the AUC of
+        a pair does not depend on the order of its classes. None: the score of `class_a`.
     max_pairs : int or None, default 10000
-        Largest number of ordered pairs; None for no limit. With c classes, there are c·(c - 1)
-        ordered pairs, and a row becomes 2·(c - 1) rows.
+        Largest number of ordered pairs; None for no limit. Of c classes, a row becomes 2·(c - 1)
+        rows.
 
     Returns
     -------
@@ -287,7 +279,6 @@ def one_vs_one(
         id=id,
         keep=keep,
         table=ONE_VS_ONE_COLUMNS,
-        single_label=True,
     )
 
 
@@ -425,16 +416,8 @@ def top_label(
         One row per prediction.
     label : str or Expr
         The true class: Boolean, numbers, String, Categorical or Enum.
-    scores : mapping, sequence of str, selector or str
-        Score of each class, higher for this class: a mapping from classes to columns, columns named
-        like their classes, or one column of lists. For a long table, with one row per instance and
-        class: the column of scores, which also needs `classes` and `id`.
-    classes : sequence or str, default None
-        Classes in the order of the lists. For a long table: the column with the class.
-    id : str or sequence of str, default None
-        Columns that identify instances, also in the result. None: row numbers in a column `id`.
-    keep : str, sequence of str or selector, default None
-        Columns to keep, such as groups and weights. None: all that are neither label nor score.
+    scores, classes, id, keep
+        As in `one_vs_rest`.
 
     Returns
     -------
@@ -489,7 +472,6 @@ def top_label(
         id=id,
         keep=keep,
         table=TOP_LABEL_COLUMNS,
-        single_label=True,
     )
 
 

@@ -172,8 +172,7 @@ def _unknown_label_error(
 def _volume_columns(grouped: MulticlassGroups, confidence: Confidence) -> dict[str, Any]:
     """Return the columns of the result, which has one row per group."""
     rows, group, n_groups = grouped.rows, grouped.group, grouped.keys.height
-    sizes = np.zeros((n_groups, 3), np.int64)
-    np.add.at(sizes, (group, rows.code), rows.count)
+    sizes = exact.sums_at((group, rows.code), rows.count, (n_groups, 3))
     masks = [scored for scored in rows.scored if scored is not None]
     if masks:
         scored = np.logical_and.reduce(masks)
@@ -318,9 +317,7 @@ class DistinctRows(NamedTuple):
         if not len(score):
             return cls(score, count)
         distinct, inverse = np.unique(score, axis=0, return_inverse=True)
-        n_rows = np.zeros(len(distinct), np.int64)
-        np.add.at(n_rows, inverse.ravel(), count)
-        return cls(distinct, n_rows)
+        return cls(distinct, exact.sums_at(inverse.ravel(), count, len(distinct)))
 
 
 def _sum_triples(

@@ -121,18 +121,14 @@ def combine(
         `*by`, `fpr, tpr, fpr_independent, tpr_independent, fpr_min, fpr_max, tpr_min, tpr_max, tp,
         fp, fn, tn, fpr_a, tpr_a, fpr_b, tpr_b, threshold_a, threshold_b, n_pos, n_neg, model_a,
         model_b, operator, note`; two rows per group and pair of models that both have rows in the
-        group, sorted by group, `model_a`, `model_b` and `operator`.
+        group, sorted by group, `model_a`, `model_b` and `operator` (`"and"` or `"or"`).
 
         - `fpr`, `tpr` (Float64) and `tp, fp, fn, tn` (Int64, or Float64 if rows are weighted) are
-          those of the `operator` (String), `"and"` or `"or"`.
-        - `tpr_independent` (Float64) is the rate of decisions that are independent within each
-          class: `tpr_a * tpr_b` for AND, and `tpr_a + tpr_b - tpr_a * tpr_b` for OR.
-        - `tpr_min` and `tpr_max` (Float64) are the lowest and the highest possible rate: `max(0,
-          tpr_a + tpr_b - 1)` and `min(tpr_a, tpr_b)` for AND, `max(tpr_a, tpr_b)` and `min(1, tpr_a
-          + tpr_b)` for OR. The same holds for `fpr`.
+          measured, `tpr_independent` (Float64) is the rate of decisions that are independent within
+          each class, and `tpr_min` and `tpr_max` (Float64) are the lowest and highest possible
+          rate.
         - `fpr_a`, `tpr_a`, `fpr_b` and `tpr_b` (Float64) are rates on the rows that both models
           scored; `threshold_a` and `threshold_b` are null for decisions.
-        - `n_pos` and `n_neg` (Int64) are the numbers of positives and negatives, without weights.
 
         A rate is null if its class has no rows, or if there is no threshold. `note` (String) is
         null, or the first of these values that applies: `no_rows, no_positives, no_negatives,
@@ -312,16 +308,16 @@ def combine_points(table: FrameT, /, *, across: str = MODEL, by: By = None) -> F
     >>> import polars as pl, rocframe as rf
     >>> points = pl.DataFrame({"model": ["c1", "c2"], "fpr": [0.2, 0.4], "tpr": [0.6, 0.7]})
     >>> combined = rf.combine_points(points)
-    >>> combined.select("operator", "fpr_independent", "tpr_independent", "tpr_min", "tpr_max")
-    shape: (2, 5)
-    ┌──────────┬─────────────────┬─────────────────┬─────────┬─────────┐
-    │ operator ┆ fpr_independent ┆ tpr_independent ┆ tpr_min ┆ tpr_max │
-    │ ---      ┆ ---             ┆ ---             ┆ ---     ┆ ---     │
-    │ str      ┆ f64             ┆ f64             ┆ f64     ┆ f64     │
-    ╞══════════╪═════════════════╪═════════════════╪═════════╪═════════╡
-    │ and      ┆ 0.08            ┆ 0.42            ┆ 0.3     ┆ 0.6     │
-    │ or       ┆ 0.52            ┆ 0.88            ┆ 0.7     ┆ 1.0     │
-    └──────────┴─────────────────┴─────────────────┴─────────┴─────────┘
+    >>> combined.select("operator", "tpr_independent", "tpr_min", "tpr_max")
+    shape: (2, 4)
+    ┌──────────┬─────────────────┬─────────┬─────────┐
+    │ operator ┆ tpr_independent ┆ tpr_min ┆ tpr_max │
+    │ ---      ┆ ---             ┆ ---     ┆ ---     │
+    │ str      ┆ f64             ┆ f64     ┆ f64     │
+    ╞══════════╪═════════════════╪═════════╪═════════╡
+    │ and      ┆ 0.42            ┆ 0.3     ┆ 0.6     │
+    │ or       ┆ 0.88            ┆ 0.7     ┆ 1.0     │
+    └──────────┴─────────────────┴─────────┴─────────┘
     """
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
@@ -466,9 +462,9 @@ def chain(
     """Combine the decisions of all models of a group, one after the other.
 
     A chain of OR starts with the model that has the lowest false positive rate, and each later
-    stage adds the model with the next higher rate: a row is predicted positive if at least one
-    model of the chain predicts it positive. A chain of AND starts with the highest rate and adds
-    the next lower one: a row is predicted positive if all models of the chain predict it positive.
+    stage adds the model with the next higher rate; a row is predicted positive if at least one
+    model of the chain does so. A chain of AND starts with the highest rate, and all models must
+    predict positive.
 
     Parameters
     ----------
@@ -480,25 +476,8 @@ def chain(
         The score, higher for positives.
     operator : {"or", "and"}, default "or"
         How the decisions of the models are joined.
-    threshold : float, mapping or DataFrame, default None
-        Threshold of each model: one number for all, a mapping from models to numbers, or rows of
-        `operating_point`, `at`, `hull` or `curve`. None: the scores are decisions, Boolean, 0 or 1.
-    between : str, default "model"
-        Column with the name of the model, for a long table with one row per instance and model.
-    id : str or sequence of str, default None
-        Columns that identify an instance, to match the rows of the models.
-    by : str, Expr, selector or sequence, default None
-        Group columns; null is a group.
-    unmatched : {"raise", "drop"}, default "raise"
-        Instances that lack a model: an error, or left out and counted in `note`.
-    positive : object, default None
-        Value of `label` that is the positive class.
-    weight : str or Expr, default None
-        Importance of a row, finite and >= 0.
-    count : str, Expr or None, optional
-        Number of equal rows that a row represents. Required if there is a column `count`.
-    missing : {"raise", "drop", "worst"}, default "raise"
-        Missing values: an error, rows left out, or missing scores count as errors.
+    threshold, between, id, by, unmatched, positive, weight, count, missing
+        As in `combine`.
 
     Returns
     -------
@@ -510,11 +489,8 @@ def chain(
         - `model` is the model that the stage adds, and `stage` (Int64) the number of models up to
           it. Models with equal false positive rates are in the order of their true positive rates
           (lowest first for OR, highest first for AND), and then of their names.
-        - `fpr`, `tpr`, `fpr_independent`, `tpr_independent` (Float64) and `tp, fp, fn, tn` (Int64,
-          or Float64 if rows are weighted) are those of the chain up to this stage, as in `combine`.
-        - `fpr_alone` and `tpr_alone` (Float64) are the rates of the model alone, and `threshold` is
-          its threshold; null for decisions.
-        - `n_pos` and `n_neg` (Int64) are the numbers of positives and negatives, without weights.
+        - The other columns are those of the chain up to this stage, as in `combine`; `fpr_alone`,
+          `tpr_alone` (Float64) and `threshold` are those of the model alone.
 
         A rate is null if its class has no rows. Models without a threshold in the table are added
         last, with null rates and counts. `note` (String) is null, or the first of these values that
@@ -674,10 +650,9 @@ def parse_model_thresholds(threshold: object, between: object) -> ParsedThreshol
 def model_thresholds(
     threshold: ParsedThresholds, instances: Instances, columns: PairingColumns
 ) -> NDArray[np.float64]:
-    """Return the threshold of each model (rows) in each group (columns), or NaN.
+    """Return the threshold of each model (rows) in each group (columns), or NaN if there is none.
 
-    Thresholds are rounded to the dtype of the scores of the model. A threshold is NaN if the table
-    `threshold` has none for this model and group. Without thresholds, the scores must be 0 or 1.
+    They are rounded to the dtype of the scores. Without thresholds, the scores must be 0 or 1.
     """
     shape = len(instances.models), instances.keys.height
     if threshold is None:

@@ -79,21 +79,16 @@ def transfer(
         A table with the chosen thresholds, whose group columns are group columns of `curves`: of
         `operating_point`, with the rules and options of its call; or rows of `at`, `hull` or
         `curve`, one for each group, which are applied to all rules.
-    costs : mapping of str to float, default None
-        Costs of one `tp`, `fp`, `fn` and `tn`, such as `{"fp": 1, "fn": 5}`; 0 if not given.
-    benefits : mapping of str to float, default None
-        Benefits of one `tp`, `fp`, `fn` and `tn`, such as `{"tp": 20, "fp": -1}`; 0 if not given.
+    costs, benefits : mapping of str to float, default None
+        As in `operating_point`.
     prevalence : float, default None
-        Prevalence, between 0 and 1, for rules and constraints that depend on it; counts do not
-        change. The default is the prevalence that was passed to `curve`, or else that of each
-        curve.
+        Prevalence, between 0 and 1, for rules and constraints that depend on it; by default, the
+        one that was passed to `curve`, or else that of each curve. Counts do not change.
     subject_to : mapping of str to sequence, default None
         Constraints of the choice, as in `operating_point`. Without `chosen`, numbers of rows, such
         as `"alerts"`, raise an error, because the pooled folds have more rows: use `"alert_rate"`.
-    minimize : bool, default None
-        Whether a metric or expression is minimized, as in `operating_point`.
-    beta : float, default 1.0
-        Weight of recall relative to precision in `"f_beta"`.
+    minimize, beta
+        As in `operating_point`.
     by : str, Expr, selector or sequence, default None
         Group columns; by default, all columns left of `threshold`.
 

@@ -97,8 +97,6 @@ def accuracy(
 ) -> pl.Expr:
     """Compute the share of the rows that are predicted correctly.
 
-    Rows with `score >= threshold` are predicted positive.
-
     Parameters
     ----------
     label, threshold, positive, weight, count
@@ -107,8 +105,8 @@ def accuracy(
     Returns
     -------
     Expr
-        Float64 in [0, 1], one value per group, named like the score. Null if the group has no
-        positives, or if a threshold is null or NaN.
+        Float64 in [0, 1], one value per group; rows with `score >= threshold` are predicted
+        positive. Null if the group has no positives, or if a threshold is null or NaN.
 
     Examples
     --------
@@ -134,8 +132,6 @@ def balanced_accuracy(
 ) -> pl.Expr:
     """Compute the mean of the true positive rate and the true negative rate.
 
-    Rows with `score >= threshold` are predicted positive.
-
     Parameters
     ----------
     label, threshold, positive, weight, count
@@ -144,8 +140,9 @@ def balanced_accuracy(
     Returns
     -------
     Expr
-        Float64 in [0, 1], one value per group, named like the score. Null if the group has no
-        positives or no negatives, or if a threshold is null or NaN.
+        Float64 in [0, 1], one value per group; rows with `score >= threshold` are predicted
+        positive. Null if the group has no positives or no negatives, or if a threshold is null
+        or NaN.
 
     Examples
     --------
@@ -171,8 +168,6 @@ def precision(
 ) -> pl.Expr:
     """Compute the share of positives among the rows that are predicted positive.
 
-    Rows with `score >= threshold` are predicted positive.
-
     Parameters
     ----------
     label, threshold, positive, weight, count
@@ -181,8 +176,9 @@ def precision(
     Returns
     -------
     Expr
-        Float64 in [0, 1], one value per group, named like the score. Null if the group has no
-        positives, if no row is predicted positive, or if a threshold is null or NaN.
+        Float64 in [0, 1], one value per group; rows with `score >= threshold` are predicted
+        positive. Null if the group has no positives, if no row is predicted positive, or if a
+        threshold is null or NaN.
 
     Examples
     --------
@@ -208,8 +204,6 @@ def recall(
 ) -> pl.Expr:
     """Compute the share of the positives that are predicted positive.
 
-    Rows with `score >= threshold` are predicted positive.
-
     Parameters
     ----------
     label, threshold, positive, weight, count
@@ -218,8 +212,8 @@ def recall(
     Returns
     -------
     Expr
-        Float64 in [0, 1], one value per group, named like the score. Null if the group has no
-        positives, or if a threshold is null or NaN.
+        Float64 in [0, 1], one value per group; rows with `score >= threshold` are predicted
+        positive. Null if the group has no positives, or if a threshold is null or NaN.
 
     Examples
     --------
@@ -243,8 +237,6 @@ def specificity(
 ) -> pl.Expr:
     """Compute the share of the negatives that are predicted negative.
 
-    Rows with `score >= threshold` are predicted positive.
-
     Parameters
     ----------
     label, threshold, positive, weight, count
@@ -253,8 +245,9 @@ def specificity(
     Returns
     -------
     Expr
-        Float64 in [0, 1], one value per group, named like the score. Null if the group has no
-        positives or no negatives, or if a threshold is null or NaN.
+        Float64 in [0, 1], one value per group; rows with `score >= threshold` are predicted
+        positive. Null if the group has no positives or no negatives, or if a threshold is null
+        or NaN.
 
     Examples
     --------
@@ -280,8 +273,6 @@ def f1(
 ) -> pl.Expr:
     """Compute the harmonic mean of precision and recall.
 
-    Rows with `score >= threshold` are predicted positive.
-
     Parameters
     ----------
     label, threshold, positive, weight, count
@@ -290,8 +281,8 @@ def f1(
     Returns
     -------
     Expr
-        Float64 in [0, 1], one value per group, named like the score. Null if the group has no
-        positives, or if a threshold is null or NaN.
+        Float64 in [0, 1], one value per group; rows with `score >= threshold` are predicted
+        positive. Null if the group has no positives, or if a threshold is null or NaN.
 
     Examples
     --------
@@ -316,8 +307,6 @@ def f_beta(
 ) -> pl.Expr:
     """Compute the weighted harmonic mean of precision and recall.
 
-    Rows with `score >= threshold` are predicted positive.
-
     Parameters
     ----------
     label, threshold
@@ -330,8 +319,8 @@ def f_beta(
     Returns
     -------
     Expr
-        Float64 in [0, 1], one value per group, named like the score. Null if the group has no
-        positives, or if a threshold is null or NaN.
+        Float64 in [0, 1], one value per group; rows with `score >= threshold` are predicted
+        positive. Null if the group has no positives, or if a threshold is null or NaN.
 
     Examples
     --------
@@ -364,8 +353,6 @@ def jaccard(
 ) -> pl.Expr:
     """Compute the Jaccard index: true positives among positives and predicted positives.
 
-    Rows with `score >= threshold` are predicted positive.
-
     Parameters
     ----------
     label, threshold, positive, weight, count
@@ -374,8 +361,8 @@ def jaccard(
     Returns
     -------
     Expr
-        Float64 in [0, 1], one value per group, named like the score. Null if the group has no
-        positives, or if a threshold is null or NaN.
+        Float64 in [0, 1], one value per group; rows with `score >= threshold` are predicted
+        positive. Null if the group has no positives, or if a threshold is null or NaN.
 
     Examples
     --------
@@ -401,8 +388,6 @@ def mcc(
 ) -> pl.Expr:
     """Compute Matthews' correlation coefficient of label and predicted class.
 
-    Rows with `score >= threshold` are predicted positive.
-
     Parameters
     ----------
     label, threshold, positive, weight, count
@@ -411,8 +396,9 @@ def mcc(
     Returns
     -------
     Expr
-        Float64 in [-1, 1], one value per group, named like the score. Null if the group has no
-        positives, if all rows are predicted to be in one class, or if a threshold is null or NaN.
+        Float64 in [-1, 1], one value per group; rows with `score >= threshold` are predicted
+        positive. Null if the group has no positives, if all rows are predicted to be in one
+        class, or if a threshold is null or NaN.
 
     References
     ----------
@@ -441,8 +427,6 @@ def kappa(
 ) -> pl.Expr:
     """Compute Cohen's kappa of label and predicted class.
 
-    Rows with `score >= threshold` are predicted positive.
-
     Parameters
     ----------
     label, threshold, positive, weight, count
@@ -451,8 +435,9 @@ def kappa(
     Returns
     -------
     Expr
-        Float64 in [-1, 1], one value per group, named like the score. Null if the group has no
-        positives, if all rows have and get one class, or if a threshold is null or NaN.
+        Float64 in [-1, 1], one value per group; rows with `score >= threshold` are predicted
+        positive. Null if the group has no positives, if all rows have and get one class, or if
+        a threshold is null or NaN.
 
     References
     ----------
