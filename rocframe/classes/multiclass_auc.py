@@ -76,10 +76,10 @@ def multiclass_auc(
     classes : sequence, default None
         Classes in the order of the lists.
     average : str or sequence of str, default None
-        `"hand_till"`: Hand and Till's M, the mean AUC over ordered pairs of classes; not if a row
-        can belong to several classes. `"macro"`: the mean AUC of each class against all others.
-        `"weighted"`: the same mean, weighted by class frequency. `"micro"`: the AUC of all scores
-        of all classes. None: all of these.
+        `"hand_till"`: Hand and Till's M, the mean AUC over ordered pairs of classes, undefined with
+        several classes per row. `"macro"`: the mean AUC of each class against all others.
+        `"weighted"`: that mean, weighted by class frequency. `"micro"`: of all scores of all
+        classes. None: all.
     ci : str or None, default None
         `"bootstrap"`: quantiles of the resamples. `"bootstrap_basic"`: 2·`auc` - quantile.
         `"bootstrap_bca"`: quantiles corrected for bias and skewness. None: no interval.
@@ -147,16 +147,8 @@ def multiclass_auc(
     ...     {"truth": ["a", "b", "c"], "a": [7, 2, 2], "b": [2, 3, 5], "c": [1, 5, 3]}
     ... )
     >>> areas = rf.multiclass_auc(predictions, "truth", ["a", "b", "c"], average=["macro", "micro"])
-    >>> areas.select("average", "auc", "n_classes_used", "n")
-    shape: (2, 4)
-    ┌─────────┬──────────┬────────────────┬─────┐
-    │ average ┆ auc      ┆ n_classes_used ┆ n   │
-    │ ---     ┆ ---      ┆ ---            ┆ --- │
-    │ str     ┆ f64      ┆ i64            ┆ i64 │
-    ╞═════════╪══════════╪════════════════╪═════╡
-    │ macro   ┆ 0.666667 ┆ 3              ┆ 3   │
-    │ micro   ┆ 0.777778 ┆ 3              ┆ 3   │
-    └─────────┴──────────┴────────────────┴─────┘
+    >>> areas.select("average", pl.col("auc").round(4), "n_classes_used", "n").rows()
+    [('macro', 0.6667, 3, 3), ('micro', 0.7778, 3, 3)]
     """
     confidence = Confidence.parse(ci, level, n_boot, seed, get_args(BootstrapMethod))
     _parse_averages(average, is_multilabel=isinstance(label, Mapping))

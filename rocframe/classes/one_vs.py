@@ -83,11 +83,6 @@ def one_vs_rest(
     --------
     one_vs_one : Each class against each other class.
 
-    Notes
-    -----
-    A class to which no input row belongs becomes a group without positives. The result of a
-    LazyFrame is streamed class by class.
-
     References
     ----------
     T. Fawcett (2006), Pattern Recognition Letters 27(8), 861-874, section 9.
@@ -451,16 +446,8 @@ def top_label(
     --------
     >>> import polars as pl, rocframe as rf
     >>> predictions = pl.DataFrame({"truth": ["cat", "cat"], "cat": [0.7, 0.2], "dog": [0.3, 0.8]})
-    >>> rf.top_label(predictions, "truth", ["cat", "dog"])
-    shape: (2, 4)
-    ┌─────┬───────────┬───────┬───────┐
-    │ id  ┆ predicted ┆ label ┆ score │
-    │ --- ┆ ---       ┆ ---   ┆ ---   │
-    │ u32 ┆ str       ┆ bool  ┆ f64   │
-    ╞═════╪═══════════╪═══════╪═══════╡
-    │ 0   ┆ cat       ┆ true  ┆ 0.7   │
-    │ 1   ┆ dog       ┆ false ┆ 0.8   │
-    └─────┴───────────┴───────┴───────┘
+    >>> rf.top_label(predictions, "truth", ["cat", "dog"]).rows()
+    [(0, 'cat', True, 0.7), (1, 'dog', False, 0.8)]
     """
     return reshape_classes(
         predictions,

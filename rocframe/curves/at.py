@@ -74,16 +74,11 @@ def at(
         The row with the lowest threshold whose true negative rate is at least this value.
     fnr : float or sequence of float, default None
         The row with the highest threshold whose false negative rate is at most this value.
-    fall_out : float or sequence of float, default None
-        Another name of `fpr`.
-    recall, sensitivity, hit_rate : float or sequence of float, default None
-        Other names of `tpr`.
-    rpp, yrate : float or sequence of float, default None
-        Other names of `alert_rate`.
-    specificity : float or sequence of float, default None
-        Another name of `tnr`.
-    miss_rate : float or sequence of float, default None
-        Another name of `fnr`.
+    fall_out, recall, sensitivity, hit_rate : float or sequence of float, default None
+        Other names: `fall_out` of `fpr`, the others of `tpr`.
+    rpp, yrate, specificity, miss_rate : float or sequence of float, default None
+        Other names: `rpp` and `yrate` of `alert_rate`, `specificity` of `tnr`, `miss_rate` of
+        `fnr`.
     rnp : float or sequence of float, default None
         The row with the lowest threshold whose value of 1 - `alert_rate` is at least this value.
     interpolate : bool, default False
@@ -96,14 +91,13 @@ def at(
     -------
     DataFrame or LazyFrame
         One row per group and value: `*by, at` (String, the name of the argument), `at_value`
-        (Float64), then the columns of the curve table, which are null if no row of the curve meets
-        the condition.
+        (Float64), then the columns of the curve table, null if no row of the curve meets the
+        condition.
 
-        With `interpolate=True`, the threshold is null, the counts are Float64, and metrics are
-        computed from them, at the prevalence of the table, or null if this is impossible. The last
-        columns are then `threshold_above, threshold_below, mix` (Float64): on average, the point
-        has the rates of `threshold_below` for a random proportion `mix` of the predictions, and of
-        `threshold_above` for the others.
+        With `interpolate=True`, the threshold is null, counts are Float64, and metrics are computed
+        from them or null if this is impossible. The last columns are then `threshold_above,
+        threshold_below, mix` (Float64): the point has, on average, the rates of `threshold_below`
+        for a random proportion `mix` of the predictions, and of `threshold_above` for the others.
 
     Raises
     ------
@@ -130,15 +124,8 @@ def at(
     >>> import polars as pl, rocframe as rf
     >>> predictions = pl.DataFrame({"label": [1, 0, 1, 0], "score": [0.9, 0.4, 0.4, 0.1]})
     >>> curves = rf.curve(predictions, "label", "score")
-    >>> rf.at(curves, threshold=0.5).drop("at", "at_value")
-    shape: (1, 7)
-    ┌───────────┬─────┬─────┬─────┬─────┬─────┬─────┐
-    │ threshold ┆ tp  ┆ fp  ┆ fn  ┆ tn  ┆ fpr ┆ tpr │
-    │ ---       ┆ --- ┆ --- ┆ --- ┆ --- ┆ --- ┆ --- │
-    │ f64       ┆ i64 ┆ i64 ┆ i64 ┆ i64 ┆ f64 ┆ f64 │
-    ╞═══════════╪═════╪═════╪═════╪═════╪═════╪═════╡
-    │ 0.9       ┆ 1   ┆ 0   ┆ 1   ┆ 2   ┆ 0.0 ┆ 0.5 │
-    └───────────┴─────┴─────┴─────┴─────┴─────┴─────┘
+    >>> rf.at(curves, threshold=0.5).drop("at", "at_value").row(0)
+    (0.9, 1, 0, 1, 2, 0.0, 0.5)
     >>> point = curves.roc.at(fpr=0.25, interpolate=True)
     >>> point.select("fpr", "tpr", "threshold_above", "threshold_below", "mix").row(0)
     (0.25, 0.75, 0.9, 0.4, 0.5)

@@ -107,12 +107,8 @@ def simplify(
     The axes of rates have length 1. For `lift`, the length of the y axis is the largest lift of the
     curve, and for `lift_chart` the number of positives. For `skill`, the y axis extends to 1, from
     the lower of the skills of the two constant predictions. A log axis starts at the smallest x > 0
-    of the curve, where x = 0 is drawn. Normal-deviate axes show rates from d to 1 - d, where d is
-    the smallest distance of a rate other than 0 and 1 from 0 or 1; rates of 0 and 1 are drawn at
-    the ends. On these axes, if only one of two neighboring rows has a rate of 0 or 1, both are
-    kept.
-
-    For ROC curves on linear axes, the difference of the areas is less than `error`.
+    of the curve. Normal-deviate axes show rates from d to 1 - d, where d is the smallest distance
+    of a rate other than 0 and 1 from 0 or 1. Smaller and larger rates are drawn at the ends.
 
     References
     ----------

@@ -92,18 +92,16 @@ def add_metrics(
     Examples
     --------
     >>> import polars as pl, rocframe as rf
-    >>> predictions = pl.DataFrame({"label": [1, 0, 1, 0], "score": [0.9, 0.4, 0.4, 0.1]})
-    >>> curves = rf.curve(predictions, "label", "score")
-    >>> best = curves.roc.operating_point("youden").select("threshold", "tp", "fp", "fn", "tn")
-    >>> rf.add_metrics(best, ["precision", "alerts", (pl.col("tp") - pl.col("fp")).alias("net")])
-    shape: (1, 8)
-    ┌───────────┬─────┬─────┬─────┬─────┬───────────┬────────┬─────┐
-    │ threshold ┆ tp  ┆ fp  ┆ fn  ┆ tn  ┆ precision ┆ alerts ┆ net │
-    │ ---       ┆ --- ┆ --- ┆ --- ┆ --- ┆ ---       ┆ ---    ┆ --- │
-    │ f64       ┆ i64 ┆ i64 ┆ i64 ┆ i64 ┆ f64       ┆ f64    ┆ i64 │
-    ╞═══════════╪═════╪═════╪═════╪═════╪═══════════╪════════╪═════╡
-    │ 0.9       ┆ 1   ┆ 0   ┆ 1   ┆ 2   ┆ 1.0       ┆ 1.0    ┆ 1   │
-    └───────────┴─────┴─────┴─────┴─────┴───────────┴────────┴─────┘
+    >>> table = pl.DataFrame({"tp": [1], "fp": [0], "fn": [1], "tn": [2]})
+    >>> rf.add_metrics(table, ["precision", "alerts", (pl.col("tp") - pl.col("fp")).alias("net")])
+    shape: (1, 7)
+    ┌─────┬─────┬─────┬─────┬───────────┬────────┬─────┐
+    │ tp  ┆ fp  ┆ fn  ┆ tn  ┆ precision ┆ alerts ┆ net │
+    │ --- ┆ --- ┆ --- ┆ --- ┆ ---       ┆ ---    ┆ --- │
+    │ i64 ┆ i64 ┆ i64 ┆ i64 ┆ f64       ┆ f64    ┆ i64 │
+    ╞═════╪═════╪═════╪═════╪═══════════╪════════╪═════╡
+    │ 1   ┆ 0   ┆ 1   ┆ 2   ┆ 1.0       ┆ 1.0    ┆ 1   │
+    └─────┴─────┴─────┴─────┴───────────┴────────┴─────┘
     """
     classes = ClassCosts.parse(prior, costs)
     check_supported("prevalence", prevalence, "prior=", supported=prior is None)

@@ -140,9 +140,9 @@ def transfer(
     >>> import polars as pl, rocframe as rf
     >>> votes = rf.datasets.vote().filter(model="naive_bayes")
     >>> curves = rf.curve(votes, "label", "score", by=["model", "fold"])
-    >>> applied = rf.transfer(curves, "accuracy")
-    >>> applied.select("fold", "value_realised", "value_chosen", "optimism", "threshold").head(3)
-    shape: (3, 5)
+    >>> applied = rf.transfer(curves, "accuracy").head(2)
+    >>> applied.select("fold", "value_realised", "value_chosen", "optimism", "threshold")
+    shape: (2, 5)
     ┌──────┬────────────────┬──────────────┬───────────┬───────────┐
     │ fold ┆ value_realised ┆ value_chosen ┆ optimism  ┆ threshold │
     │ ---  ┆ ---            ┆ ---          ┆ ---       ┆ ---       │
@@ -150,7 +150,6 @@ def transfer(
     ╞══════╪════════════════╪══════════════╪═══════════╪═══════════╡
     │ 1    ┆ 0.747368       ┆ 0.746761     ┆ -0.000608 ┆ 0.699855  │
     │ 2    ┆ 0.726316       ┆ 0.749117     ┆ 0.022801  ┆ 0.658319  │
-    │ 3    ┆ 0.726316       ┆ 0.749117     ┆ 0.022801  ┆ 0.699855  │
     └──────┴────────────────┴──────────────┴───────────┴───────────┘
     """
     settings = {"costs": costs, "prevalence": prevalence, "beta": beta}

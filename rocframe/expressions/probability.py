@@ -68,8 +68,7 @@ def log_loss(
     """Compute the logarithmic loss of the group: the mean of -log(probability of the outcome).
 
     The logarithm is natural. Lower values are better. Scores are clipped to [ε, 1 - ε] with ε =
-    2⁻⁵², as in scikit-learn, because a probability of 0 for an outcome would make the loss
-    infinite.
+    2⁻⁵², so that the loss is finite.
 
     Parameters
     ----------

@@ -280,8 +280,7 @@ def at_prevalence(
 
     The odds of each probability are multiplied by the odds of the new prevalence, divided by the
     odds of the sample prevalence. The result is correct if only the share of positives differs, and
-    not the distribution of the scores within each class. If both prevalences are constant within a
-    group, the ROC curve does not change.
+    not the distribution of the scores within each class.
 
     Parameters
     ----------
@@ -299,9 +298,9 @@ def at_prevalence(
     Returns
     -------
     Expr
-        Float64 in [0, 1], a value per row, named like the score. Scores of 0 and 1 do not change.
-        The result is null if the score is missing or outside [0, 1], or if one of the two
-        prevalences is null, 0 or less, or 1 or more.
+        Float64 in [0, 1], a value per row, named like the score; null if the score is missing or
+        outside [0, 1], or if a prevalence is null, 0 or less, or 1 or more. Scores of 0 and 1 do
+        not change.
 
     Notes
     -----
@@ -317,22 +316,10 @@ def at_prevalence(
     Examples
     --------
     >>> import polars as pl, rocframe as rf
-    >>> balanced_sample = pl.DataFrame({"label": [1, 0, 1, 0], "score": [0.9, 0.5, 0.5, 0.1]})
-    >>> balanced_sample.with_columns(
-    ...     rare=pl.col("score").roc.at_prevalence(prevalence=0.1, sample_prevalence=0.5),
-    ...     by_labels=pl.col("score").roc.at_prevalence("label", prevalence=0.1),
-    ... )
-    shape: (4, 4)
-    ┌───────┬───────┬──────────┬───────────┐
-    │ label ┆ score ┆ rare     ┆ by_labels │
-    │ ---   ┆ ---   ┆ ---      ┆ ---       │
-    │ i64   ┆ f64   ┆ f64      ┆ f64       │
-    ╞═══════╪═══════╪══════════╪═══════════╡
-    │ 1     ┆ 0.9   ┆ 0.5      ┆ 0.5       │
-    │ 0     ┆ 0.5   ┆ 0.1      ┆ 0.1       │
-    │ 1     ┆ 0.5   ┆ 0.1      ┆ 0.1       │
-    │ 0     ┆ 0.1   ┆ 0.012195 ┆ 0.012195  │
-    └───────┴───────┴──────────┴───────────┘
+    >>> sample = pl.DataFrame({"label": [1, 0, 1, 0], "score": [0.9, 0.5, 0.5, 0.1]})
+    >>> rare = pl.col("score").roc.at_prevalence("label", prevalence=0.1)
+    >>> sample.select(rare.round(4)).to_series().to_list()
+    [0.5, 0.1, 0.1, 0.0122]
     """
     if (label is None) == (sample_prevalence is None):
         given = "neither is given" if label is None else "both are given"

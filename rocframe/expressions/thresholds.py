@@ -59,20 +59,9 @@ def confusion(
     Examples
     --------
     >>> import polars as pl, rocframe as rf
-    >>> predictions = pl.DataFrame(
-    ...     {"model": ["a", "a", "a", "b", "b"], "label": [1, 0, 1, 1, 0], "score": [8, 6, 3, 9, 2]}
-    ... )
-    >>> counts = pl.col("score").roc.confusion("label", threshold=5)
-    >>> predictions.group_by("model", maintain_order=True).agg(counts).unnest("score")
-    shape: (2, 5)
-    ┌───────┬─────┬─────┬─────┬─────┐
-    │ model ┆ tp  ┆ fp  ┆ fn  ┆ tn  │
-    │ ---   ┆ --- ┆ --- ┆ --- ┆ --- │
-    │ str   ┆ i64 ┆ i64 ┆ i64 ┆ i64 │
-    ╞═══════╪═════╪═════╪═════╪═════╡
-    │ a     ┆ 1   ┆ 1   ┆ 1   ┆ 0   │
-    │ b     ┆ 1   ┆ 0   ┆ 0   ┆ 1   │
-    └───────┴─────┴─────┴─────┴─────┘
+    >>> predictions = pl.DataFrame({"label": [1, 0, 1], "score": [8, 6, 3]})
+    >>> predictions.select(pl.col("score").roc.confusion("label", threshold=5)).item()
+    {'tp': 1, 'fp': 1, 'fn': 1, 'tn': 0}
     """
     return _at_threshold(
         lambda counts: pl.struct(**counts._asdict()),

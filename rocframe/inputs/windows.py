@@ -94,14 +94,13 @@ def windows(
     -----
     The windows are those of `group_by_dynamic` of polars, the same for all groups. They start at
     multiples of `every`, plus `offset`, from 1970-01-01, or for weeks from Monday, 1970-01-05. The
-    first window contains the earliest time, and no window starts earlier.
+    first window contains the earliest time.
 
-    In time zones with clock changes, windows start and end at local times, so that a window in
-    which the clocks change is longer or shorter. A time that a clock change skips is replaced by
-    the time of the change; of a time that occurs twice, the first is used. If `every` is shorter
-    than a day and all clock changes since 1970 are multiples of it, such as `"1h"`, hours and
-    shorter units are elapsed time instead. A skipped end of a `period` in days is then an error,
-    except for changes by one hour.
+    In time zones with clock changes, windows start and end at local times. A time that a clock
+    change skips is replaced by the time of the change; of a time that occurs twice, the first is
+    used. If `every` is shorter than a day and all clock changes since 1970 are multiples of it,
+    such as `"1h"`, hours and shorter units are elapsed time instead. A skipped end of a `period` in
+    days is then an error, except for changes by one hour.
 
     Overlapping windows share rows: do not combine them in one result or one test, and name `window`
     in `by` of each function.
