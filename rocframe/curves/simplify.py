@@ -102,14 +102,6 @@ def simplify(
         If an option is invalid, if the table is not a curve table or already has a column `error`
         or `area_change`, or if a curve lacks rows.
 
-    Notes
-    -----
-    The axes of rates have length 1. For `lift`, the length of the y axis is the largest lift of the
-    curve, and for `lift_chart` the number of positives. For `skill`, the y axis extends to 1, from
-    the lower of the skills of the two constant predictions. A log axis starts at the smallest x > 0
-    of the curve. Normal-deviate axes show rates from d to 1 - d, where d is the smallest distance
-    of a rate other than 0 and 1 from 0 or 1. Smaller and larger rates are drawn at the ends.
-
     References
     ----------
     D. H. Douglas, T. K. Peucker (1973), Cartographica 10(2), 112-122.

@@ -177,9 +177,9 @@ def auc_se(
 ) -> pl.Expr:
     """Compute DeLong's standard error of the group's AUC.
 
-    The standard error is the square root of s²(V10)/m + s²(V01)/n, where V10 and V01 are the
-    placement values of the m positives and of the n negatives (see `placement`), and s² is their
-    sample variance. The numbers m and n depend on `count`, but not on `weight`.
+    It is √(s²(V10)/m + s²(V01)/n), from the sample variances of the placement values (see
+    `placement`) of the m positives and of the n negatives. These numbers depend on `count`, but not
+    on `weight`.
 
     Parameters
     ----------

@@ -242,9 +242,8 @@ def spiegelhalter_z(
 ) -> pl.Expr:
     """Compute Spiegelhalter's z, a test statistic of the calibration of the group.
 
-    z is the sum of (outcome - score)·(1 - 2·score), divided by its standard deviation if scores are
-    calibrated: the square root of the sum of (1 - 2·score)²·score·(1 - score), with squared
-    weights. If the scores are calibrated and the rows independent, z is about standard normal.
+    z is the sum of (outcome - score)·(1 - 2·score), divided by its standard deviation. If the
+    scores are calibrated and the rows independent, z is about standard normal.
 
     Parameters
     ----------

@@ -302,11 +302,6 @@ def at_prevalence(
         outside [0, 1], or if a prevalence is null, 0 or less, or 1 or more. Scores of 0 and 1 do
         not change.
 
-    Notes
-    -----
-    The result is p·(π'/π) / (p·(π'/π) + (1 - p)·(1 - π')/(1 - π)), where p is the score, π is the
-    prevalence of the sample, and π' is the prevalence of the population.
-
     References
     ----------
     - M. Saerens, P. Latinne, C. Decaestecker (2002), Neural Computation 14(1), 21-41.

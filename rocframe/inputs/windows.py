@@ -67,7 +67,7 @@ def windows(
         months, quarters or years: less than 28 days, or whole months.
     closed : {"left", "right", "both", "none"}, default "left"
         Ends that belong to a window. `"left"`: window <= time < window_end. `"right"`: window <
-        time <= window_end.
+        time <= window_end. `"both"` and `"none"`: both ends or none.
     incomplete : {"keep", "drop"}, default "keep"
         Overlapping windows at the end of the data: all are kept, or those that end after the last
         step of length `every` with rows are left out.
