@@ -127,16 +127,16 @@ def curve(
         One row per group and distinct score, and one row per group above all scores, sorted by
         group and falling threshold: `*by`, (`model`,) `threshold, tp, fp, fn, tn`, the two rates,
         then `metrics`. With the option `prevalence`, the column `prevalence` (Float64) is between
-        `tn` and the rates, and functions on curves use it. The last columns are `error,
-        area_change` with `max_error`, as in `simplify`, or with `thresholds` `error, area_error`
-        (Float64): upper bounds of the distance between the ROC curve and the lines between the
-        rows, and of their areas.
+        `tn` and the rates, and functions on curves use it. With `max_error`, the last columns are
+        `error, area_change`, as in `simplify`. With `thresholds`, they are `error, area_error`
+        (Float64): upper bounds of the distance between the ROC curve and straight lines between
+        the rows, and of the difference of their areas.
 
-        Counts are Int64, or Float64 if `weight`, `benefit` or `cost` is given; rates are Float64,
-        and thresholds the float dtype of the scores. A rate is null if its denominator is 0: in a
-        group without positives, `tpr` is null and `fpr` is not. A group whose rows are all left out
-        has only the row with threshold `inf`. Without `by`, all rows are one group, even if there
-        are none.
+        Counts are Int64, or Float64 if `weight`, `benefit` or `cost` is given. Rates are Float64.
+        Thresholds are Float32 if the scores are Float32 or Float16, otherwise Float64. A rate is
+        null if its denominator is 0: in a group without positives, `tpr` is null and `fpr` is not.
+        A group whose rows are all left out has only the row with threshold `inf`. Without `by`, all
+        rows are one group, even if there are none.
 
     Raises
     ------
@@ -159,10 +159,7 @@ def curve(
     `net_benefit`.
     Aliases: `recall`, `sensitivity` and `hit_rate` for `tpr`; `fall_out` for `fpr`; `specificity`
     for `tnr`; `miss_rate` for `fnr`; `ppv` for `precision`; `rpp` and `yrate` for `alert_rate`.
-
-    `alerts` is the number of rows that are predicted positive, at a `prevalence` π n·(π·TPR + (1 -
-    π)·FPR) for n rows, and `rnp` the share of the others. `skill` is 1 - (fp + fn) / min(tp + fn,
-    fp + tn), the share of errors avoided, compared with the best constant prediction.
+    docs/numbers.md has their formulas.
 
     With `benefit` and `cost`, the curve is that of Fawcett's (2004) algorithm 6: `tp` and `fn` are
     sums of benefits, and `fp` and `tn` are sums of costs. For unequal costs of errors, `cost` is

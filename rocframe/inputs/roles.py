@@ -125,8 +125,8 @@ class BoundRoles:
 
     `inputs` are the expressions of all columns to read. Of each role, such as "label", `private`
     has the column in their frame, and `names` the column in error messages. `models` are the names
-    of several scores, or None. `scores` is the float dtype of the scores, `keys` those of the group
-    columns. With the rows of a reference table, `reference_by` are its group columns.
+    of several scores, or None. `scores` is the float dtype of the scores, and `keys` are the dtypes
+    of the group columns. With the rows of a reference table, `reference_by` are its group columns.
     """
 
     roles: Roles
