@@ -199,11 +199,7 @@ class RepeatedNameError(RocframeError, ValueError):
 
     @classmethod
     def in_result(
-        cls,
-        argument: str,
-        name: str,
-        table: Iterable[str],
-        hint: str | None = None,
+        cls, argument: str, name: str, table: Iterable[str], hint: str | None = None
     ) -> RepeatedNameError:
         """Return an error that lists the columns of the result, one of which has this name."""
         hint = hint or f"Leave out {name!r} in {argument}=, or give it another name."

@@ -147,12 +147,7 @@ KINDS = {
             roc_area=True,
         ),
         Kind(
-            name="gain",
-            title="Gain",
-            x="alert_rate",
-            y="tpr",
-            scaled={"log": "x"},
-            has_ties=True,
+            name="gain", title="Gain", x="alert_rate", y="tpr", scaled={"log": "x"}, has_ties=True
         ),
         Kind(
             name="lift",

@@ -455,10 +455,7 @@ HINTS_OF_FUNCTIONS = {
         "chart",
         "hull",
     ): "Add the chart of the hull: curves.roc.chart() + curves.roc.hull().roc.chart().",
-    (
-        "chart",
-        "mark",
-    ): "Add the chart of the points: curves.roc.chart() + "
+    ("chart", "mark"): "Add the chart of the points: curves.roc.chart() + "
     "curves.roc.at(threshold=0.5).roc.chart().",
     **{
         ("chart", name): "Add the chart of the lines: curves.roc.chart() + "
@@ -549,9 +546,7 @@ def public(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def public_for_engines(
-    function: Callable[Concatenate[PolarsT, P], PolarsT],
-) -> FrameFunction[P]:
+def public_for_engines(function: Callable[Concatenate[PolarsT, P], PolarsT]) -> FrameFunction[P]:
     """Return a wrapper of a function that itself reads the tables of other packages."""
 
     @wraps(function)

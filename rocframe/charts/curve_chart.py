@@ -247,10 +247,7 @@ def _area_layer(side: int, kind: Kind) -> alt.Chart:
 
 
 def _notes(
-    records: Sequence[dict[str, Any]],
-    panel: str | None,
-    areas: Sequence[float],
-    plane: Plane,
+    records: Sequence[dict[str, Any]], panel: str | None, areas: Sequence[float], plane: Plane
 ) -> list[dict[str, Any]]:
     """Return a record with the reason for each panel in which no curve is drawn.
 
@@ -622,10 +619,7 @@ def threshold_plane(
 
 
 def _step_lines(
-    plane: Plane,
-    points: LinePoints,
-    threshold: NDArray[np.float64],
-    values: NDArray[np.float64],
+    plane: Plane, points: LinePoints, threshold: NDArray[np.float64], values: NDArray[np.float64]
 ) -> Lines:
     """Return the step lines of one metric: constant from each threshold down to the next one.
 

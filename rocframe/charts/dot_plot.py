@@ -91,11 +91,7 @@ LOWER_IS_BETTER = {
 
 
 def draw_dots(
-    table: pl.DataFrame,
-    by: Sequence[str],
-    options: ChartOptions,
-    style: DotStyle,
-    **channels: Any,
+    table: pl.DataFrame, by: Sequence[str], options: ChartOptions, style: DotStyle, **channels: Any
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw a line with dots, intervals and numbers for each row of a table.
 

@@ -250,8 +250,7 @@ class Groups:
             palette = theme_colors() or COLORS
             colors = [palette[i % len(palette)] for i in range(len(self.highlighted))]
             scale = alt.Scale(
-                domain=[*self.highlighted, *others],
-                range=[*colors, *[OTHER_COLOR] * len(others)],
+                domain=[*self.highlighted, *others], range=[*colors, *[OTHER_COLOR] * len(others)]
             )
             legend = {**legend, "values": list(self.highlighted)}
         shown = alt.Legend(**options | legend) if has_legend else None
@@ -265,11 +264,7 @@ class Groups:
         `drawn` are the values that have a line, and None if all have one. The other values are not
         in the legend.
         """
-        legend: dict[str, Any] = {
-            "symbolType": "stroke",
-            "symbolSize": 200,
-            "symbolStrokeWidth": 3,
-        }
+        legend: dict[str, Any] = {"symbolType": "stroke", "symbolSize": 200, "symbolStrokeWidth": 3}
         column = self.columns.get(self.color or "")
         if column is None:
             return self.color_channel(**legend)

@@ -530,10 +530,7 @@ def _point_layers(plot: CurvePlot, shape: str, style: PointStyle) -> list[alt.Ch
     if color is None or all(record[color] != NO_MODEL for record in plot.records):
         return [layer]
     gray = layer.transform_filter(f"{datum(color)} === '{NO_MODEL}'")
-    return [
-        gray.encode(color=GRAY),
-        layer.transform_filter(f"{datum(color)} !== '{NO_MODEL}'"),
-    ]
+    return [gray.encode(color=GRAY), layer.transform_filter(f"{datum(color)} !== '{NO_MODEL}'")]
 
 
 def _shape_channel(name: str, values: Sequence[str], symbols: Sequence[str]) -> Any:

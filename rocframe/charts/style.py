@@ -302,15 +302,7 @@ COLORS = LIGHT.colors
 MAX_DISTINCT_COLORS = 8  # with every type of color vision
 
 # The part of the viridis color map with a contrast of at least 3 to 1 on white.
-ORDERED_COLORS = (
-    "#440154",
-    "#482374",
-    "#414386",
-    "#365e8d",
-    "#2b768e",
-    "#228f8c",
-    "#22a685",
-)
+ORDERED_COLORS = ("#440154", "#482374", "#414386", "#365e8d", "#2b768e", "#228f8c", "#22a685")
 
 # The gray of reference lines, which is visible on white and on dark backgrounds.
 REFERENCE_COLOR = "#80868b"

@@ -326,10 +326,7 @@ def _gate_summary(table: pl.DataFrame, options: ReleaseOptions) -> str:
 
 
 def _open_sources(
-    sources: Sequence[str],
-    options: LogOptions,
-    progress: Progress,
-    exclude: Sequence[Path] = (),
+    sources: Sequence[str], options: LogOptions, progress: Progress, exclude: Sequence[Path] = ()
 ) -> Logs:
     """Return the logs in the sources; raise an error if the column of an option is missing."""
     columns = options.required_columns()
@@ -660,10 +657,7 @@ def _partition_values(store: Store) -> tuple[pl.DataType, dict[Part, Any]]:
 
 
 def _window(
-    store: Store,
-    arguments: StoreArguments,
-    dtype: pl.DataType,
-    days: Mapping[Part, Any],
+    store: Store, arguments: StoreArguments, dtype: pl.DataType, days: Mapping[Part, Any]
 ) -> Sequence[Part]:
     """Return the parts whose values of the partition column, `days`, the options select."""
     options = _window_options(arguments)

@@ -169,9 +169,7 @@ def _open_file(file: str) -> LogGroup:
     log_format = LOG_FORMATS.get(Path(file).suffix.lower())
     if log_format is None:
         raise LogError.compose(
-            file,
-            f"unknown suffix {Path(file).suffix!r}",
-            f"Supported: {format_list(LOG_FORMATS)}.",
+            file, f"unknown suffix {Path(file).suffix!r}", f"Supported: {format_list(LOG_FORMATS)}."
         )
     try:
         file.encode()  # polars cannot read files whose names have invalid bytes

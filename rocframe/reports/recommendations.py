@@ -319,11 +319,7 @@ COMMON_ROWS = (
 
 
 # Titles of the areas that can rank the models; the others are means.
-AREA_TITLES = {
-    "auc": "AUC",
-    "pooled_auc": "pooled AUC",
-    "common_auc": "AUC of the common rows",
-}
+AREA_TITLES = {"auc": "AUC", "pooled_auc": "pooled AUC", "common_auc": "AUC of the common rows"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

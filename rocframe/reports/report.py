@@ -540,11 +540,7 @@ def report_page(
     first = sections[0]["figures"].pop(0) if selection.panel is None else None
     on_step("Drawing the dashboard")
     dashboard = dashboard_section(
-        pooled,
-        selection,
-        tables.calibration,
-        costs=options.costs,
-        prevalence=options.prevalence,
+        pooled, selection, tables.calibration, costs=options.costs, prevalence=options.prevalence
     )
     return environment.from_string(PAGE_TEMPLATE.read_text(encoding="utf-8")).render(
         title=title,
@@ -575,9 +571,7 @@ def report_page(
 
 
 def key_numbers(
-    tables: ReportTables,
-    ranking: ModelRanking,
-    recommended: Recommendations | None,
+    tables: ReportTables, ranking: ModelRanking, recommended: Recommendations | None
 ) -> list[tuple[str, str, str]]:
     """Return four numbers with their titles and explanations, for the top of the page."""
     areas = tables.areas

@@ -19,14 +19,7 @@ from rocframe.curves.curve import curve
 from rocframe.decisions.costs import ErrorCosts
 from rocframe.decisions.operating_point import operating_point
 from rocframe.errors import OptionValueError, RocframeError
-from rocframe.frames import (
-    column,
-    find_keys,
-    key_starts,
-    number_keys,
-    private_names,
-    select_keys,
-)
+from rocframe.frames import column, find_keys, key_starts, number_keys, private_names, select_keys
 from rocframe.inference import SEPARATOR
 from rocframe.inputs.roles import column_expression
 from rocframe.kinds import kind_named
@@ -779,9 +772,7 @@ NOTE_TEXTS: dict[Note, str] = {
 
 
 def note_columns(
-    top: pl.DataFrame,
-    table: pl.DataFrame,
-    format_note: Callable[[str], str] = str,
+    top: pl.DataFrame, table: pl.DataFrame, format_note: Callable[[str], str] = str
 ) -> list[TextColumn]:
     """Return a list with the notes of the shown rows `top` as text; empty without notes."""
     if table["note"].null_count() == table.height:
