@@ -191,10 +191,7 @@ class PlotAxis:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plane:
-    """The two axes of a kind of curve; `diagonal` is False if lines of chance are hidden.
-
-    `titles` maps names of rates and counts to titles that replace the default titles.
-    """
+    """The axes of a kind of curve; `titles` replace those of its rates and counts."""
 
     kind: Kind
     x: PlotAxis
@@ -256,10 +253,7 @@ class Plane:
         return f"Shown: {' and '.join(ranges)}" if ranges else ""
 
     def visible_share(self, plane: Plane) -> float:
-        """Return the share of the axes of `plane` that is visible: the smaller share of x and y.
-
-        `plane` has the same axes without zoom. The result is at least MIN_ZOOM.
-        """
+        """Return the visible share of the same axes without zoom, `plane`: at least MIN_ZOOM."""
         shares = (
             np.diff(full.position(np.array([part.low, part.high])))[0]
             for part, full in ((self.x, plane.x), (self.y, plane.y))
@@ -297,10 +291,7 @@ class Plane:
         return computed_field(name, self.x.scale)
 
     def deviates(self, *more: str) -> dict[str, str]:
-        """Return Vega expressions of the computed fields of the axes and of the rates `more`.
-
-        The result is empty for axes of other scales.
-        """
+        """Return Vega expressions of the computed fields of the axes and of the rates `more`."""
         if self.x.scale not in COMPUTED:
             return {}
         formula = COMPUTED[self.x.scale][1]
@@ -317,10 +308,7 @@ CALIBRATION_PLANE = Plane(
 
 
 def calibration_plane(values: Iterable[Any], scale: Scale | None) -> Plane:
-    """Return the axes of calibration curves: equal ranges with round ends around all `values`.
-
-    Rates of 0, and of 1 on an axis of logits, have no position on axes that exclude them.
-    """
+    """Return the axes of calibration curves: equal ranges with round ends around all `values`."""
     plane = CALIBRATION_PLANE
     name = scale_of(plane.kind, scale)
     known = [value for value in finite(values) if not isnan(value)]
@@ -370,10 +358,7 @@ def linear_axis(ticks: int = TICKS) -> alt.Axis:
 
 
 def count_ticks(domain: Sequence[float]) -> int:
-    """Return the number of ticks of an axis of counts, such that all ticks are whole numbers.
-
-    If weights are small, the range of counts can be below 1. Its ticks are then fractions.
-    """
+    """Return the number of ticks of an axis of counts: whole numbers, unless weights are small."""
     length = int(domain[1] - domain[0])
     return min(length, TICKS) if length else TICKS
 
@@ -398,11 +383,7 @@ def zoom_plane(plane: Plane, options: ChartOptions) -> Plane:
 
 
 def chart_kind(columns: Sequence[str], options: ChartOptions, default: str | None = None) -> Kind:
-    """Return the kind of curve that the options `kind`, `x` and `y` determine.
-
-    Without these options, return the kind `default`. If `default` is None, return the kind whose
-    axes are in `columns`.
-    """
+    """Return the kind of the options `kind`, `x` and `y`, or else `default` or of `columns`."""
     axes = {"x": options.x, "y": options.y}
     given = {name: value for name, value in axes.items() if value is not None}
     if not given:
@@ -527,10 +508,7 @@ def common_axis(name: str, axes: Sequence[PlotAxis]) -> PlotAxis:
 
 
 def axis_title(name: str) -> str:
-    """Return the title of an axis: the label of a metric, or its alias if `name` is an alias.
-
-    A metric of the user has its name as title.
-    """
+    """Return the title of an axis: the label of a metric, its alias, or the name of the user."""
     if name in AXIS_TITLES:
         return AXIS_TITLES[name]
     if name not in NAMES:

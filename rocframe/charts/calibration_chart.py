@@ -146,10 +146,7 @@ def calibration_chart(
 
 
 def _known_event_rates(table: pl.DataFrame, curve: NDArray[np.int64]) -> pl.DataFrame:
-    """Return the rows with an event rate; `curve` are the numbers of the groups.
-
-    A smooth curve has a gap at points without an event rate.
-    """
+    """Return the rows with an event rate; a smooth curve has a gap at the other points."""
     is_known = pl.col("event_rate").is_not_null() & pl.col("score_mean").is_not_null()
     rows = table.select(
         pl.Series(GROUP_INDEX, curve),
@@ -181,10 +178,7 @@ def level_ends(points: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _class_bars(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return a bar for the positives and one for the negatives of each row.
-
-    A row has the number of its curve, a range of scores, and the numbers of both classes.
-    """
+    """Return a bar for the positives and one for the negatives of each row."""
     is_thin = pl.col("score_min") == pl.col("score_max")
     part = pl.when(is_thin).then(pl.lit(THIN_BAR)).otherwise(pl.lit(WIDE_BAR)).alias(LAYER)
     return rows.with_columns(part).unpivot(
@@ -204,11 +198,7 @@ def _bars_of_bins(points: pl.DataFrame) -> pl.DataFrame:
 
 
 def _bars_of_curves(scores: object, keys: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
-    """Return the bars of the positives and of the negatives in the curve table `scores`.
-
-    `keys` has one row per calibration curve with the group columns `by`. There is a bar for each
-    distinct score, or for each of 20 bins if a curve has more than MAX_THIN_BARS distinct scores.
-    """
+    """Return the bars of the curve table `scores`: of each distinct score, or of 20 bins."""
     layout = table_of(scores.columns) if isinstance(scores, pl.DataFrame) else None
     if not isinstance(scores, pl.DataFrame) or layout is None or layout.type is not CURVE:
         raise OptionValueError.compose(
@@ -264,10 +254,7 @@ def _has_position(rate: str, plane: Plane) -> pl.Expr:
 
 
 def _hidden_texts(points: pl.DataFrame, plane: Plane) -> list[str]:
-    """Return texts about the event rates and scores that have no position on the axes.
-
-    The confidence limits of these event rates are drawn.
-    """
+    """Return texts about the event rates and scores that have no position on the axes."""
     values = "0 or 1" if plane.y.scale == "logit" else "0"
     hidden = {
         name: points.filter(~_has_position(rate, plane)).height
@@ -288,10 +275,7 @@ def _visible_bars(bars: pl.DataFrame, plane: Plane) -> pl.DataFrame:
 
 
 def _placed_bars(bars: pl.DataFrame, lanes: pl.Series, n_lanes: int) -> pl.DataFrame:
-    """Add the fields `_base` and `_end` to bars: shares of the space above or below the curves.
-
-    Each curve has a lane in this space. The longest bar of each class fills it.
-    """
+    """Add `_base` and `_end` to bars: shares of a lane, which the longest bar of a class fills."""
     lane = pl.lit(lanes.gather(bars.get_column(GROUP_INDEX)))
     lane = pl.when(pl.col(CLASS_FIELD) == POSITIVE_SIDE).then(n_lanes - 1 - lane).otherwise(lane)
     length = pl.col("n") / pl.col("n").max().over(GROUP_INDEX, CLASS_FIELD)
@@ -300,11 +284,7 @@ def _placed_bars(bars: pl.DataFrame, lanes: pl.Series, n_lanes: int) -> pl.DataF
 
 
 def _layered_parts(plot: CurvePlot, interval: str, n_curves: int) -> LayerChart:
-    """Return the chart of all records, without titles.
-
-    `interval` is the text for the confidence limits, empty without limits. `n_curves` is the
-    largest number of curves in a panel.
-    """
+    """Return the chart of all records; `n_curves` is the largest number of curves in a panel."""
     parts = {record[LAYER] for record in plot.records}
     consistency = CONSISTENCY if _has_consistency(plot) else ()
     layers = [
@@ -353,10 +333,7 @@ def _positioned(plot: CurvePlot, layer: alt.Chart, part: str) -> Any:
 
 
 def _limited(plot: CurvePlot, ends: Sequence[str], *parts: str) -> Any:
-    """Return a layer with the records of `parts` that have limits, in the columns `ends`.
-
-    Limits beyond the end of an axis without 0 are at this end.
-    """
+    """Return a layer of the records of `parts` with limits, which are cut at an axis without 0."""
     layer: Any = alt.Chart().transform_filter(_part(*parts)) if parts else alt.Chart()
     layer = layer.transform_filter(f"isValid(datum.{ends[0]})")
     axis = plot.plane.y
@@ -369,10 +346,7 @@ def _limited(plot: CurvePlot, ends: Sequence[str], *parts: str) -> Any:
 
 
 def _consistency_layers(plot: CurvePlot, n_curves: int) -> list[alt.Chart]:
-    """Draw the limits of event rates of calibrated scores as dotted lines.
-
-    If each panel has one curve, the lines and the area between them are gray.
-    """
+    """Draw the limits of calibrated scores as dotted lines, in gray if each panel has one curve."""
     limited = _limited(plot, CONSISTENCY)
     line = with_key(limited.mark_line(strokeWidth=1, order=False), CONSISTENCY_TEXT, "tie")
     ends = (alt.Y(field=plot.plane.field(end), type="quantitative") for end in CONSISTENCY)

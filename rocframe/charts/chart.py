@@ -382,10 +382,7 @@ class ChartOptions:
     legend: bool = True
 
     def check(self, options: Collection[str], table: str) -> None:
-        """Raise an error if an option is given that is not in `options`.
-
-        `options` are the options of charts of one type of table, which has the name `table`.
-        """
+        """Raise an error for an option that is not one of `options`, those of the type `table`."""
         names = [option.name for option in fields(self) if option.name in options]
         for option in fields(self):
             if isinstance(option.default, bool):

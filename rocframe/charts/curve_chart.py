@@ -251,8 +251,7 @@ def _notes(
 ) -> list[dict[str, Any]]:
     """Return a record with the reason for each panel in which no curve is drawn.
 
-    In a chart without panels, undefined areas have no such record, because the subtitle or legend
-    states that they are undefined.
+    Without panels, the subtitle or the legend states that areas are undefined.
     """
     notes = []
     for panel_records in in_panels(records, panel):
@@ -296,10 +295,8 @@ def area_limits(
 ) -> tuple[Mapping[str, str], str]:
     """Return the confidence limits in `table` for each legend entry, and their level, as text.
 
-    `keys` has one row per curve with its group columns, and `areas` has the area of each curve. The
-    values of the group column `entries` are the legend entries; without it, the only entry is "".
-
-    Raise an error if the areas in the table differ from the areas in the legend.
+    The entries are the values of `entries`, or "" without it. Areas in the table that differ from
+    `areas`, those of the curves in `keys`, raise an error.
     """
     if table is None:
         return {}, ""
@@ -340,10 +337,7 @@ def area_limits(
 
 
 def _area_rows(table: object, kind: Kind) -> tuple[pl.DataFrame, tuple[str, ...], str]:
-    """Return the rows of a table with areas of curves of the given kind.
-
-    Also return the group columns of the table, and the name of the column of the areas.
-    """
+    """Return the areas of curves of a kind, their group columns, and the name of their column."""
     layout = table_of(table.columns) if isinstance(table, pl.DataFrame) else None
     if not isinstance(table, pl.DataFrame) or layout is None or layout.type not in COLUMNS_OF_AREAS:
         problem = "expected a table of areas with confidence limits"
@@ -461,10 +455,9 @@ UNSUPPORTED = {"kind": None, "scale": None, "areas": None, "ties": False}
 
 
 def threshold_axes(options: ChartOptions) -> tuple[Kind, list[str]] | None:
-    """Return the kind of a chart with an axis of thresholds, and the metrics on the other axis.
+    """Return the kind and the metrics of a chart with an axis of thresholds; None for other charts.
 
-    The y axis can show the threshold if the metric on the x axis only rises or only falls as the
-    threshold is lowered. The result is None if no axis shows the threshold.
+    The threshold can be on the y axis if the metric only rises or only falls with it.
     """
     rate = (NAMES | COUNT_METRICS).get(str(options.x))
     is_y = is_text(options.y, THRESHOLD) and rate is not None and bool(rate.monotone)
@@ -485,12 +478,10 @@ def threshold_chart(
     kind: Kind,
     metrics: Sequence[str],
 ) -> alt.LayerChart | alt.FacetChart:
-    """Draw metrics against the threshold, with a line for each curve and metric.
+    """Draw metrics of the rule `score >= threshold` as step functions of the threshold.
 
-    A line shows the metric of the rule `score >= threshold`. It is a step function, because the
-    counts change only at scores. It extends from the lowest to the highest threshold at which the
-    metric is defined. If the threshold is on the y axis, the line starts at the metric of the row
-    with threshold `inf`.
+    A line covers the thresholds at which the metric is defined. If the threshold is on the y axis,
+    the line starts at the metric of the row with threshold `inf`.
     """
     is_y = kind.y == THRESHOLD
     points = points_of_counts(curves, np.ones(len(curves.firsts), bool))
@@ -538,11 +529,7 @@ def repeat_for_metrics(
     options: ChartOptions,
     metrics: Sequence[str],
 ) -> tuple[pl.DataFrame, Sequence[str], ChartOptions]:
-    """Return the rows of a table once for each of several metrics, with a column of their names.
-
-    Also return the group columns and the options with a panel or a color for each metric. `columns`
-    are all columns of the drawn table. One metric changes nothing.
-    """
+    """Return the rows once for each of several metrics, with their names as a group column."""
     if len(metrics) < 2:
         return keys, by, options
     name = free_name(METRIC_COLUMN, [*by, *columns])
@@ -563,10 +550,7 @@ def threshold_title(plane: Plane, metrics: Sequence[str]) -> str:
 def _start_at_highest_score(
     points: LinePoints, threshold: NDArray[np.float64]
 ) -> tuple[LinePoints, NDArray[np.float64]]:
-    """Replace `inf` by the highest finite threshold in the row above this threshold.
-
-    The resulting point is the start of a line. It is not a row of the table.
-    """
+    """Replace `inf` by the highest finite threshold, as the start of a line that is not a row."""
     is_start = np.isposinf(threshold[:-1]) & np.isfinite(threshold[1:])
     is_start = np.append(is_start & (points.curve[:-1] == points.curve[1:]), False)
     points = replace(points, row=np.where(is_start, BETWEEN, points.row))
@@ -576,11 +560,9 @@ def _start_at_highest_score(
 def _narrowest_range(
     groups: Groups, points: LinePoints, threshold: NDArray[np.float64]
 ) -> float | None:
-    """Return the smallest range of thresholds of all panels, if panels need separate axes.
+    """Return the smallest range of thresholds of all panels, if panels need separate axes, or None.
 
-    Panels need separate axes if the smallest range is less than half of the range of all
-    thresholds, such as if one panel has probabilities and another has margins. Otherwise, the
-    result is None. Panels with only one threshold are ignored.
+    They need them if it is less than half of the range of all, as for probabilities and margins.
     """
     if groups.panel is None:
         return None
@@ -621,10 +603,7 @@ def threshold_plane(
 def _step_lines(
     plane: Plane, points: LinePoints, threshold: NDArray[np.float64], values: NDArray[np.float64]
 ) -> Lines:
-    """Return the step lines of one metric: constant from each threshold down to the next one.
-
-    The thresholds are on the axis that `plane.kind` states.
-    """
+    """Return the step lines of one metric: constant from each threshold down to the next one."""
     is_y = plane.kind.y == THRESHOLD
     is_cut = plane.x.zoomed and not is_y
     defined = np.isfinite(values)

@@ -355,9 +355,7 @@ NET_BENEFIT = (
 def _row_transform(data: DashboardData) -> list[Any]:
     """Return the transform of the records of rows to one row per curve: that of the sliders.
 
-    The rows of a curve are an array. A bisection finds the last row that is not beyond the slider:
-    with `score >= threshold`, or with a rate that is not above the slider. The row after the last
-    one with a lower recall is the first with this recall.
+    A bisection finds the last row not beyond the slider, or the first row with its recall.
     """
     heads = [name for name in (data.rows[0] if data.rows else ()) if name not in ARRAYS]
     longest = max((record["t"].count(",") for record in data.rows), default=0)
@@ -402,10 +400,7 @@ def _row_transform(data: DashboardData) -> list[Any]:
 
 
 def _number_texts(data: DashboardData) -> dict[str, str]:
-    """Return Vega expressions that format the numbers of a row as text.
-
-    All numbers have a limited width: small numbers have an exponent.
-    """
+    """Return Vega expressions of the numbers of a row as texts of limited width."""
     size = "(abs(datum.{0}) >= {1} || datum.{0} == 0 ? '{2}' : '.1e')"
     formats = {
         "threshold": size.format("threshold", 0.001, f".{SHORT_DIGITS}~g"),
@@ -561,9 +556,8 @@ def _layer(
 ) -> alt.Chart:
     """Return a layer with its own transform; a text in `transform` is a filter.
 
-    A text in `channels` is the name of a field, with `:Q` for numbers, and a number is a value. All
-    parts are dicts: Altair copies all layers several times, and its marks and channels have an
-    attribute for each option that is not set.
+    A text in `channels` is a field, with `:Q` for numbers, and a number is a value. All parts are
+    dicts, because Altair copies all layers, and its objects have an attribute for each option.
     """
     steps = [{"filter": one} if isinstance(one, str) else one for one in transform]
     encoding = alt.FacetedEncoding(**{key: _channel(value) for key, value in channels.items()})
@@ -613,10 +607,7 @@ def _tooltip_lines(titles: Mapping[str, str], formats: Mapping[str, str]) -> lis
 
 
 def _rate_panel(data: DashboardData, name: str, titles: Mapping[str, str]) -> LayerChart:
-    """Draw two rates of all curves, with a point on each curve at the threshold.
-
-    `titles` are titles of rates that differ from those of the dashboard.
-    """
+    """Draw two rates of all curves, with a point on each curve at the threshold."""
     kind = KINDS[name]
     x, y = (AXIS_FIELDS.get(rate, rate) for rate in (kind.x, kind.y))
     x_axis = _axis(x, titles.get(x, axis_title(kind.x)), **UNIT_AXIS)
@@ -654,9 +645,8 @@ def _lowest_cost_layers(
 ) -> list[alt.Chart]:
     """Draw a line, a ring and a text for the row with the lowest expected cost of shown curves.
 
-    `selected` is the transform of the data `points` to the rows of these curves. If several rows
-    have the lowest cost, the ring is on the first curve with such a row, at the row with the
-    highest threshold. The line contains all ROC points with this expected cost.
+    `selected` is the transform of `points` to their rows. Of equal rows, the ring is on the first
+    curve at its highest threshold. The line contains all points with this expected cost.
     """
     sort = [{"field": field} for field in ("expected_cost", "rank", STEP)]
     name = "datum.name, " if data.groups.columns else ""
@@ -722,11 +712,7 @@ def _score_panel(data: DashboardData) -> LayerChart:
 
 
 def _event_panel(data: DashboardData) -> LayerChart:
-    """Draw event rates with their limits, at the prevalence of the slider.
-
-    The event rates are those of the table of `calibration`, or of the bins of the scores. If some
-    scores are outside [0, 1], only those of the first curve are shown.
-    """
+    """Draw event rates of `calibration` or of bins with limits, at the prevalence of the slider."""
     is_unit = data.calibrated or data.unit_scores
     events, part, color = inline_data(data.events), f"datum.{LAYER}", _color(data)
     # The event rate and its limits at the prevalence of the slider, and those in the data.

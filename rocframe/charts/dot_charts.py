@@ -155,10 +155,7 @@ def _smallest_p_values(table: pl.DataFrame) -> tuple[pl.DataFrame, str]:
 
 
 def model_columns(table: pl.DataFrame, length: int = MAX_NAME_LENGTH) -> list[GroupColumn]:
-    """Return the columns `model_a` and `model_b`, both with the values of both.
-
-    Each name has at most about `length` characters.
-    """
+    """Return the columns `model_a` and `model_b`, both with the values of both."""
     names = (table.get_column(name).alias("model") for name in ("model_a", "model_b"))
     both = GroupColumn.from_keys(pl.concat(names), length)
     return [
@@ -198,10 +195,7 @@ def _point_names(table: pl.DataFrame) -> list[str]:
 def transfer_chart(
     table: pl.DataFrame, layout: Table, options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:
-    """Draw two connected points for each row: `value_chosen` and `value_realised`.
-
-    If the table has several rules, each rule has a panel with its own axis.
-    """
+    """Draw `value_chosen` and `value_realised` of each row, with a panel for each rule."""
     style = layout.dots
     rules = table.get_column("rule").unique()
     if len(rules) < 2:

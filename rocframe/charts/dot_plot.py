@@ -93,11 +93,7 @@ LOWER_IS_BETTER = {
 def draw_dots(
     table: pl.DataFrame, by: Sequence[str], options: ChartOptions, style: DotStyle, **channels: Any
 ) -> alt.LayerChart | alt.FacetChart:
-    """Draw a line with dots, intervals and numbers for each row of a table.
-
-    `by` are the group columns. `channels` are shared by all layers, in addition to those of `style`
-    and the groups.
-    """
+    """Draw a line with dots, intervals and numbers for each row of a table."""
     style = _drawn_parts(table, by, style)
     plot = read_rows(table, by, options, style)
     texts = []
@@ -171,8 +167,7 @@ def draw_dots(
 class DotPlot:
     """Data of a dot plot: its style, and the line, the color and the panel of each row of a table.
 
-    Each value of the group column with the field `line` has a line. With `dodged`, a line has a
-    slot for each color. `shown` are the columns in tooltips.
+    With `dodged`, a line has a slot for each color. `shown` are the columns in tooltips.
     """
 
     style: DotStyle
@@ -225,11 +220,7 @@ class DotPlot:
 
     @property
     def right(self) -> dict[str, str]:
-        """The columns of texts to the right of the dots: their fields, and their titles.
-
-        Low slots have no texts. There is no column of unadjusted p-values if they are equal to the
-        adjusted ones.
-        """
+        """The fields and titles of texts right of the dots; unadjusted p-values if they differ."""
         if self.slot_height < MIN_TEXT_HEIGHT:
             return {}
         names = self.style.p_values
@@ -329,10 +320,7 @@ def _line_channels(plot: DotPlot) -> dict[str, Any]:
 
 
 def _color_channel(plot: DotPlot) -> dict[str, Any]:
-    """Return the color channel, if there are colors or gray rows.
-
-    Without slots, there is no legend, because the names of lines contain the colored values.
-    """
+    """Return the color channel, if there are colors or gray rows; lines without slots name them."""
     style, groups = plot.style, plot.groups
     if style.span_title:
         legend = alt.Legend(
@@ -437,10 +425,7 @@ ACROSS = {
 
 
 def reference_rule(side: str, field: str, values: Iterable[float], **channels: Any) -> alt.Chart:
-    """Draw a dashed line across the chart at each of `values` on the axis `side`, "x" or "y".
-
-    The data of the layer are the values of the field of this axis.
-    """
+    """Draw a dashed line across the chart at each of `values` on the axis `side`, "x" or "y"."""
     rows = [{field: value} for value in values]
     layer: Any = alt.Chart(alt.InlineData(values=rows)).mark_rule(strokeWidth=1)
     return layer.encode(**gray_dashes(), **ACROSS[side], **channels)  # type: ignore[no-any-return]
@@ -498,10 +483,7 @@ def _right_texts(plot: DotPlot) -> list[alt.Chart]:
 
 
 def _add_numbers(plot: DotPlot) -> None:
-    """Add the text of the first mark and its limits to each record.
-
-    Numbers on the same axis have the same number of decimals.
-    """
+    """Add the text of the first mark and its limits to each record, with equal decimals."""
     style = plot.style
     if style.numbers is None:
         return
@@ -548,14 +530,10 @@ def read_rows(
 ) -> DotPlot:
     """Return the line, color and panel of each row of a table.
 
-    Rows with different texts in the column `style.part` have separate lines or, with
-    `style.in_panels`, separate panels. If a line has no colors, the option `highlight` has values
-    of the column `model` or, without this column, of the column whose values have lines.
-
-    Lines are in the order of the table. If the table is sorted by its group columns, lines are
-    sorted by these columns. Lines with one dot whose names are not numbers, times or members of an
-    Enum are then sorted by the first mark, with the best value first. If a line is a combination of
-    several columns, only the last column is sorted by the first mark.
+    Rows with different texts in `style.part` have separate lines or, with `style.in_panels`,
+    panels. Lines are in the order of the table, or, if it is sorted by its group columns, in that
+    of these columns. Lines with one dot whose names are not numbers, times or members of an Enum
+    are then sorted by the first mark, the best first; of combinations, only the last column is.
     """
     color = None if options.color is NOT_GIVEN and not style.colored else options.color
     part = [style.part] if style.part and table.height else []
@@ -604,8 +582,7 @@ def combined(
 ) -> tuple[str, GroupColumn]:
     """Return the field and the column of the combinations of values that occur in `columns`.
 
-    `columns` maps fields to columns; a single column keeps its field. With `sort`, the values are
-    in the order of the columns, otherwise in the order of the rows. `taken` are other fields.
+    With `sort`, the values are in the order of the columns, otherwise in that of the rows.
     """
     if len(columns) == 1:
         ((name, column),) = columns.items()
@@ -633,10 +610,7 @@ def combined(
 def with_panels(
     groups: Groups, columns: Mapping[str, GroupColumn], height: int, taken: Collection[str]
 ) -> Groups:
-    """Return groups with a panel for each combination of values that occurs in `columns`.
-
-    Without `columns`, there are no panels.
-    """
+    """Return groups with a panel for each combination of values in `columns`, if there are any."""
     if not columns:
         return groups
     panel, column = combined(columns, height, {*groups.columns, *taken})
@@ -659,8 +633,7 @@ def _ranked(
 ) -> GroupColumn:
     """Return a column whose values are sorted by the means of the first mark, best mean first.
 
-    In panels, the means are those of the first panel. `within` are the codes of columns that have
-    precedence. Values without a number are last.
+    In panels, the means are those of the first panel. The codes `within` have precedence.
     """
     values = json_values(table.get_column(style.value))
     parts = table.get_column(style.part) if style.part and style.in_panels else [None] * len(values)

@@ -29,11 +29,9 @@ FALLBACK = "rocframe colors"  # in the context of `to_dict`: an outer chart adds
 
 
 class Colored(alt.TopLevelMixin):
-    """A chart whose colors are those of the package if nothing else sets them.
+    """A chart whose colors are those of the package if neither it nor the active theme sets them.
 
-    The range of categories of the chart, or of the active theme, has precedence. These colors are
-    added when the chart is written, so that both can still be set after the chart was made. In a
-    chart that `alt.layer` or `alt.hconcat` made, only the theme has precedence.
+    They are added when the chart is written, so that both can still be set after it was made.
     """
 
     def to_dict(
@@ -82,10 +80,7 @@ class VConcatChart(Colored, alt.VConcatChart):
 
 
 class FacetChart(Colored, alt.FacetChart):
-    """A chart with a panel for each value of a column.
-
-    The operator `+` draws two charts with the same panels over each other.
-    """
+    """A chart with a panel for each value of a column; `+` draws charts with the same panels."""
 
     def __add__(self, other: Any) -> FacetChart:
         """Return a chart with the layers of both charts in each panel."""
@@ -127,7 +122,7 @@ def _all_descriptions(*charts: Any) -> str:
 
 
 def _with_row_order(chart: Any) -> Any:
-    """Return a chart whose lines state that they connect points in the order of the rows.
+    """Return a chart whose lines connect points in the order of the rows.
 
     Otherwise, Vega-Lite would convert x to numbers, although x can be an array in the other chart.
     """
@@ -173,8 +168,7 @@ def _add_colors(spec: dict[str, Any], inherited: bool = False) -> None:
 class LayerChart(Colored, alt.LayerChart):
     """An `alt.LayerChart` that copies its layers less often.
 
-    The operator `+` omits reference lines that the chart already contains, and raises an error for
-    two charts of this class with different axes.
+    `+` omits reference lines that the chart already contains, and checks that the axes are equal.
     """
 
     def __init__(self, data: Any = alt.Undefined, layer: Sequence[Any] = (), **kwargs: Any) -> None:
@@ -275,11 +269,7 @@ def layered(
     width: float,
     height: float,
 ) -> LayerChart:
-    """Return a chart of layers that share the channels in `encoding`.
-
-    A layer states only the channels in which it differs: a field is merged into the definition of
-    the shared channel, and a value replaces it.
-    """
+    """Return a chart of layers, whose own channels are merged into those in `encoding`."""
     return LayerChart(
         layer=list(layers),
         data=data,
@@ -306,9 +296,7 @@ def _with_colors_of(first: Any, second: Any) -> Any:
 def _with_common_axes(*charts: Any) -> list[Any]:
     """Return the charts with the titles of the first one and with equal domains.
 
-    If the marks of the first chart are clipped to its domains, the second chart has these domains
-    and is clipped as well. Otherwise, both have the union of their domains and the ticks of the
-    longer one.
+    These are the domains of the first chart if it is clipped to them, or else the union of both.
     """
     charts = tuple(chart.copy(deep=False) for chart in charts)
     for side in ("x", "y"):
@@ -421,10 +409,7 @@ def _equal_encodings(first: Any, second: Any) -> dict[str, Any]:
 
 
 def _check_axes(first: Any, second: Any) -> None:
-    """Raise an error if two charts have axes of different columns.
-
-    A chart without axes is compatible with every chart.
-    """
+    """Raise an error if two charts, which both have axes, have axes of different columns."""
     axes = [
         [part.to_dict(validate=False) for part in map(_channels(chart).get, "xy") if part]
         for chart in (first, second)
@@ -445,10 +430,7 @@ def _check_axes(first: Any, second: Any) -> None:
 
 
 def _has_nothing_to_move(layer: Any, data: Any) -> bool:
-    """Return whether a layer has nothing that Altair moves to the layered chart.
-
-    Altair moves parameters and sizes, and the data if they are the `data` of the layered chart.
-    """
+    """Return whether a layer has no parameters, sizes or `data` that Altair moves to its chart."""
     has_other_data = data is not alt.Undefined and layer._get("data") is not data
     return (
         type(layer) is alt.Chart

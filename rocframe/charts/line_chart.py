@@ -136,11 +136,7 @@ def line_chart(
 def _read_lines(
     table: pl.DataFrame, by: Sequence[str], style: LineStyle, plane: Plane, options: ChartOptions
 ) -> CurvePlot:
-    """Return the data of a chart of lines: one record per group of a table.
-
-    The rows of each group are in the order of the line. Rows without coordinates are not drawn. The
-    coordinate of a point replaces a missing limit.
-    """
+    """Return the data of a chart of lines: one record per group, without rows of no coordinates."""
     groups, number = number_keys(table, by)
     names = [name for name in (style.x, style.y, style.threshold, style.reference) if name]
     numbers = {
@@ -202,8 +198,8 @@ def _needed_points(
 ) -> NDArray[np.bool_]:
     """Return a mask of the points to draw, and add the field BAR to `points` if it is needed.
 
-    The distance from a point that is not drawn to the drawn line is less than TOLERANCE. If both
-    axes have limits, about BARS rows of each line have bars.
+    The line through these points is within TOLERANCE of all others. If both axes have limits, about
+    BARS rows of each line have bars.
     """
     x, y = style.x, style.y
     lines = [(x, y), *zip(style.x_limits or (x, x), style.limits or (y, y), strict=True)]
@@ -229,10 +225,7 @@ def _draw_lines(
     areas: Sequence[float] | None = None,
     undrawn: Sequence[str] | None = None,
 ) -> alt.LayerChart | alt.FacetChart:
-    """Return the chart of lines with their limits, dashed lines, tooltips and titles.
-
-    `key` is the text about the limits in the legend, and `areas` are the areas under the lines.
-    """
+    """Return the chart of lines with their limits, dashed lines, tooltips and titles."""
     plane = plot.plane
     groups, area = with_areas(plot.groups, areas, plane.kind)
     plot = replace(plot, groups=groups)
@@ -328,8 +321,7 @@ def _dashed_layers(plot: CurvePlot, style: LineStyle) -> list[alt.Chart]:
 def interval_caption(table: pl.DataFrame, band: Sequence[str] = ()) -> str:
     """Return a text such as "95 % pointwise intervals"; empty if the table has no level.
 
-    For bands, the text is, for example, "95 % simultaneous band (working_hotelling)". `band` are
-    the columns with the scope and, optionally, the method of the bands.
+    The columns `band` have the scope and, optionally, the method of bands.
     """
     if not band:
         levels = level_text(table.get_column("ci_level"))
@@ -344,9 +336,8 @@ def interval_caption(table: pl.DataFrame, band: Sequence[str] = ()) -> str:
 def _plane(table: pl.DataFrame, style: LineStyle, options: ChartOptions) -> tuple[Plane, str]:
     """Return the axes of a style, and a text if the x axis ends before the highest threshold.
 
-    Net benefit has no minimum, so its axis shows only a small range below 0, and the axis of
-    thresholds ends a little above the last threshold with a positive net benefit. The range of a
-    clipped axis is not round.
+    Net benefit has no minimum: its axis shows a small range below 0, and the axis of thresholds
+    ends a little above the last threshold with a positive net benefit.
     """
     if not style.axes:
         return roc_plane(options), ""
@@ -413,10 +404,7 @@ def _colors_of_all_rows(groups: Groups, table: pl.DataFrame, by: Sequence[str]) 
 def cost_curve_chart(
     table: pl.DataFrame, layout: Table, options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:
-    """Draw cost curves, and the cost of the trivial classifiers.
-
-    Each section of an envelope of several curves has the color of the curve that is the best.
-    """
+    """Draw cost curves, with envelopes colored by best curve, and costs of trivial classifiers."""
     (style,), by = layout.type.lines, layout.by
     ordered = table.sort(*map(column, by), style.x)
     best = table.columns[table.columns.index("note") + 1] if "second_cost" in table.columns else ""
@@ -443,11 +431,9 @@ def cost_curve_chart(
 def _best_curve_sections(
     ordered: pl.DataFrame, by: Sequence[str], best: str
 ) -> tuple[pl.DataFrame, str]:
-    """Divide each envelope of several curves into sections in which the same curve is the best.
+    """Divide each envelope into sections with the same best curve; also return their new column.
 
-    Return the table and the name of its new column, which contains the number of the section. The
-    first point of each section is repeated as the last point of the previous section, so that the
-    line has no gaps.
+    The first point of each section is also the last of the one before, so that there are no gaps.
     """
     name = free_name("section", ordered.columns)
     keys = list(map(column, by))
@@ -469,10 +455,7 @@ def _best_curve_sections(
 def _threshold_records(
     ordered: pl.DataFrame, by: Sequence[str], sections: Sequence[str], plot: CurvePlot
 ) -> list[dict[str, Any]]:
-    """Return a record for the line of each threshold, from (0, fpr) to (1, fnr).
-
-    The lines of an envelope are in the groups of its `sections`.
-    """
+    """Return a record for the line of each threshold, from (0, fpr) to (1, fnr)."""
     line, group = (
         pl.Series(name, number_keys(ordered, names)[1])
         for name, names in ((GROUP_INDEX, (*by, *sections)), ("group", by))
@@ -555,11 +538,7 @@ def _areas(table: pl.DataFrame, mean: CurveAverage) -> list[float] | None:
 def _one_mean_column(
     table: pl.DataFrame, average: MetricAverage
 ) -> tuple[pl.DataFrame, CurveAverage]:
-    """Return a table with the averaged metrics in one column, and the layout of this table.
-
-    If there are several metrics, the first group column contains their names. Infinite values
-    become null.
-    """
+    """Return a table with the averaged metrics in one finite column, and the table's layout."""
     several = len(average.averaged) > 1
     metric = [free_name(METRIC, average.by)] if several else []
     y = free_name(MEAN, average.by) if several else average.averaged[0]

@@ -105,11 +105,10 @@ TEXT_OFFSET, MAX_RIGHT, MIN_BELOW = 9, 0.92, 0.04
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PointStyle:
-    """How a type of table is drawn: the title of its chart, and the marks of its points.
+    """The title of the chart of a type of table, and the marks of its points.
 
     The values of the columns `conditions` have shapes. `size` is the area of a mark. The
-    description contains the number of `items`, and the values of the columns `described`, which are
-    those of the axes by default.
+    description counts the `items`, and has the values of `described`, by default of the axes.
     """
 
     title: str = "operating points"
@@ -147,7 +146,7 @@ class PointData:
     """The points of a table: its rows, its group columns, and their places on the axes.
 
     `x` and `y` have three rows: the values, and their lower and upper limits, which are NaN if they
-    are unknown. The first `n_keys` group columns name the groups without a point; by default, all.
+    are unknown. The first `n_keys` group columns name the groups without a point.
     """
 
     table: pl.DataFrame
@@ -164,8 +163,7 @@ def points_chart(
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw a mark for each operating point, with a shape for each condition or rule.
 
-    Vertices of hulls are connected by lines, and rows of lowest cost are on lines of equal cost.
-    Points of a table of `intervals` have bars between their confidence limits.
+    Vertices of hulls are connected, and rows of lowest cost are on lines of equal cost.
     """
     style = STYLES.get(layout.type, PointStyle())
     points, options = _read_points(table, layout, options)
@@ -347,10 +345,7 @@ def _positives(table: pl.DataFrame) -> NDArray[np.float64]:
 def _points_of_intervals(
     table: pl.DataFrame, by: Sequence[str], names: Sequence[str]
 ) -> tuple[pl.DataFrame, dict[str, NDArray[np.float64]]]:
-    """Return a row for each point of a table of `intervals`, and the metrics `names` of each point.
-
-    A metric has its estimate and both limits, which are NaN if the table has no such metric.
-    """
+    """Return the points of a table of `intervals`, with the estimate and limits of the `names`."""
     table = table.filter(pl.col("at").is_not_null())
     points, number = number_distinct_rows(
         table.select(*map(column, by), *POINT_NAMES, THRESHOLD, "ci_level")
@@ -406,10 +401,9 @@ def _fields_of_columns(points: PointData, shown: set[str], groups: Groups) -> di
 
 
 def _mark_sizes(points: PointData) -> dict[str, list[int]]:
-    """Return the sizes of marks such that all marks of a group at the same point are visible.
+    """Return sizes such that all marks of a group at the same point are visible.
 
-    The mark of an earlier row is larger than the marks of later rows at the same point. The result
-    is empty if no points of a group coincide, or if there are more than MAX_SIZED_GROUPS groups.
+    Later ones are smaller. It is empty if no points coincide, or for more than MAX_SIZED_GROUPS.
     """
     groups, group = number_distinct_rows(select_keys(points.table, points.by))
     if groups.height > MAX_SIZED_GROUPS:
@@ -454,10 +448,7 @@ def _hull_layers(by: Sequence[str]) -> list[alt.Chart]:
 
 
 def _text_layer(plane: Plane, name: str) -> alt.Chart:
-    """Write a field beside the points, where curves of this kind do not pass.
-
-    This is below curves that rise, and above other curves. Numbers have three digits.
-    """
+    """Write a field beside the points: below curves that rise, and above others."""
     rates = [(COUNT_METRICS | NAMES).get(axis.name) for axis in (plane.x, plane.y)]
     x, y = (None if rate is None else rate.rising for rate in rates)
     below = x is not None and x == y
@@ -487,10 +478,7 @@ def _at_share(axis: PlotAxis, share: float) -> float:
 
 
 def _name_trivial_vertices(table: pl.DataFrame, groups: Groups, fields: Sequence[str]) -> Groups:
-    """Return groups in which the vertices (0, 0) and (1, 1) without a model have the name NO_MODEL.
-
-    `fields` are those of the model column of `hull(across=)`. The name is not in the legend.
-    """
+    """Return groups in which (0, 0) and (1, 1) of `hull(across=)` have the model name NO_MODEL."""
     if not fields:
         return groups
     trivial = table.select(
@@ -514,10 +502,7 @@ def _name_trivial_vertices(table: pl.DataFrame, groups: Groups, fields: Sequence
 
 
 def _point_layers(plot: CurvePlot, shape: str, style: PointStyle) -> list[alt.Chart]:
-    """Draw the points; the values of the column `shape` have shapes.
-
-    Vertices without a model are gray.
-    """
+    """Draw the points, those without a model in gray; values of the column `shape` have shapes."""
     mark = {"fill": BACKGROUND, "strokeWidth": 2} if style.is_ring else FILLED
     layer: alt.Chart = curve_filter(plot).mark_point(size=style.size, opacity=1, **mark)
     shapes = plot.groups.columns[shape].values if shape else ()
@@ -561,10 +546,7 @@ def _cost_lines(points: PointData) -> list[dict[str, Any]]:
 
 
 def _line(plane: Plane, point: NDArray[np.float64], slope: float) -> NDArray[np.float64]:
-    """Return the x and y of points of the part of a line inside the axes; empty if there is none.
-
-    The line passes through `point`. Its slope is not negative, and infinite for a vertical line.
-    """
+    """Return the x and y of the part of a line through `point` inside the axes, if there is any."""
     low, high = np.array([(axis.low, axis.high) for axis in (plane.x, plane.y)]).T
     step = np.array([0.0, 1.0] if slope == inf else [1.0, slope])
     with np.errstate(divide="ignore", invalid="ignore"):  # NaN for a line on the border of an axis
@@ -591,11 +573,7 @@ MIN_LEFT = 0.25  # names on the left of points with a lower rate would overlap t
 def combination_chart(
     table: pl.DataFrame, layout: Table, options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:
-    """Draw the combined decisions of each pair of models, in a panel per pair.
-
-    For AND and for OR, a panel shows the rectangle of all possible points, the expected point and
-    the measured point.
-    """
+    """Draw the rectangle of possible points, the expected and the measured point of AND and OR."""
     sides, pair = ("model_a", "model_b"), f"model_a{JOINT}model_b"
     models = zip(sides, model_columns(table), strict=True)
     texts = (pl.Series(name, one.texts, pl.String) for name, one in models)
@@ -720,11 +698,7 @@ def _with_values(*fields: str) -> Any:
 def _decision_layers(
     plot: CurvePlot, points: Mapping[str, tuple[str, tuple[str, ...]]]
 ) -> list[alt.Chart]:
-    """Draw points: for each suffix of rates, their type and more columns for tooltips.
-
-    The rates are in the columns `fpr` and `tpr` with the suffix, such as `fpr_independent`. Single
-    models have a neutral color.
-    """
+    """Draw points, by suffix of the columns of their rates: their type and columns for tooltips."""
     drawn = {
         suffix: point
         for suffix, point in points.items()
@@ -757,8 +731,7 @@ def _position(x: str, y: str) -> dict[str, Any]:
 def _name_layer(suffix: str, text: str, above: str = "true", min_left: float = 0) -> Any:
     """Write a column beside the points whose rates have a suffix.
 
-    The text is above points for which the Vega expression `above` is true. It is on their left if
-    their false positive rate is at least `min_left`.
+    It is above points for which the Vega expression `above` is true, and left from `min_left` on.
     """
     x, y = f"fpr{suffix}", f"tpr{suffix}"
     left = f"({above} && datum.{x} >= {min_left})"
