@@ -60,23 +60,18 @@ def dashboard(
 
     The panels show ROC, precision-recall and gain curves, the distribution of the scores of both
     classes, the event rate by score, the confusion matrix, and a row of numbers for each curve. A
-    slider sets the score, the alert rate, the false positive rate or the recall; the pointer on a
-    curve sets it too, and the pointer on a bin of scores sets the score. With the score, the counts
-    are those of `at`: of `score >= threshold`. The other quantities determine one threshold for
-    each curve: the lowest at which the rate is not above the slider, or the highest at which recall
-    is not below it. A list selects the quantity. It starts with the alert rate if the scores of the
-    curves have different scales.
+    slider sets the score, the alert rate, the false positive rate or the recall, which a list
+    selects; the pointer on a curve sets it too, and the pointer on a bin of scores sets the score.
+    With the score, the counts are those of `score >= threshold`. The other quantities determine one
+    threshold for each curve: the lowest at which the rate is not above the slider, or the highest
+    at which recall is not below it.
 
-    Another slider sets the prevalence, and a list sets the ratio of the costs of both errors.
-    Metrics that combine both classes depend on the prevalence, and expected costs also depend on
-    the ratio of the costs; counts do not change. In the ROC panel, a ring and a label mark the
-    point with the lowest expected cost among the points of all shown curves. A line shows all
-    points with this expected cost. To select a curve, click its entry of the legend, or choose a
-    value in the list of the values of the `color` column. Each other group column has a list that
-    selects one of its values. The curve with the lowest initial cost is first. The panels of the
-    scores and of the confusion matrix show the first selected curve. If some scores are outside
-    [0, 1], the panel of event rates also shows only the first selected curve, because scores of
-    different scales have no common axis.
+    Other controls set the prevalence and the ratio of the costs of both errors, on which metrics of
+    both classes and expected costs depend, but counts do not. In the ROC panel, a ring and a line
+    mark the lowest expected cost among all shown curves. To select a curve, click its entry of the
+    legend, or choose values of the group columns in lists. The curve with the lowest initial cost
+    is first. The panels of the scores and of the confusion matrix show the first selected curve, as
+    does the panel of event rates if some scores are outside [0, 1].
 
     Parameters
     ----------
@@ -85,21 +80,18 @@ def dashboard(
     by : str or sequence of str, default None
         Group columns; by default, all columns left of `threshold`.
     color : str or None, optional
-        Group column that determines the colors: each of its values has a color. A legend of these
-        values selects a curve. None: all curves have the same color. The default is `model`. If
-        this is not a group column, the default is the first group column.
+        Group column with a color for each of its values, and a legend that selects a curve; None
+        for one color. The default is `model`, or else the first group column.
     threshold : float, default None
         Initial threshold. The default is the threshold with the lowest expected cost.
     prevalence : float, default None
         Initial prevalence. By default, the value of `prevalence=` with which the table was
-        computed. If the table was computed without this option, each curve has its own prevalence.
+        computed, or else that of each curve.
     costs : mapping of str to float, default None
         Initial costs of both errors, such as {"fp": 1, "fn": 5}. By default, each error costs 1.
-        The list of costs in the dashboard also has other ratios.
     calibration : DataFrame, default None
         Table of `calibration` for the same groups. The panel of event rates then shows this table,
-        instead of about 20 bins of the score with Wilson's limits. Groups without rows in this
-        table have no event rates in the panel.
+        instead of about 20 bins of the score with Wilson's limits.
     benefit : str, default None
         Unit of the benefits, such as "dollars", for curves of `curve(benefit=)`. The titles of the
         axes then mention benefits instead of positives, as in `chart`.
@@ -110,14 +102,11 @@ def dashboard(
     -------
     altair.VConcatChart
         An Altair chart, about 850 pixels wide. The browser computes all numbers from rows of the
-        curves. Up to about 100,000 rows, the chart contains all of them, in less than 1 MB. Of
-        longer tables, it contains the rows at all values of the slider of the score and at all
-        points of the lines, the rows with small counts, and a selection of the others; the subtitle
-        states how many are omitted. Counts at values of this slider are exact in all cases. Net
-        benefit is computed with the odds p / (1 - p), where p is the threshold. Net benefit is
-        undefined for thresholds outside [0, 1), and not shown for curves with scores outside
-        [0, 1]. Curves without positives or without negatives are not drawn; the subtitle lists
-        them.
+        curves. Up to about 100,000 rows, the chart contains all of them, in less than 1 MB, and
+        else a selection; the subtitle states how many are omitted. Counts at values of the slider
+        of the score are exact in all cases. Net benefit has the odds p / (1 - p) of the threshold
+        p, and is not shown for curves with scores outside [0, 1]. Curves without positives or
+        without negatives are not drawn; the subtitle lists them.
 
     Raises
     ------
