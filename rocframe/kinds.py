@@ -206,10 +206,7 @@ def kind_named(name: str) -> Kind:
 
 
 def has_prevalence(columns: Sequence[str]) -> bool:
-    """Return whether the column right of `tn` is `prevalence`, the prevalence of the rates.
-
-    In any other position, a column named `prevalence` is a metric or a group column.
-    """
+    """Return whether the column right of `tn` is `prevalence`, the prevalence of the rates."""
     names = list(columns)
     return "tn" in names and names[names.index("tn") + 1 :][:1] == [PREVALENCE]
 
@@ -240,10 +237,7 @@ CALIBRATION_KIND = Kind(
 
 
 def scale_of(kind: Kind, scale: Scale | None) -> Scale:
-    """Return `scale`, or the default scale of the kind if `scale` is None.
-
-    Raise an error if the kind does not support the scale.
-    """
+    """Return `scale`, if the kind supports it, or the default scale of the kind if it is None."""
     if scale is None:
         return kind.scale
     check_choice("scale", scale, [None, *get_args(Scale)])
@@ -278,11 +272,7 @@ PROBABILITY_STATISTIC_NAMES = (
 def parse_metric(
     argument: str, value: object, settings: Settings, *, others: tuple[str, ...] = ()
 ) -> Rate:
-    """Return the record of a metric, which is given by name or as a named expression.
-
-    The error for an unknown name lists the metrics and `others`, which are further names that the
-    argument accepts.
-    """
+    """Return the record of a metric: a name, which may be of `others`, or a named expression."""
     if isinstance(value, pl.Expr):
         return user_metric(argument, value, settings)
     check_metric_name(argument, value, (*NAMES, *COUNT_METRICS, *others))
@@ -291,11 +281,7 @@ def parse_metric(
 
 
 def check_metric_name(argument: str, value: object, names: Iterable[str]) -> None:
-    """Raise an error if a value is not in `names`.
-
-    If the value is a statistic of complete curves, such as "auc", or of probabilities, such as
-    "brier", the error suggests `intervals`.
-    """
+    """Raise an error if a value is not in `names`; suggest `intervals` for names such as "auc"."""
     name = value if isinstance(value, str) else None
     if name not in CURVE_STATISTIC_NAMES:
         name = VALUE_ALIASES.get(name, name) if name is not None else None
@@ -314,10 +300,7 @@ def check_metric_name(argument: str, value: object, names: Iterable[str]) -> Non
 
 
 def user_metric(argument: str, expr: pl.Expr, settings: Settings) -> Rate:
-    """Return the record of a metric that is defined by a named expression.
-
-    The expression may contain the threshold, counts, and rates such as `tpr`.
-    """
+    """Return the record of a metric: a named expression of the threshold, counts and rates."""
     name = expression_name(argument, expr)
     roots = dict.fromkeys(expr.meta.root_names())
     rates = [NAMES[root] for root in roots if root in NAMES]
@@ -369,10 +352,7 @@ def parse_metrics(
     argument: str = "metrics",
     example: str = "precision",
 ) -> dict[str, Parsed]:
-    """Parse one metric, or a sequence of metrics, into a mapping from names to parsed metrics.
-
-    `parse` returns the name and the parsed form of one metric.
-    """
+    """Parse one metric, or a sequence of metrics, into a mapping from names to parsed metrics."""
     parsed = [parse(metric) for metric in to_list(metrics)]
     names = [name for name, _ in parsed]
     if not (names or allow_empty):
@@ -440,8 +420,7 @@ def check_rowwise(argument: str, name: str, expr: pl.Expr) -> None:
 def check_curve_expression(name: str, expr: pl.Expr, rates: Iterable[str]) -> None:
     """Raise an error if the value of an expression in a row of a curve depends on other rows.
 
-    The expression may contain the columns `rates` and return values of any type. It is not checked
-    if it fails for the values or the types of the test rows, because it may succeed for a curve.
+    It is not checked if it fails for the test rows, because it may succeed for a curve.
     """
     frame = pl.DataFrame(TEST_ROWS, schema=dict.fromkeys(VARIABLES, pl.Float64), orient="row")
     frame = frame.with_columns(RATES["tpr"].expr().alias(rate) for rate in rates)

@@ -76,10 +76,7 @@ class Settings:
 def prevalence_weights(
     pos: NDArray[Any], neg: NDArray[Any], prevalence: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return weights for positives and negatives that give them the prevalence and the same total.
-
-    Both weights are 0 if there are no positives or no negatives.
-    """
+    """Return weights of both classes for a prevalence and the same total; 0 if one is missing."""
     total, defined = pos + neg, (pos > 0) & (neg > 0)
     pos_weight, neg_weight = np.zeros((2, *np.shape(total)))
     np.divide(total * prevalence, pos, out=pos_weight, where=defined)
@@ -113,8 +110,7 @@ def ratio_or_inf(numerator: pl.Expr, denominator: pl.Expr) -> pl.Expr:
 def as_fpr_or_tpr(name: str, values: Sequence[float]) -> tuple[str, list[float]]:
     """Return the FPR and its values for `specificity`, and the TPR for `sensitivity`.
 
-    Other rates are unchanged. The complement of the exact fraction is exact: the FPR of specificity
-    0.9 is 0.1, and that of 5/6 is 1/6.
+    The complement is exact: the FPR of specificity 0.9 is 0.1, and that of 5/6 is 1/6.
     """
     if name == "specificity":
         return "fpr", [float(1 - exact_fraction(value)) for value in values]
@@ -127,10 +123,7 @@ TOTALS = (("tp", "fn"), ("fp", "tn"), ("tp", "fp", "fn", "tn"))
 
 @dataclass(frozen=True, slots=True)
 class CountRatio:
-    """A ratio of two sums of counts, such as tp / (tp + fn).
-
-    If `denominator` is empty, the value is the numerator.
-    """
+    """A ratio of two sums of counts, such as tp / (tp + fn), or a sum if `denominator` is empty."""
 
     numerator: tuple[str, ...]
     denominator: tuple[str, ...] = ()
@@ -247,10 +240,7 @@ class Rate:
 
     @property
     def proportion_of(self) -> tuple[str, ...]:
-        """The counts in the denominator, if their sum is the same in all rows of a curve.
-
-        Empty for other metrics, and for metrics that are computed at a given prevalence.
-        """
+        """The counts in the denominator, if their sum is the same in all rows of a curve."""
         ratio = self.count_ratio
         return ratio.denominator if ratio is not None and ratio.denominator in TOTALS else ()
 
@@ -258,8 +248,7 @@ class Rate:
     def needs_both_classes(self) -> bool:
         """Whether the metric says nothing about the decisions on rows of one class.
 
-        Without positives, for example, the precision is 0 at each threshold with alerts. Counts,
-        proportions of one class, proportions of all rows, and user-defined metrics are meaningful.
+        Without positives, for example, the precision is 0 at each threshold with alerts.
         """
         ratio = self.formula if isinstance(self.formula, CountRatio) else None
         is_share = ratio is not None and (not ratio.denominator or ratio.denominator in TOTALS)

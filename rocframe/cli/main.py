@@ -116,8 +116,7 @@ BARE_ARGUMENT = re.compile(rf"(?<![\w.\-'\"/\\])({ARGUMENTS})=(?![\w'\"(\[{{…-
 def _repeated_option_hint(arguments: Sequence[str], error: Exception) -> str:
     """Return a line on an option that must be repeated, for `--by model segment`; else empty.
 
-    `segment` is then read as the name of a log, which does not exist, or which is one log more than
-    the command reads.
+    `segment` is then read as the name of a log, which does not exist, or which is one log too many.
     """
     from cyclopts import UnusedCliTokensError
 
@@ -130,10 +129,7 @@ def _repeated_option_hint(arguments: Sequence[str], error: Exception) -> str:
 
 
 def with_options(message: str) -> str:
-    """Replace the arguments in a message with options of the command, `by="x"` with `--by x`.
-
-    Dates and times are shown as in files, such as 2024-02-29.
-    """
+    """Replace arguments in a message with options, `by="x"` with `--by x`."""
     message = DATE.sub(_iso_date, message)
     message = ITEM.sub(_item_option, DICT.sub(_dict_options, message))
     message = ASSIGNMENT.sub(_assigned_option, message)

@@ -505,10 +505,7 @@ MIN_NAME_WIDTH = 8
 
 
 def areas_table(areas: pl.DataFrame, *, width: int | None, max_rows: int = 60) -> str:
-    """Return the table of areas as text: a line per group, with aligned numbers.
-
-    Long group names are shortened until the lines fit into `width` characters, if possible.
-    """
+    """Return the table of areas as text, a line per group, within `width` if possible."""
     top = areas.head(max_rows)
     names = name_columns(top, group_columns(areas))
     columns = [
@@ -631,10 +628,7 @@ def _text_width(cells: list[str]) -> int:
 
 
 def _shorten_names(columns: list[list[str]], n_names: int, width: int) -> None:
-    """Shorten the widest columns of group names in place until the lines fit into `width`.
-
-    No column becomes narrower than `MIN_NAME_WIDTH`.
-    """
+    """Shorten group names in place until lines fit into `width`, not below `MIN_NAME_WIDTH`."""
     from rich.cells import cell_len, set_cell_size
 
     while sum(map(_text_width, columns)) + len(COLUMN_GAP) * (len(columns) - 1) > width:

@@ -292,11 +292,7 @@ def _check_about(about: Mapping[str, object] | None) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ReportOptions:
-    """The options of `report`; several scores are a mapping after `with_models`.
-
-    `keys` are the group columns, `kinds` the kinds of curves, and `averaged` is the group column
-    over which curves are averaged, or None.
-    """
+    """The options of `report`; several scores are a mapping after `with_models`."""
 
     label: Column
     score: Scores
@@ -407,10 +403,7 @@ class ReportOptions:
 
     @property
     def averages_classes(self) -> bool:
-        """Whether curves are averaged over the classes of `one_vs_rest`.
-
-        Their rows are not independent: limits for independent rows would be too narrow.
-        """
+        """Whether curves are averaged over classes, whose rows are not independent: no limits."""
         return self.averaged == CLASS
 
     @property
@@ -430,10 +423,7 @@ class ReportOptions:
         return [key for key in self.keys if key not in names] or None
 
     def unused_keys(self, available: Iterable[str]) -> list[str]:
-        """Return the names in `USUAL_KEYS`, such as `fold`, of columns that no option uses.
-
-        `available` are the columns of the predictions. The rows of these groups are pooled.
-        """
+        """Return the columns that are usually keys, such as `fold`, and that no option uses."""
         used = {*self.keys, *([MODEL] if isinstance(self.score, Mapping) else [])}
         for role in self.columns:
             used |= {role} if isinstance(role, str) else set(role.meta.root_names())
@@ -509,11 +499,10 @@ def report_page(
 ) -> str:
     """Return the page as HTML; `on_step` is called with a text before charts are drawn.
 
-    `provenance` is the result of `ReportOptions.provenance`, with optional additional keys: `files`
-    (the names of the logs), `files_skipped` (the reason by file), `unused_keys`, `about` (the
-    entries of the user), and `days`, `resolution`, `relative` and `max_envelope` of a store.
-    `files` are the names of the files with all curves and all areas, which the page mentions if it
-    does not show all.
+    `provenance` is that of the options, with optional keys: `files`, `files_skipped` (the reason by
+    file), `unused_keys`, `about` (the entries of the user), and `days`, `resolution`, `relative`
+    and `max_envelope` of a store. `files` are the files of all curves and areas, for pages with
+    less.
     """
     from jinja2 import Environment, StrictUndefined  # a dependency of Altair
     from markupsafe import Markup
@@ -640,11 +629,7 @@ def _sections(
     pooled: GroupedCurves,
     on_step: Callable[[str], None],
 ) -> list[dict[str, Any]]:
-    """Return the title, the caption and the figures of each kind of curve, and of calibration.
-
-    `points` are the recommended thresholds, or None. `pooled` are the curves of the groups that
-    have calibration curves.
-    """
+    """Return the title, the caption and the figures of each kind of curve, and of calibration."""
     sections: list[dict[str, Any]] = []
     for kind in options.kinds:
         on_step(f"Drawing the charts: {kind_named(kind).title}")

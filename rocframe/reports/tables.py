@@ -85,10 +85,9 @@ class ReportDecisions:
     """The recommended thresholds of the groups.
 
     `points` is the table of `operating_point`, with the best model of each group first, without
-    `n_omitted` rows. `values` has, for each point, the number of the group without the model
-    (`group`), the expected cost or, without costs, the recall (`value`) with its limits, and the
-    limits of the difference from the best model, which hold together for all models of the group.
-    `on_curves` is true if the points are rows of the curves of the report.
+    `n_omitted` rows. `values` has, for each point, its `group` without the model, the expected cost
+    or, without costs, the recall (`value`) with limits, and the simultaneous limits of the
+    difference from the best model. `on_curves` is true if the points are rows of the curves.
     """
 
     points: pl.DataFrame
@@ -309,10 +308,7 @@ def _outcomes(points: pl.DataFrame, number: int) -> dict[str, Any]:
 def _model_alerts(
     predictions: pl.DataFrame, options: ReportOptions, points: pl.DataFrame, numbers: list[int]
 ) -> dict[str, Any]:
-    """Return the predictions of several models as arguments of `decision_intervals`.
-
-    The models have the names `numbers`, which are the rows of their thresholds in `points`.
-    """
+    """Return arguments of `decision_intervals`, whose models are the rows `numbers` of `points`."""
     optional = {"label": options.label, "weight": options.weight, "count": options.counted}
     used = {name: role for name, role in optional.items() if role is not None}
     ids = {f"id {i}": role for i, role in enumerate(options.id_columns)}
@@ -356,10 +352,9 @@ def _model_alerts(
 def _decision_limits(
     arguments: dict[str, Any], n_models: int, options: ReportOptions, prevalence: float
 ) -> pl.DataFrame:
-    """Return the limits of the cost of each model, and of its difference from the baseline.
+    """Return the limits of the cost of each model, and simultaneous ones of the differences.
 
-    The cost is a linear function of the net benefit at the odds of the costs. The prevalence is
-    regarded as known. The limits of differences hold together for all models.
+    The cost is linear in the net benefit at the odds of the costs, for a known prevalence.
     """
     costs = {"fn": 1.0} if options.costs is None else options.costs
     fp, fn = map(float, ErrorCosts.parse(costs))
@@ -425,10 +420,9 @@ def _calibrations(
 
 
 def _models_with_probabilities(curves: pl.DataFrame) -> tuple[pl.DataFrame | None, list[str]]:
-    """Return the distinct values of the group column `model` whose scores are all in [0, 1].
+    """Return the distinct models (or a row without columns) whose scores are all in [0, 1].
 
-    Without this column, all groups are one model, and the table has one row and no columns. The
-    second result is a list of sentences about models with other scores.
+    The second result is a list of sentences about models with other scores.
     """
     problem = "the scores are not all between 0 and 1."
     keys = group_columns(curves, THRESHOLD)
@@ -488,10 +482,9 @@ SHORT_LENGTHS = {"name": 20, "word": 30}  # characters
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextColumn:
-    """A column as text: a title and a cell per row.
+    """A column as text: a title and a cell per row; `kind` determines its alignment.
 
-    `kind` determines the alignment of the column: "name", "number" or "word". `bars` are small
-    drawings of intervals beside the cells, and `colors` numbers of colors that mark the names.
+    `bars` are drawings of intervals beside the cells, and `colors` numbers of colors of the names.
     """
 
     title: str
@@ -570,11 +563,7 @@ def size_columns(top: pl.DataFrame, areas: pl.DataFrame) -> list[TextColumn]:
 
 
 def mean_area_columns(top: pl.DataFrame, areas: pl.DataFrame, over: str) -> list[TextColumn]:
-    """Return what explains the mean areas over the values of the group column `over`.
-
-    `top` are rows of the table of `fold_auc`. Notes state which values of `over` have an undefined
-    area.
-    """
+    """Return what explains the mean areas `top` over `over`, with notes on undefined areas."""
     notes = []
     for group in top.iter_slices(1):
         note = group["note"][0]
@@ -684,11 +673,7 @@ def estimate_columns(
     decimals: int,
     zero: bool = False,
 ) -> list[TextColumn]:
-    """Return the column `value` with drawn intervals, and the intervals as text.
-
-    The intervals are drawn if there are several, with a line at 0 if `zero`. The title of the
-    intervals ends with `of`.
-    """
+    """Return the column `value` and the intervals, as text and, if there are several, drawn."""
     numbers = number_column(title, top[value], decimals=decimals)
     limits = list(zip(top["lower"], top["upper"], strict=True))
     bars = _interval_bars(limits, top[value].to_list(), zero=zero)

@@ -215,8 +215,7 @@ def has_columns(*names: str, adjacent: int = 1, kind: str | None = None) -> Reco
     """Return a function that recognizes tables with columns of these names in this order.
 
     Columns left of `names[0]` are group columns. Other columns may be between the columns `names`,
-    but not between the first `adjacent` of `names`. `kind` is the kind of the curves; by default,
-    it is the kind whose axes are right of `tn`.
+    but not between the first `adjacent`. The default `kind` has the axes right of `tn`.
     """
 
     def recognize(columns: Sequence[str]) -> Recognition | None:
