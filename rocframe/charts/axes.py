@@ -24,10 +24,9 @@ from rocframe.schemas.table_type import THRESHOLD
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from rocframe.charts.chart import ChartOptions
     from rocframe.curves.thinning import LinePoints
+    from rocframe.kernel.arrays import BoolArray, FloatArray, IntArray
     from rocframe.kinds import Chance, Scale
     from rocframe.rates import Rate
 
@@ -147,7 +146,7 @@ class PlotAxis:
             raise OptionValueError.compose(argument, domain, problem, example)
         return replace(self, low=low, high=high, nice=False, zoomed=True)
 
-    def position(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def position(self, values: FloatArray) -> FloatArray:
         """Return the positions of values along the axis, as shares of its length."""
         low, high = scale_values(np.array([self.low, self.high]), self.scale)
         return axis_positions(values, low, high, self.scale)
@@ -265,15 +264,15 @@ class Plane:
         """Whether curves are not straight between two neighboring points."""
         return self.kind.segments != "straight" or self.excludes_zero
 
-    def contains(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def contains(self, x: FloatArray, y: FloatArray) -> BoolArray:
         """Return a mask of the points that are finite and inside the ranges of both axes."""
-        inside: NDArray[np.bool_] = np.isfinite(x) & np.isfinite(y)
+        inside: BoolArray = np.isfinite(x) & np.isfinite(y)
         for axis, rates in ((self.x, x), (self.y, y)):
             if axis.limited:
                 inside &= (axis.low <= rates) & (rates <= axis.high)
         return inside
 
-    def position(self, points: LinePoints) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def position(self, points: LinePoints) -> tuple[FloatArray, FloatArray]:
         """Return the positions of points, as shares of the axes."""
         x, y = axis_rates(self.kind, points)
         return self.x.position(x), self.y.position(y)
@@ -446,12 +445,7 @@ def curve_plane(kind: Kind, points: LinePoints, scale: Scale | None = None) -> P
 
 
 def choose_plane(
-    kind: Kind,
-    x: NDArray[np.float64],
-    y: NDArray[np.float64],
-    *,
-    scale: Scale | None,
-    top: NDArray[np.float64],
+    kind: Kind, x: FloatArray, y: FloatArray, *, scale: Scale | None, top: FloatArray
 ) -> Plane:
     """Return the axes for points with the values `x` and `y`.
 
@@ -474,7 +468,7 @@ def choose_plane(
     return Plane(kind=kind, x=axes["x"], y=axes["y"])
 
 
-def free_axis(name: str, values: NDArray[np.float64]) -> PlotAxis:
+def free_axis(name: str, values: FloatArray) -> PlotAxis:
     """Return the axis of a metric or of thresholds with these values.
 
     The axis is from 0 to 1 for a rate, and the range of 0 and `values` for other metrics. For
@@ -523,7 +517,7 @@ def prevalence_text(prevalence: float | None, metrics: Sequence[str]) -> str:
     return "" if prevalence is None or not is_used else f"prevalence {prevalence:.4g}"
 
 
-def axis_rates(kind: Kind, points: LinePoints) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def axis_rates(kind: Kind, points: LinePoints) -> tuple[FloatArray, FloatArray]:
     """Return the x and the y value of each point; NaN if undefined.
 
     Precision and lift are undefined if tp + fp = 0. A point with tp + fp = 0 gets the value of the
@@ -540,7 +534,7 @@ def axis_rates(kind: Kind, points: LinePoints) -> tuple[NDArray[np.float64], NDA
     return x, y
 
 
-def _fill_ends(values: NDArray[np.float64], curve: NDArray[np.int64]) -> NDArray[np.float64]:
+def _fill_ends(values: FloatArray, curve: IntArray) -> FloatArray:
     """Replace NaN by the next value of the same curve; if there is none, by the previous value."""
     for step in (-1, 1):
         # For each point, the index of the nearest point in this direction that has a value.
@@ -557,7 +551,7 @@ def _fill_ends(values: NDArray[np.float64], curve: NDArray[np.int64]) -> NDArray
     return values
 
 
-def axis_values(points: LinePoints, kind: Kind, name: str) -> NDArray[np.float64]:
+def axis_values(points: LinePoints, kind: Kind, name: str) -> FloatArray:
     """Return a rate or a count at each point."""
     counts = dict(zip(CONFUSION, points.counts, strict=True))
     if name in counts:
@@ -565,7 +559,7 @@ def axis_values(points: LinePoints, kind: Kind, name: str) -> NDArray[np.float64
     return kind.axis(name).at_prevalence(points.prevalence).evaluate(counts)
 
 
-def axis_start(values: NDArray[np.float64], starts: Sequence[float]) -> float:
+def axis_start(values: FloatArray, starts: Sequence[float]) -> float:
     """Return the lower end of an axis: the largest of `starts` below all positive values."""
     least = float(np.min(values[values > 0], initial=1.0))
     return max([start for start in starts if start < least], default=starts[-1])

@@ -50,11 +50,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
-    from numpy.typing import NDArray
-
     from rocframe.charts.axes import Plane
     from rocframe.charts.chart import ChartOptions
-    from rocframe.charts.layer_chart import LayerChart
+    from rocframe.charts.layer_chart import AnyChart, LayerChart
+    from rocframe.kernel.arrays import IntArray
     from rocframe.schemas.table_type import Table
 
 # The columns of the table in the data of the chart. Only tables that were computed with
@@ -90,9 +89,7 @@ LIMIT_RATIO = 100  # of the smallest rate to the smallest limit that extends an 
 POINT_AREA, THIN_WIDTH = 50, 1.5  # of marks, in square pixels and in pixels
 
 
-def calibration_chart(
-    table: pl.DataFrame, layout: Table, options: ChartOptions
-) -> alt.LayerChart | alt.FacetChart:
+def calibration_chart(table: pl.DataFrame, layout: Table, options: ChartOptions) -> AnyChart:
     """Draw event rates against scores, and the distribution of the scores of both classes."""
     table = table.sort(*map(column, layout.by), "bin", maintain_order=True)
     keys, number = number_keys(table, layout.by)
@@ -145,7 +142,7 @@ def calibration_chart(
     )
 
 
-def _known_event_rates(table: pl.DataFrame, curve: NDArray[np.int64]) -> pl.DataFrame:
+def _known_event_rates(table: pl.DataFrame, curve: IntArray) -> pl.DataFrame:
     """Return the rows with an event rate; a smooth curve has a gap at the other points."""
     is_known = pl.col("event_rate").is_not_null() & pl.col("score_mean").is_not_null()
     rows = table.select(
@@ -161,7 +158,7 @@ def _records(rows: pl.DataFrame) -> list[dict[str, Any]]:
     return json_rows({values.name: json_values(values) for values in rows})
 
 
-def point_records(table: pl.DataFrame, curve: NDArray[np.int64]) -> list[dict[str, Any]]:
+def point_records(table: pl.DataFrame, curve: IntArray) -> list[dict[str, Any]]:
     """Return a record for each row with an event rate; `curve` are the numbers of the groups."""
     return _records(_known_event_rates(table, curve))
 

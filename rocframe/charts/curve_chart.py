@@ -90,13 +90,13 @@ from rocframe.text import format_count, format_interval, join_first, join_names
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from rocframe.charts.chart import ChartOptions
     from rocframe.charts.curve_layers import Lines
     from rocframe.charts.groups import GroupColumn, Groups
+    from rocframe.charts.layer_chart import AnyChart
     from rocframe.curves.table import Curves
     from rocframe.curves.thinning import LinePoints
+    from rocframe.kernel.arrays import FloatArray
     from rocframe.schemas.table_type import Table
 
 ENDS_HINT = (
@@ -106,9 +106,7 @@ ENDS_HINT = (
 OUTSIDE = "all curves lie outside the axes"
 
 
-def curve_chart(
-    table: pl.DataFrame, _layout: Table, options: ChartOptions
-) -> alt.LayerChart | alt.FacetChart:
+def curve_chart(table: pl.DataFrame, _layout: Table, options: ChartOptions) -> AnyChart:
     """Draw the curves of a table with lines of chance, areas and tooltips."""
     by = curve_layout(table.schema, options.by, ()).by
     thresholds = threshold_axes(options)
@@ -477,7 +475,7 @@ def threshold_chart(
     options: ChartOptions,
     kind: Kind,
     metrics: Sequence[str],
-) -> alt.LayerChart | alt.FacetChart:
+) -> AnyChart:
     """Draw metrics of the rule `score >= threshold` as step functions of the threshold.
 
     A line covers the thresholds at which the metric is defined. If the threshold is on the y axis,
@@ -548,8 +546,8 @@ def threshold_title(plane: Plane, metrics: Sequence[str]) -> str:
 
 
 def _start_at_highest_score(
-    points: LinePoints, threshold: NDArray[np.float64]
-) -> tuple[LinePoints, NDArray[np.float64]]:
+    points: LinePoints, threshold: FloatArray
+) -> tuple[LinePoints, FloatArray]:
     """Replace `inf` by the highest finite threshold, as the start of a line that is not a row."""
     is_start = np.isposinf(threshold[:-1]) & np.isfinite(threshold[1:])
     is_start = np.append(is_start & (points.curve[:-1] == points.curve[1:]), False)
@@ -557,9 +555,7 @@ def _start_at_highest_score(
     return points, np.where(is_start, np.append(threshold[1:], np.nan), threshold)
 
 
-def _narrowest_range(
-    groups: Groups, points: LinePoints, threshold: NDArray[np.float64]
-) -> float | None:
+def _narrowest_range(groups: Groups, points: LinePoints, threshold: FloatArray) -> float | None:
     """Return the smallest range of thresholds of all panels, if panels need separate axes, or None.
 
     They need them if it is less than half of the range of all, as for probabilities and margins.
@@ -588,9 +584,7 @@ def _metric_names(y: str | Sequence[str] | None) -> list[str]:
     return list(metrics)
 
 
-def threshold_plane(
-    kind: Kind, threshold: NDArray[np.float64], values: Mapping[str, NDArray[np.float64]]
-) -> Plane:
+def threshold_plane(kind: Kind, threshold: FloatArray, values: Mapping[str, FloatArray]) -> Plane:
     """Return the axes: the range of thresholds at which a metric is defined, and of all metrics."""
     defined = np.isfinite(threshold) & np.any([np.isfinite(y) for y in values.values()], axis=0)
     ends = threshold[defined] if defined.any() else np.array([0.0, 1.0])
@@ -601,7 +595,7 @@ def threshold_plane(
 
 
 def _step_lines(
-    plane: Plane, points: LinePoints, threshold: NDArray[np.float64], values: NDArray[np.float64]
+    plane: Plane, points: LinePoints, threshold: FloatArray, values: FloatArray
 ) -> Lines:
     """Return the step lines of one metric: constant from each threshold down to the next one."""
     is_y = plane.kind.y == THRESHOLD

@@ -49,16 +49,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import TypeAlias
 
-    from numpy.typing import NDArray
-
     from rocframe.charts.axes import Plane, PlotAxis
     from rocframe.charts.groups import Groups
-    from rocframe.charts.layer_chart import LayerChart
+    from rocframe.charts.layer_chart import AnyChart, LayerChart
     from rocframe.curves.table import Curves
+    from rocframe.kernel.arrays import Array, BoolArray, FloatArray, IntArray
     from rocframe.kinds import Kind
 
     # Counts, and the values at which rows are selected; see `rows_at_levels`.
-    Levels: TypeAlias = list[tuple[NDArray[Any], NDArray[np.float64]]]
+    Levels: TypeAlias = list[tuple[Array, FloatArray]]
 
 # No group column has these names, because group columns are renamed to k0, k1, ...
 ROW_INDEX, CURVE_INDEX = "(row)", "(curve)"
@@ -66,7 +65,7 @@ ROW_INDEX, CURVE_INDEX = "(row)", "(curve)"
 
 def match_rows(
     argument: str, noun: str, table: pl.DataFrame, keys: pl.DataFrame, by: Sequence[str]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+) -> tuple[IntArray, IntArray]:
     """Return the indices of all pairs of a row of `table` and a row of `keys` with equal `by`.
 
     Pairs are in the order of `table`. No pair is an error about `argument` and its rows, `noun`.
@@ -134,9 +133,7 @@ def drawn_points(
     return _points_at_levels(curves, drawn, levels)
 
 
-def points_of_counts(
-    curves: Curves, drawn: NDArray[np.bool_], *, step: float = LEVEL_STEP
-) -> LinePoints:
+def points_of_counts(curves: Curves, drawn: BoolArray, *, step: float = LEVEL_STEP) -> LinePoints:
     """Return rows of the curves between which each count changes by at most the share `step`."""
 
     def levels(_curve: int, rows: slice) -> Levels:
@@ -153,11 +150,11 @@ def points_of_counts(
 
 
 def _points_at_levels(
-    curves: Curves, drawn: NDArray[np.bool_], levels: Callable[[int, slice], Levels]
+    curves: Curves, drawn: BoolArray, levels: Callable[[int, slice], Levels]
 ) -> LinePoints:
     """Return the rows of the curves at the `levels` of the slice of each; see `rows_at_levels`."""
 
-    def rows(curve: int) -> NDArray[np.int64]:
+    def rows(curve: int) -> IntArray:
         start, end = curves.starts[curve : curve + 2]
         if not drawn[curve]:
             return np.zeros(0, np.int64)
@@ -167,7 +164,7 @@ def _points_at_levels(
     return _points_at(curves, run_parallel(rows, range(len(drawn))))
 
 
-def _points_at(curves: Curves, rows: list[NDArray[np.int64]]) -> LinePoints:
+def _points_at(curves: Curves, rows: list[IntArray]) -> LinePoints:
     """Return the points at the given rows; `rows` contains the row indices of each curve."""
     row = np.concatenate([np.zeros(0, np.int64), *rows])
     return LinePoints(
@@ -199,7 +196,7 @@ def row_field(plane: Plane) -> str:
 def records_of(lines: Lines, curves: Curves, plane: Plane) -> list[dict[str, Any]]:
     """Return a record for each curve: its totals and points; interpolated points have no counts."""
     points = lines.points
-    at_rows: dict[str, NDArray[Any]] = {
+    at_rows: dict[str, Array] = {
         THRESHOLD: curves.shown_thresholds(points.row),
         "tp": curves.columns["tp"][points.row],
         "fp": curves.columns["fp"][points.row],
@@ -268,8 +265,8 @@ class Lines:
     """The points of simplified lines, and their x and y values."""
 
     points: LinePoints
-    x: NDArray[np.float64]
-    y: NDArray[np.float64]
+    x: FloatArray
+    y: FloatArray
 
 
 def simplified_lines(plane: Plane, points: LinePoints) -> Lines:
@@ -285,9 +282,7 @@ def simplified_lines(plane: Plane, points: LinePoints) -> Lines:
     return thinned_lines(plane, points, x, y)
 
 
-def thinned_lines(
-    plane: Plane, points: LinePoints, x: NDArray[np.float64], y: NDArray[np.float64]
-) -> Lines:
+def thinned_lines(plane: Plane, points: LinePoints, x: FloatArray, y: FloatArray) -> Lines:
     """Select points such that straight lines between them are within 1/500 of an axis.
 
     In each line, `x` must not change its direction.
@@ -317,13 +312,13 @@ def thinned_lines(
     return Lines(points=points.select(selected), x=x[selected], y=y[selected])
 
 
-def _are_defined(kind: Kind, points: LinePoints) -> NDArray[np.bool_]:
+def _are_defined(kind: Kind, points: LinePoints) -> BoolArray:
     """Return a mask of the points at which both rates are defined and finite."""
     x, y = (axis_values(points, kind, name) for name in (kind.x, kind.y))
     return np.asarray(np.isfinite(x) & np.isfinite(y))
 
 
-def _count(marked: NDArray[np.bool_], points: LinePoints) -> NDArray[np.int64]:
+def _count(marked: BoolArray, points: LinePoints) -> IntArray:
     """Return the number of points of each curve at which the mask `marked` is true."""
     return np.bincount(points.curve[marked], minlength=len(points.pos))
 
@@ -337,7 +332,7 @@ def add_bend_points(plane: Plane, points: LinePoints) -> LinePoints:
     return insert_points(points, left, lambda start, end: _is_bent(plane, start, end))
 
 
-def _is_bent(plane: Plane, start: LinePoints, end: LinePoints) -> NDArray[np.bool_]:
+def _is_bent(plane: Plane, start: LinePoints, end: LinePoints) -> BoolArray:
     """Return a mask of the segments, from `start[i]` to `end[i]`, that are not nearly straight."""
     (x, y), (next_x, next_y) = plane.position(start), plane.position(end)
     bent = (np.abs(next_x - x) > BEND_TOLERANCE) & (np.abs(next_y - y) > BEND_TOLERANCE)
@@ -425,7 +420,7 @@ class CurvePlot:
         description: Sequence[str],
         undrawn: Sequence[str] | None = None,
         **titles: Any,
-    ) -> alt.LayerChart | alt.FacetChart:
+    ) -> AnyChart:
         """Add titles to a chart of this data, and the `undrawn` groups; split it into panels."""
         undrawn = self.undrawn() if undrawn is None else undrawn
         description = [*description, self.plane.zoom_text]

@@ -37,12 +37,11 @@ from rocframe.text import format_values
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from rocframe.charts.chart import ChartOptions
     from rocframe.charts.groups import Groups
     from rocframe.curves.table import Curves
     from rocframe.curves.thinning import LinePoints
+    from rocframe.kernel.arrays import FloatArray, IntArray
     from rocframe.rates import Settings
 
 MAX_CURVES = 12  # the palette has 12 colors
@@ -71,7 +70,7 @@ class Slider:
     step: float
     top: float
 
-    def values(self) -> NDArray[np.float64]:
+    def values(self) -> FloatArray:
         """Return the values of the slider."""
         low, step = Decimal(repr(self.low)), Decimal(repr(self.step))
         n_steps = int((Decimal(repr(self.high)) - low) / step)
@@ -227,9 +226,7 @@ def _curve_head(curves: Curves, curve: int, bins: pl.DataFrame) -> dict[str, Any
     }
 
 
-def _short_thresholds(
-    shown: NDArray[np.float64], selectable: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _short_thresholds(shown: FloatArray, selectable: FloatArray) -> FloatArray:
     """Return the thresholds `shown` of all rows, rounded down to few digits.
 
     At each `selectable` and each returned threshold, `score >= threshold` has the same result for
@@ -253,12 +250,8 @@ def _short_thresholds(
 
 
 def _table_rows(
-    curves: Curves,
-    curve: int,
-    order: NDArray[np.int64],
-    thresholds: NDArray[np.float64],
-    selectable: NDArray[np.float64],
-) -> NDArray[np.int64]:
+    curves: Curves, curve: int, order: IntArray, thresholds: FloatArray, selectable: FloatArray
+) -> IntArray:
     """Return the indices of the rows of a curve in the dashboard: all, if there are not too many.
 
     Otherwise, these are the rows at each of the `selectable` thresholds, the rows with small
@@ -275,15 +268,13 @@ def _table_rows(
     return start + np.union1d(rows, np.maximum(found - 1, 0))
 
 
-def _count_levels(total: float, n: int) -> NDArray[np.float64]:
+def _count_levels(total: float, n: int) -> FloatArray:
     """Return all small counts, and about `n` larger counts with equal ratios."""
     large = np.geomspace(SMALL_COUNT, max(total, SMALL_COUNT), n)
     return np.concatenate([np.arange(SMALL_COUNT), large])
 
 
-def _row_record(
-    curves: Curves, rows: NDArray[np.int64], thresholds: NDArray[np.float64]
-) -> dict[str, Any]:
+def _row_record(curves: Curves, rows: IntArray, thresholds: FloatArray) -> dict[str, Any]:
     """Return the rows of a curve as text: thresholds `t`, and increases of `tp` and `fp`, as "3/2".
 
     Most rows have one more false positive, which is empty, or one more true positive, "1".
@@ -322,7 +313,7 @@ def _line_points(curves: Curves, areas: Sequence[float]) -> LinePoints:
     return add_bend_points(curve_plane(KINDS["precision_recall"], points), points)
 
 
-def _line_record(points: LinePoints, curve: int, shown: NDArray[np.float64]) -> dict[str, Any]:
+def _line_record(points: LinePoints, curve: int, shown: FloatArray) -> dict[str, Any]:
     """Return the points of the line of a curve; `shown` are the thresholds of all rows.
 
     Of points with equal thresholds, only the last, which is the row at it, has a threshold.

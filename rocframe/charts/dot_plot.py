@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from rocframe.charts.chart import ChartOptions
+    from rocframe.charts.layer_chart import AnyChart
     from rocframe.schemas.table_type import DotStyle
 
 # In pixels. A line has one slot, or a slot for each color.
@@ -92,7 +93,7 @@ LOWER_IS_BETTER = {
 
 def draw_dots(
     table: pl.DataFrame, by: Sequence[str], options: ChartOptions, style: DotStyle, **channels: Any
-) -> alt.LayerChart | alt.FacetChart:
+) -> AnyChart:
     """Draw a line with dots, intervals and numbers for each row of a table."""
     style = _drawn_parts(table, by, style)
     plot = read_rows(table, by, options, style)

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rocframe.charts.chart import ChartOptions
+    from rocframe.charts.layer_chart import AnyChart
     from rocframe.curves.table import Curves
     from rocframe.kinds import Kind
 
@@ -271,7 +272,7 @@ class Groups:
         description: Sequence[str],
         undrawn: Sequence[str] = (),
         offset: float | None = None,
-    ) -> alt.LayerChart | alt.FacetChart:
+    ) -> AnyChart:
         """Add the title and the description to a chart, and split it into panels.
 
         Both state the groups or rows `undrawn`. `offset` is the distance between the title and a

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from functools import reduce
 from operator import add
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import altair as alt
 
@@ -15,6 +15,9 @@ from rocframe.errors import OptionValueError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Self
+
+# A chart of a table: with `facet`, it has panels.
+AnyChart: TypeAlias = alt.LayerChart | alt.FacetChart
 
 # The constructor of `alt.LayerChart` moves these properties of the layers to the chart.
 MOVED = ("params", "width", "height", "view")

@@ -73,10 +73,10 @@ from rocframe.text import format_count, format_percent
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from rocframe.charts.chart import ChartOptions
     from rocframe.charts.groups import Groups
+    from rocframe.charts.layer_chart import AnyChart
+    from rocframe.kernel.arrays import Array, BoolArray, FloatArray, IntArray
     from rocframe.schemas.statistics import MetricAverage
     from rocframe.schemas.table_type import Table
 
@@ -100,9 +100,7 @@ LINES = "lines"  # the field LAYER of the records of single thresholds
 METRIC, MEAN = "metric", "mean"
 
 
-def line_chart(
-    table: pl.DataFrame, layout: Table, options: ChartOptions
-) -> alt.LayerChart | alt.FacetChart:
+def line_chart(table: pl.DataFrame, layout: Table, options: ChartOptions) -> AnyChart:
     """Draw the lines of a table; the option `y` chooses one of the styles of the table."""
     styles, by = {style.y: style for style in layout.type.lines}, layout.by
     check_choice("y", options.y, (None, *styles))
@@ -166,8 +164,8 @@ def _read_lines(
 
 
 def _interpolate_lines(
-    plane: Plane, points: Mapping[str, NDArray[Any]], style: LineStyle
-) -> dict[str, NDArray[Any]]:
+    plane: Plane, points: Mapping[str, Array], style: LineStyle
+) -> dict[str, Array]:
     """Add interpolated points to lines on nonlinear axes, and remove points outside the axes."""
     rows = np.arange(len(points[style.x]))
     if not len(rows):
@@ -194,8 +192,8 @@ def _interpolate_lines(
 
 
 def _needed_points(
-    plane: Plane, points: dict[str, NDArray[Any]], starts: NDArray[np.int64], style: LineStyle
-) -> NDArray[np.bool_]:
+    plane: Plane, points: dict[str, Array], starts: IntArray, style: LineStyle
+) -> BoolArray:
     """Return a mask of the points to draw, and add the field BAR to `points` if it is needed.
 
     The line through these points is within TOLERANCE of all others. If both axes have limits, about
@@ -224,7 +222,7 @@ def _draw_lines(
     key: str = "",
     areas: Sequence[float] | None = None,
     undrawn: Sequence[str] | None = None,
-) -> alt.LayerChart | alt.FacetChart:
+) -> AnyChart:
     """Return the chart of lines with their limits, dashed lines, tooltips and titles."""
     plane = plot.plane
     groups, area = with_areas(plot.groups, areas, plane.kind)
@@ -401,9 +399,7 @@ def _colors_of_all_rows(groups: Groups, table: pl.DataFrame, by: Sequence[str]) 
     return replace(groups, columns={**groups.columns, groups.color: colored})
 
 
-def cost_curve_chart(
-    table: pl.DataFrame, layout: Table, options: ChartOptions
-) -> alt.LayerChart | alt.FacetChart:
+def cost_curve_chart(table: pl.DataFrame, layout: Table, options: ChartOptions) -> AnyChart:
     """Draw cost curves, with envelopes colored by best curve, and costs of trivial classifiers."""
     (style,), by = layout.type.lines, layout.by
     ordered = table.sort(*map(column, by), style.x)
@@ -482,9 +478,7 @@ def _thin_lines(plot: CurvePlot) -> alt.Chart:
     return layer.encode(detail=details, tooltip=NO_TOOLTIP)
 
 
-def mean_chart(
-    table: pl.DataFrame, _layout: Table, options: ChartOptions
-) -> alt.LayerChart | alt.FacetChart:
+def mean_chart(table: pl.DataFrame, _layout: Table, options: ChartOptions) -> AnyChart:
     """Draw averaged curves as bold lines, with bands or bars between their confidence limits."""
     key, plane = interval_caption(table), None
     mean = curve_average_of(table.columns)
@@ -564,7 +558,7 @@ def _metric_plane(
 ) -> Plane:
     """Return the axes of averaged metrics: from 0 to 1 for rates, else the range of the values."""
 
-    def values(table: pl.DataFrame, name: str, *ends: str) -> NDArray[np.float64]:
+    def values(table: pl.DataFrame, name: str, *ends: str) -> FloatArray:
         columns = [table.get_column(f"{name}{end}") for end in ("", *ends)]
         return pl.concat([one.alias(name) for one in columns]).fill_null(nan).to_numpy()
 

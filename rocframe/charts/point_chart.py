@@ -76,11 +76,11 @@ from rocframe.text import format_count, format_interval, format_values, join_fir
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from rocframe.charts.axes import Plane, PlotAxis
     from rocframe.charts.chart import ChartOptions
     from rocframe.charts.groups import Groups
+    from rocframe.charts.layer_chart import AnyChart
+    from rocframe.kernel.arrays import FloatArray
     from rocframe.kinds import Kind
     from rocframe.schemas.table_type import Table
 
@@ -151,16 +151,14 @@ class PointData:
 
     table: pl.DataFrame
     by: Sequence[str]
-    x: NDArray[np.float64]
-    y: NDArray[np.float64]
+    x: FloatArray
+    y: FloatArray
     plane: Plane
     title: str
     n_keys: int | None = None
 
 
-def points_chart(
-    table: pl.DataFrame, layout: Table, options: ChartOptions
-) -> alt.LayerChart | alt.FacetChart:
+def points_chart(table: pl.DataFrame, layout: Table, options: ChartOptions) -> AnyChart:
     """Draw a mark for each operating point, with a shape for each condition or rule.
 
     Vertices of hulls are connected, and rows of lowest cost are on lines of equal cost.
@@ -311,7 +309,7 @@ def _read_points(
     return PointData(table=table, by=by, x=x, y=y, plane=plane, title=title, n_keys=n_keys), options
 
 
-def _row_values(table: pl.DataFrame, kind: Kind, name: str) -> NDArray[np.float64]:
+def _row_values(table: pl.DataFrame, kind: Kind, name: str) -> FloatArray:
     """Return a threshold, a rate or a count of each row, and limits; NaN if they are undefined."""
     if name == THRESHOLD:
         values = _shown_thresholds(table)
@@ -336,7 +334,7 @@ def _shown_thresholds(table: pl.DataFrame) -> pl.Series:
     return table.select(pl.when(is_given).then(POINT_NAMES[1]).otherwise(values)).to_series()
 
 
-def _positives(table: pl.DataFrame) -> NDArray[np.float64]:
+def _positives(table: pl.DataFrame) -> FloatArray:
     """Return the number of positives of each row, NaN if it is undefined."""
     positives = table.select(pl.col("tp") + pl.col("fn")).to_series()
     return positives.cast(pl.Float64).fill_null(np.nan).to_numpy()
@@ -344,7 +342,7 @@ def _positives(table: pl.DataFrame) -> NDArray[np.float64]:
 
 def _points_of_intervals(
     table: pl.DataFrame, by: Sequence[str], names: Sequence[str]
-) -> tuple[pl.DataFrame, dict[str, NDArray[np.float64]]]:
+) -> tuple[pl.DataFrame, dict[str, FloatArray]]:
     """Return the points of a table of `intervals`, with the estimate and limits of the `names`."""
     table = table.filter(pl.col("at").is_not_null())
     points, number = number_distinct_rows(
@@ -545,7 +543,7 @@ def _cost_lines(points: PointData) -> list[dict[str, Any]]:
     return lines
 
 
-def _line(plane: Plane, point: NDArray[np.float64], slope: float) -> NDArray[np.float64]:
+def _line(plane: Plane, point: FloatArray, slope: float) -> FloatArray:
     """Return the x and y of the part of a line through `point` inside the axes, if there is any."""
     low, high = np.array([(axis.low, axis.high) for axis in (plane.x, plane.y)]).T
     step = np.array([0.0, 1.0] if slope == inf else [1.0, slope])
@@ -570,9 +568,7 @@ MAX_LABEL = 150  # length of the name beside a point, in pixels
 MIN_LEFT = 0.25  # names on the left of points with a lower rate would overlap the axis
 
 
-def combination_chart(
-    table: pl.DataFrame, layout: Table, options: ChartOptions
-) -> alt.LayerChart | alt.FacetChart:
+def combination_chart(table: pl.DataFrame, layout: Table, options: ChartOptions) -> AnyChart:
     """Draw the rectangle of possible points, the expected and the measured point of AND and OR."""
     sides, pair = ("model_a", "model_b"), f"model_a{JOINT}model_b"
     models = zip(sides, model_columns(table), strict=True)
@@ -642,9 +638,7 @@ def combination_chart(
     )
 
 
-def chain_chart(
-    table: pl.DataFrame, layout: Table, options: ChartOptions
-) -> alt.LayerChart | alt.FacetChart:
+def chain_chart(table: pl.DataFrame, layout: Table, options: ChartOptions) -> AnyChart:
     """Draw each chain as a line through its stages, and a point for each single model."""
     operators = table.get_column("operator").unique().sort().to_list()
     by = (*layout.by, "operator") if len(operators) > 1 else layout.by

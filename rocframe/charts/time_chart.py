@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from rocframe.charts.chart import ChartOptions
+    from rocframe.charts.layer_chart import AnyChart
     from rocframe.schemas.table_type import DotStyle, Table
 
 MIN_TIMES = 3  # minimum number of times of a time axis; fewer times are lines of a dot plot
@@ -142,7 +143,7 @@ class LinePlot:
         domain: Sequence[float],
         subtitle: str,
         description: Sequence[str] = (),
-    ) -> alt.LayerChart | alt.FacetChart:
+    ) -> AnyChart:
         """Return a chart of the layers; `domain` is the domain of the y axis."""
         color = self.groups.color
         drawn = {record[color] for record in self.records if color and finite([record[self.y]])}
@@ -187,7 +188,7 @@ def date_column(table: pl.DataFrame, by: Sequence[str], options: ChartOptions) -
 
 def time_chart(
     table: pl.DataFrame, by: Sequence[str], time: str, options: ChartOptions, style: DotStyle
-) -> alt.LayerChart | alt.FacetChart:
+) -> AnyChart:
     """Draw areas over time: for each group, a line through dots with intervals."""
     table, plot = _over_time(table, by, time, options, style)
     chance = [] if style.chance is None else [style.chance]
@@ -203,9 +204,7 @@ def time_chart(
     )
 
 
-def drift_chart(
-    table: pl.DataFrame, layout: Table, options: ChartOptions
-) -> alt.LayerChart | alt.FacetChart:
+def drift_chart(table: pl.DataFrame, layout: Table, options: ChartOptions) -> AnyChart:
     """Draw the area of each window, a dashed line and band of the reference, and rings.
 
     A ring marks a window whose adjusted p-value is below 1 - level.
@@ -449,9 +448,7 @@ def _reference_layers(groups: Groups) -> list[Any]:
     ]
 
 
-def plan_chart(
-    table: pl.DataFrame, _layout: Table, _options: ChartOptions
-) -> alt.LayerChart | alt.FacetChart:
+def plan_chart(table: pl.DataFrame, _layout: Table, _options: ChartOptions) -> AnyChart:
     """Draw plans as lines through dots, with a dashed line at each target power."""
     names = [*PLAN.columns()]
     values = {name: json_values(table.get_column(name)) for name in names}
