@@ -136,7 +136,7 @@ class MissingColumnError(RocframeError, pl.exceptions.ColumnNotFoundError):
         problem: str | None = None,
         hint: str | None = None,
     ) -> MissingColumnError:
-        """Return an error that lists the columns, or other names, and suggests one."""
+        """Return an error that lists the names, and suggests the most similar name."""
         names = list(available)
         lines = [
             f"{argument}={column!r}: {problem or f'the frame has no {noun} of this name'}.",
@@ -304,7 +304,7 @@ class AmbiguousCountError(RocframeError, ValueError):
 
     @classmethod
     def compose(cls, table: str = "frame") -> AmbiguousCountError:
-        """Return an error that states the two possible values of `count` for a `table`."""
+        """Return an error that states the two possible values of `count`."""
         return cls(
             f"count: the {table} has a column named 'count', which may hold the number of rows "
             "that each row represents.\n"
@@ -514,7 +514,7 @@ class MissingValuesError(RocframeError, ValueError):
         worst: bool = False,
         offers_worst: bool = True,
     ) -> MissingValuesError:
-        """Return an error on rows with missing values; `worst` if the call has this option."""
+        """Return an error that states how many rows have missing values, and what to do."""
         drop = 'Use missing="drop" to leave these rows out'
         if worst:
             hint = (

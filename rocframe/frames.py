@@ -77,14 +77,14 @@ def number_distinct_rows(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series]:
 
 
 def select_keys(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
-    """Return the columns `names` of a table, which has all its rows also without columns."""
+    """Return the columns `names` of a table; without names, a table of equal height."""
     if not names:
         return pl.DataFrame(height=frame.height)
     return frame.select(column(name) for name in names)
 
 
 def number_keys(table: pl.DataFrame, by: Sequence[str]) -> tuple[pl.DataFrame, NDArray[np.int64]]:
-    """Return the sorted distinct keys, one without columns, and the position of each row's key."""
+    """Return the sorted distinct keys of a table, and the position of the key of each row."""
     keys, number = number_distinct_rows(select_keys(table, by))
     return keys, number.to_numpy()
 

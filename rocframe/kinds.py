@@ -44,9 +44,9 @@ Scale: TypeAlias = Literal["linear", "log", "logit", "normal_deviate"]
 class Chance:
     """The lines of chance of a kind of curve: their description, and where they are.
 
-    The line is y = x, or y = 1 - x if it `falls`, or horizontal at a `height`. With `of_curves`,
-    the lines depend on the numbers of positives and negatives of each curve. With `perfect`, they
-    rise from 0, and further lines show perfect scores. `key` explains the lines in the subtitle.
+    The line is y = x, or y = 1 - x if it `falls`, or horizontal at a `height`. With `of_curves`, it
+    depends on the class sizes of each curve. With `perfect`, lines rise from 0, and further lines
+    show perfect scores. `key` explains the lines in the subtitle.
     """
 
     text: str = "The dashed line shows chance"
@@ -65,15 +65,13 @@ OF_PREVALENCES = Chance(text="Each dashed line shows chance at one prevalence", 
 class Kind:
     """A kind of curve: its name, title and axes.
 
-    Counts are interpolated linearly between neighboring points. `segments` is the shape of the
-    line between two points on the axes of this kind.
-
-    `scale` is the default scale. `scaled` contains the axes, "x" or "xy", to which each other scale
-    applies, and `simplified` the scales for which the rows of a line are selected. `area` is the
-    column of the area, and `area_label` its name in charts. `chance` are the lines of chance; None
-    if there are none. `corner` is a corner of the chart that no curve reaches. `has_ties` is true
-    if the order of tied rows can be drawn, and `roc_area` if the area below or above the curve is
-    that of the ROC curve. `free` is true for axes that the user chose, if no other kind has them.
+    `segments` is the shape of the line between two points, whose counts are interpolated linearly.
+    `scale` is the default scale. `scaled` are the axes, "x" or "xy", of each other scale, and
+    `simplified` the scales for which the rows of a line are selected. `area` is the column of the
+    area, and `area_label` its name in charts. `chance` are the lines of chance, if there are any.
+    `corner` is a corner of the chart that no curve reaches. `has_ties` is true if the order of tied
+    rows can be drawn, and `roc_area` if the area below or above the curve is that of the ROC curve.
+    `free` is true for axes that the user chose, if no other kind has them.
     """
 
     name: str

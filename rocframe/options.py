@@ -90,7 +90,7 @@ def check_supported(
     noun: Literal["option", "value"] = "option",
     hint: str = "",
 ) -> None:
-    """Raise an error for an option, not its default, that cannot be used with `subject`."""
+    """Raise an error for an option that `subject` does not support, unless it has its default."""
     is_default = value is default or (isinstance(value, type(default)) and value == default)
     if not (supported or is_default):
         problem = f"this {noun} cannot be used with {subject}"
@@ -259,7 +259,7 @@ def parse_grid(
 
 
 def grid_values(grid: int | list[float]) -> list[float]:
-    """Return the values of a grid, a list or a number of correctly rounded values from 0 to 1."""
+    """Return the values of a grid: a list, or evenly spaced ones from 0 to 1, correctly rounded."""
     return [i / (grid - 1) for i in range(grid)] if isinstance(grid, int) else grid
 
 
@@ -432,10 +432,8 @@ HINTS_OF_FUNCTIONS = {
         ("confusion_matrix", name): "For a threshold of scores, use curve(…).roc.at(threshold=0.5)."
         for name in ("threshold", "thresholds", "cutoff", "cutoffs")
     },
-    (
-        "chart",
-        "hull",
-    ): "Add the chart of the hull: curves.roc.chart() + curves.roc.hull().roc.chart().",
+    ("chart", "hull"): "Add the chart of the hull: curves.roc.chart() + "
+    "curves.roc.hull().roc.chart().",
     ("chart", "mark"): "Add the chart of the points: curves.roc.chart() + "
     "curves.roc.at(threshold=0.5).roc.chart().",
     **{

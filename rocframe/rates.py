@@ -154,44 +154,21 @@ class CountRatio:
         return are_alerts.pop() if len(are_alerts) == 1 else None
 
 
-@dataclass(
-    frozen=True, slots=True, kw_only=True, eq=False
-)  # eq=False: `==` of two expressions is an expression, not a Boolean
+# eq=False: `==` of two expressions is an expression, not a Boolean
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Rate:
     """A metric of a confusion matrix: its name, formula and properties.
 
-    Parameters
-    ----------
-    name : str
-        Name of the metric; empty for a user-defined expression.
-    label : str
-        Title of an axis that shows the metric.
-    formula : callable
-        Function of the four counts and the settings that returns the metric as an expression.
-    better : {"higher", "lower", "neither"}
-        Whether higher or lower values are better.
-    bounds : tuple of float
-        Smallest and largest possible value.
-    aliases : tuple of str
-        Other names of the metric.
-    depends_on_prevalence : bool
-        Whether the metric depends on the prevalence.
-    occurrence : {"first", "last"}
-        Which row of a curve is used if several rows have the same value of the metric: the row with
-        the highest threshold (`"first"`) or with the lowest threshold (`"last"`).
-    extends : bool
-        Whether a value outside the range of a curve has a point: the first row for values below
-        the range and, if the curve is complete, the last row for values above the range.
-    needs_alerts : bool
-        Whether the metric is undefined if no row is predicted positive.
-    one_class : bool
-        Whether the metric describes rows of one class too, although it is not a `CountRatio`.
-    column : str
-        Name of the column; by default, `name`.
-    settings : Settings
-        Parameters of the formula.
-    function_of : tuple of CountRatio and callable
-        A proportion p and an increasing function f such that the metric is f(p), or None.
+    `label` is the title of an axis. `formula` is a function of the four counts and of the
+    `settings` that returns an expression. `better` states which values are better, and `bounds` are
+    the smallest and the largest possible value. Of several rows of a curve with the same value, the
+    row with the highest threshold (`occurrence="first"`) or with the lowest one (`"last"`) is used.
+    If the metric `extends`, a value outside the range of a curve has a point: the first row for
+    values below the range and, if the curve is complete, the last row for values above it. If it
+    `needs_alerts`, it is undefined if no row is predicted positive. If it is of `one_class`, it
+    describes rows of one class too, although it is not a `CountRatio`. A user-defined metric has a
+    `column`, but no name. `function_of` are a proportion p and an increasing function f such that
+    the metric is f(p), or None.
     """
 
     name: str

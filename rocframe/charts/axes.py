@@ -252,7 +252,7 @@ class Plane:
         return f"Shown: {' and '.join(ranges)}" if ranges else ""
 
     def visible_share(self, plane: Plane) -> float:
-        """Return the visible share of the same axes without zoom, `plane`: at least MIN_ZOOM."""
+        """Return the share of `plane`, the same axes without zoom, that is visible."""
         shares = (
             np.diff(full.position(np.array([part.low, part.high])))[0]
             for part, full in ((self.x, plane.x), (self.y, plane.y))
@@ -279,10 +279,9 @@ class Plane:
 
     def channels(self) -> dict[str, Any]:
         """Return the two position channels, x and y."""
-        channels = ((alt.X, self.x), (alt.Y, self.y))
         return {
             name: channel(field=escape_field(axis.field), **axis.channel())
-            for name, (channel, axis) in zip("xy", channels, strict=True)
+            for name, channel, axis in (("x", alt.X, self.x), ("y", alt.Y, self.y))
         }
 
     def field(self, name: str) -> str:
@@ -320,14 +319,9 @@ def calibration_plane(values: Iterable[Any], scale: Scale | None) -> Plane:
         stop = max(bisect_left(ends, max(inside, default=1.0)), start + 1)
         start, stop = min(start, len(ends) - 2), min(stop, len(ends) - 1)
         ticks = ends[start : stop + 1]
-    shown = ticks if name == "linear" else rate_ticks(ticks)
-    sides = {
-        side: replace(
-            getattr(plane, side), low=ticks[0], high=ticks[-1], scale=name, ticks=tuple(shown)
-        )
-        for side in ("x", "y")
-    }
-    return replace(plane, **sides)
+    shown = tuple(ticks if name == "linear" else rate_ticks(ticks))
+    limits: Any = {"low": ticks[0], "high": ticks[-1], "scale": name, "ticks": shown}
+    return replace(plane, x=replace(plane.x, **limits), y=replace(plane.y, **limits))
 
 
 def _round_ticks(values: Sequence[float]) -> Sequence[float]:
@@ -382,7 +376,7 @@ def zoom_plane(plane: Plane, options: ChartOptions) -> Plane:
 
 
 def chart_kind(columns: Sequence[str], options: ChartOptions, default: str | None = None) -> Kind:
-    """Return the kind of the options `kind`, `x` and `y`, or else `default` or of `columns`."""
+    """Return the kind that the options `kind`, `x` and `y` or the columns determine."""
     axes = {"x": options.x, "y": options.y}
     given = {name: value for name, value in axes.items() if value is not None}
     if not given:
@@ -460,7 +454,9 @@ def choose_plane(
     ends = np.concatenate(
         [values for side, values in zip("xy", errors, strict=True) if side in scaled_sides] or [x]
     )
-    low = axis_start(ends.round(12), LOG_STARTS if scale_name == "log" else DEVIATE_STARTS)
+    starts = LOG_STARTS if scale_name == "log" else DEVIATE_STARTS
+    least = ends.round(12).min(where=ends.round(12) > 0, initial=1.0)
+    low = next((start for start in starts if start < least), starts[-1])
     high = 1.0 if scale_name == "log" else 1 - low
     axes = {"x": free_axis(kind.x, x), "y": free_axis(kind.y, np.append(y, top))}
     for side in scaled_sides:
@@ -502,7 +498,7 @@ def common_axis(name: str, axes: Sequence[PlotAxis]) -> PlotAxis:
 
 
 def axis_title(name: str) -> str:
-    """Return the title of an axis: the label of a metric, its alias, or the name of the user."""
+    """Return the title of an axis: the label of a metric, its alias, or another name."""
     if name in AXIS_TITLES:
         return AXIS_TITLES[name]
     if name not in NAMES:
@@ -536,18 +532,13 @@ def axis_rates(kind: Kind, points: LinePoints) -> tuple[FloatArray, FloatArray]:
 
 def _fill_ends(values: FloatArray, curve: IntArray) -> FloatArray:
     """Replace NaN by the next value of the same curve; if there is none, by the previous value."""
-    for step in (-1, 1):
-        # For each point, the index of the nearest point in this direction that has a value.
-        index = np.arange(len(values))
-        is_known = ~np.isnan(values)
-        if step == -1:
-            known = np.minimum.accumulate(np.where(is_known, index, len(values))[::-1])[::-1]
-        else:
-            known = np.maximum.accumulate(np.where(is_known, index, -1))
-        unknown = index[~is_known & (known >= 0) & (known < len(values))]
-        unknown = unknown[curve[unknown] == curve[known[unknown]]]
-        index[unknown] = known[unknown]
-        values = values[index]
+    is_unknown = np.isnan(values)
+    known, unknown = np.flatnonzero(~is_unknown), np.flatnonzero(is_unknown)
+    values = values.copy()
+    for step in (-1, 0) if len(known) else ():  # the next value replaces the previous one
+        near = known[(np.searchsorted(known, unknown) + step).clip(0, len(known) - 1)]
+        same = curve[near] == curve[unknown]
+        values[unknown[same]] = values[near[same]]
     return values
 
 
@@ -557,12 +548,6 @@ def axis_values(points: LinePoints, kind: Kind, name: str) -> FloatArray:
     if name in counts:
         return counts[name]
     return kind.axis(name).at_prevalence(points.prevalence).evaluate(counts)
-
-
-def axis_start(values: FloatArray, starts: Sequence[float]) -> float:
-    """Return the lower end of an axis: the largest of `starts` below all positive values."""
-    least = float(np.min(values[values > 0], initial=1.0))
-    return max([start for start in starts if start < least], default=starts[-1])
 
 
 BENEFIT, COST = "benefit", "cost"

@@ -17,7 +17,6 @@ from rocframe.charts.curve_layers import (
     NO_TOOLTIP,
     CurvePlot,
     chance_layers,
-    chance_text,
     hover_layer,
     limit_channels,
     match_rows,
@@ -133,7 +132,6 @@ def calibration_chart(table: pl.DataFrame, layout: Table, options: ChartOptions)
         subtitle=bars_text,
         description=[
             f"Calibration chart, {format_count(keys.height, 'curve')}: {plane.axis_names}",
-            chance_text(plane),
             interval,
             f"Dotted lines: {CONSISTENCY_TEXT}" if _has_consistency(plot) else "",
             bars_text,
@@ -272,7 +270,7 @@ def _visible_bars(bars: pl.DataFrame, plane: Plane) -> pl.DataFrame:
 
 
 def _placed_bars(bars: pl.DataFrame, lanes: pl.Series, n_lanes: int) -> pl.DataFrame:
-    """Add `_base` and `_end` to bars: shares of a lane, which the longest bar of a class fills."""
+    """Add the ends of bars: shares of a lane, which the longest bar of a class fills."""
     lane = pl.lit(lanes.gather(bars.get_column(GROUP_INDEX)))
     lane = pl.when(pl.col(CLASS_FIELD) == POSITIVE_SIDE).then(n_lanes - 1 - lane).otherwise(lane)
     length = pl.col("n") / pl.col("n").max().over(GROUP_INDEX, CLASS_FIELD)

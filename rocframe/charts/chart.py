@@ -71,32 +71,27 @@ def chart(
 
     Tables of `at`, `operating_point`, `mix` and `confusion_matrix` become points. Each condition of
     `at` or `mix`, such as a value of `fpr=`, and each rule of `operating_point` has its own shape,
-    up to eight shapes. With `kind`, or with `x` and `y`, tables of `intervals` become points too,
-    with bars between the confidence limits of the metrics on the axes. Tables of `hull` become
-    points and the lines between them. Tables of `iso_lines` become lines of equal cost, and rings
-    at the rows of lowest cost. These charts can be added to the chart of the curves on the same
-    axes: `curves.roc.chart() + curves.roc.at(threshold=0.5).roc.chart()`. If several points of a
-    group coincide, their marks have different sizes, so that all marks are visible. With more than
-    eight groups, all marks have the same size.
+    up to eight. With `kind`, or with `x` and `y`, tables of `intervals` become points with bars
+    between the limits of the metrics on the axes. Tables of `hull` become points and the lines
+    between them, and tables of `iso_lines` lines of equal cost, with rings at the rows of lowest
+    cost. These charts can be added to the chart of the curves on the same axes:
+    `curves.roc.chart() + curves.roc.at(threshold=0.5).roc.chart()`. Marks of up to eight groups
+    have different sizes where they coincide.
 
     Tables of `cost_curve`, `decision_curve`, `murphy_curve` and `decision_intervals` become a line
     per group. The subtitle states what the dashed lines mean, for example "treat all". It also
     names the groups and points that cannot be drawn.
 
-    Tables of `calibration` become event rates against scores, and a dashed line of perfect
-    calibration. Both axes have the same range, which contains all points, limits and bars:
+    Tables of `calibration` become event rates against scores on two equal axes, with a dashed line
+    of perfect calibration:
 
-    - Quantile and uniform bins are points at the mean score, with vertical lines between the
-      confidence limits.
-    - Isotonic regressions are steps, and smooth curves are lines. Both have bands between their
-      limits.
+    - Quantile and uniform bins are points at the mean score, with lines between their limits.
+    - Isotonic regressions are steps, and smooth curves are lines, with bands between their limits.
     - Dotted lines are the limits of `consistency=True`.
-    - Bars above and below the chart show the scores of the positives and of the negatives. If the
-      option `scores` is given, the bars show the distribution of the individual scores. Otherwise,
-      there is a bar at the mean score of each bin. The length of the bar is proportional to the
-      number of rows of the class: `n * event_rate` or `n * (1 - event_rate)`. Each class has its
-      own scale, so that the longest bars of both classes have the same length. The bars are not
-      drawn if `y_domain` is given, or if a panel has more than eight curves.
+    - Bars above and below the chart show the scores of the positives and of the negatives: those
+      of the option `scores`, or else the number of rows of each bin at its mean score. The longest
+      bars of both classes have the same length. There are no bars with `y_domain`, or if a panel
+      has more than eight curves.
 
     Tables of `combine` become a panel per pair of models. For each operator, a rectangle shows all
     possible points. Two symbols show the expected point of independent decisions and the measured
@@ -355,7 +350,7 @@ class ChartOptions:
     legend: bool = True
 
     def check(self, options: Collection[str], table: str) -> None:
-        """Raise an error for an option that is not one of `options`, those of the type `table`."""
+        """Raise an error for a given option that is not in `options`, those of the type `table`."""
         names = [option.name for option in fields(self) if option.name in options]
         for option in fields(self):
             if isinstance(option.default, bool):

@@ -153,12 +153,14 @@ def curve_chart(table: pl.DataFrame, _layout: Table, options: ChartOptions) -> A
         fields=(*point_fields(plane), *([BOX] if ties else [])),
     )
 
+    center = groups.side / 2, groups.side * 0.85
     layers = [
         *chance_layers(plane, chance, groups.panel),
         line_layer(plot, **curve_stroke(plot), style=CURVE_LINE),
         row_layer(plot),
         *(_tie_layers(plot) if ties else []),
-        *([_note_layer(groups.side)] if notes else []),
+        # Below the center of an empty panel, where no diagonal crosses the reason.
+        *([_panel_text(EMPTY_REASON, *center, fontSize=12).encode(color=GRAY)] if notes else []),
         *([_area_layer(groups.side, kind)] if cells else []),
     ]
     area = " ".join(filter(None, (area, limits.get(""))))
@@ -260,12 +262,6 @@ def _notes(
         if panel is not None or text == OUTSIDE:
             notes.append(panel_records[0] | _text_record(EMPTY_REASON, plane) | {TEXT: text})
     return notes
-
-
-def _note_layer(side: int) -> alt.Chart:
-    """Write the reason for an empty panel below its center, where no diagonal crosses it."""
-    text = _panel_text(EMPTY_REASON, side / 2, side * 0.85, fontSize=12)
-    return text.encode(color=GRAY)  # type: ignore[no-any-return]
 
 
 def _text_record(part: str, plane: Plane) -> dict[str, Any]:
@@ -548,7 +544,7 @@ def threshold_title(plane: Plane, metrics: Sequence[str]) -> str:
 def _start_at_highest_score(
     points: LinePoints, threshold: FloatArray
 ) -> tuple[LinePoints, FloatArray]:
-    """Replace `inf` by the highest finite threshold, as the start of a line that is not a row."""
+    """Start lines at the highest finite threshold instead of `inf`; this point is not a row."""
     is_start = np.isposinf(threshold[:-1]) & np.isfinite(threshold[1:])
     is_start = np.append(is_start & (points.curve[:-1] == points.curve[1:]), False)
     points = replace(points, row=np.where(is_start, BETWEEN, points.row))

@@ -66,7 +66,7 @@ ROW_INDEX, CURVE_INDEX = "(row)", "(curve)"
 def match_rows(
     argument: str, noun: str, table: pl.DataFrame, keys: pl.DataFrame, by: Sequence[str]
 ) -> tuple[IntArray, IntArray]:
-    """Return the indices of all pairs of a row of `table` and a row of `keys` with equal `by`.
+    """Return the indices of the pairs of rows of `table` and of `keys` with equal values in `by`.
 
     Pairs are in the order of `table`. No pair is an error about `argument` and its rows, `noun`.
     """
@@ -134,7 +134,7 @@ def drawn_points(
 
 
 def points_of_counts(curves: Curves, drawn: BoolArray, *, step: float = LEVEL_STEP) -> LinePoints:
-    """Return rows of the curves between which each count changes by at most the share `step`."""
+    """Return rows of each curve; from one to the next, a count changes by at most `step`."""
 
     def levels(_curve: int, rows: slice) -> Levels:
         pairs = []
@@ -185,12 +185,6 @@ POSITIVES, NEGATIVES, LAYER = "_positives", "_negatives", "_layer"
 def point_fields(plane: Plane) -> tuple[str, ...]:
     """Return the fields with a value for each point: the axes, the threshold and the counts."""
     return tuple(dict.fromkeys((plane.x.name, plane.y.name, THRESHOLD, "tp", "fp")))
-
-
-def row_field(plane: Plane) -> str:
-    """Return the field that is null for interpolated points, which are not rows of the table."""
-    axes = plane.x.name, plane.y.name
-    return next(name for name in (THRESHOLD, "tp", "fp") if name not in axes)
 
 
 def records_of(lines: Lines, curves: Curves, plane: Plane) -> list[dict[str, Any]]:
@@ -278,7 +272,8 @@ def simplified_lines(plane: Plane, points: LinePoints) -> Lines:
     x, y = axis_rates(plane.kind, points)
     # A point with an undefined rate is drawn at the position of the next point. It is marked as an
     # interpolated point, so that its tooltip does not show the row.
-    points = replace(points, row=np.where(_are_defined(plane.kind, points), points.row, BETWEEN))
+    values = [axis_values(points, plane.kind, name) for name in (plane.kind.x, plane.kind.y)]
+    points = replace(points, row=np.where(np.isfinite(values).all(axis=0), points.row, BETWEEN))
     return thinned_lines(plane, points, x, y)
 
 
@@ -310,12 +305,6 @@ def thinned_lines(plane: Plane, points: LinePoints, x: FloatArray, y: FloatArray
         selected,
     )
     return Lines(points=points.select(selected), x=x[selected], y=y[selected])
-
-
-def _are_defined(kind: Kind, points: LinePoints) -> BoolArray:
-    """Return a mask of the points at which both rates are defined and finite."""
-    x, y = (axis_values(points, kind, name) for name in (kind.x, kind.y))
-    return np.asarray(np.isfinite(x) & np.isfinite(y))
 
 
 def _count(marked: BoolArray, points: LinePoints) -> IntArray:
@@ -423,7 +412,8 @@ class CurvePlot:
     ) -> AnyChart:
         """Add titles to a chart of this data, and the `undrawn` groups; split it into panels."""
         undrawn = self.undrawn() if undrawn is None else undrawn
-        description = [*description, self.plane.zoom_text]
+        name, *texts = description
+        description = [name, chance_text(self.plane), *texts, self.plane.zoom_text]
         return self.groups.with_titles(chart, description=description, undrawn=undrawn, **titles)
 
     def axis_tooltips(self, *, counts: bool = True) -> list[alt.Tooltip]:
@@ -478,7 +468,9 @@ def hover_layer(plot: CurvePlot) -> alt.Chart:
 
 def row_layer(plot: CurvePlot) -> alt.Chart:
     """Draw invisible points with tooltips at the rows of a curve table on the lines."""
-    layer: alt.Chart = hover_layer(plot).transform_filter(f"isValid(datum.{row_field(plot.plane)})")
+    axes = plot.plane.x.name, plot.plane.y.name
+    field = next(name for name in (THRESHOLD, "tp", "fp") if name not in axes)  # null between rows
+    layer: alt.Chart = hover_layer(plot).transform_filter(f"isValid(datum.{field})")
     return layer
 
 
@@ -505,7 +497,7 @@ def chance_text(plane: Plane, *, of_curves: bool = False) -> str:
 
 
 def reference_line(points: Mapping[str, Sequence[Any]], dash: Sequence[int]) -> alt.Chart:
-    """Draw a line of constant points, with its own data, which filters do not remove."""
+    """Draw a line of constant points; filters do not remove it, because it has its own data."""
     rows = [dict(zip(points, row, strict=True)) for row in zip(*points.values(), strict=True)]
     return _reference(alt.Chart(alt.InlineData(values=rows)), dash)  # type: ignore[no-any-return]
 

@@ -321,7 +321,7 @@ def _line_channels(plot: DotPlot) -> dict[str, Any]:
 
 
 def _color_channel(plot: DotPlot) -> dict[str, Any]:
-    """Return the color channel, if there are colors or gray rows; lines without slots name them."""
+    """Return the color channel, if there are colors or gray rows; only slots have a legend."""
     style, groups = plot.style, plot.groups
     if style.span_title:
         legend = alt.Legend(

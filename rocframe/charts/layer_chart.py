@@ -87,15 +87,13 @@ class FacetChart(Colored, alt.FacetChart):
 
     def __add__(self, other: Any) -> FacetChart:
         """Return a chart with the layers of both charts in each panel."""
-        if not isinstance(other, FacetChart) or _facet_field(self.facet) != _facet_field(
-            other.facet
-        ):
+        charts: tuple[Any, Any] = (self, other)
+        if not isinstance(other, FacetChart) or len({_facet_field(one) for one in charts}) > 1:
             raise OptionValueError(
                 "chart + chart: the charts have different panels.\n"
                 "Draw both with the same facet=, or add layers before facet()."
             )
         result: FacetChart = self.copy(deep=False)
-        charts: tuple[Any, Any] = (self, other)
         tables = [json.loads(chart.data.values) for chart in charts]
         source = SOURCE
         while any(source in row for table in tables for row in table):  # a sum is added
@@ -143,9 +141,9 @@ def _transforms(chart: Any) -> list[Any]:
     return [] if transforms is alt.Undefined else [*transforms]
 
 
-def _facet_field(facet: Any) -> Any:
-    definition: Any = facet.to_dict(validate=False) if isinstance(facet, alt.Facet) else {}
-    return definition.get("field")
+def _facet_field(chart: Any) -> Any:
+    facet = chart.facet
+    return facet.to_dict(validate=False).get("field") if isinstance(facet, alt.Facet) else None
 
 
 def _with_properties(result: Any, chart: Any) -> Any:
@@ -255,8 +253,7 @@ class LayerChart(Colored, alt.LayerChart):
             result.description = _all_descriptions(*parts)
             parts = [_as_layer(part, shared) for part in parts]
             if _layers_of_style(other, MEAN_LINE) and "color" not in _channels(other):
-                own = _channels(parts[1]) | {"color": alt.ColorValue(REFERENCE_COLOR)}
-                parts[1].encoding = alt.FacetedEncoding(**own)
+                parts[1] = _with_channels(parts[1], {"color": alt.ColorValue(REFERENCE_COLOR)})
         else:
             parts[0] = _as_layer(self, {})
         result.layer = parts
@@ -291,28 +288,32 @@ def _with_colors_of(first: Any, second: Any) -> Any:
     fields = [part._get("field") for part in details or [] if isinstance(part, alt.Detail)]
     if color._get("field") not in fields:
         return second
-    result = second.copy(deep=False)
-    result.encoding = alt.FacetedEncoding(**_channels(second) | {"color": color})
+    return _with_channels(second, {"color": color})
+
+
+def _with_channels(chart: Any, channels: Mapping[str, Any]) -> Any:
+    """Return a copy of a chart with other channels in addition to its own."""
+    result = chart.copy(deep=False)
+    result.encoding = alt.FacetedEncoding(**_channels(chart) | channels)
     return result
 
 
-def _with_common_axes(*charts: Any) -> list[Any]:
+def _with_common_axes(*parts: Any) -> list[Any]:
     """Return the charts with the titles of the first one and with equal domains.
 
     These are the domains of the first chart if it is clipped to them, or else the union of both.
     """
-    charts = tuple(chart.copy(deep=False) for chart in charts)
+    charts = [*parts]
     for side in ("x", "y"):
         first, second = (_channels(chart).get(side) for chart in charts)
         if first is None or second is None or first._get("title") == second._get("title"):
             continue
-        charts[1].encoding = charts[1].encoding.copy(deep=False)
-        setattr(charts[1].encoding, side, second.copy())
-        _channels(charts[1])[side]["title"] = first._get("title")
+        titled = second.copy()
+        titled["title"] = first._get("title")
+        charts[1] = _with_channels(charts[1], {side: titled})
     if all(_is_clipped(layer) for layer in _single_layers(charts[0])):
         given = {side: part for side, part in _channels(charts[0]).items() if side in ("x", "y")}
-        charts[1].encoding = alt.FacetedEncoding(**_channels(charts[1]) | given)
-        return [charts[0], _clipped(charts[1])]
+        return [charts[0], _clipped(_with_channels(charts[1], given))]
     for side in ("x", "y"):
         domains = [_domain(chart, side) for chart in charts]
         if None in domains or domains[0] == domains[1]:
@@ -320,12 +321,11 @@ def _with_common_axes(*charts: Any) -> list[Any]:
         low, high = min(one[0] for one in domains), max(one[1] for one in domains)
         longer = max(charts, key=lambda chart: _domain(chart, side)[1] - _domain(chart, side)[0])
         axis = _channels(longer)[side]._get("axis")
-        for chart in charts:
+        for i, chart in enumerate(charts):
             channel = _channels(chart)[side].copy()
             channel["scale"]["domain"], channel["axis"] = [low, high], axis
-            chart.encoding = chart.encoding.copy(deep=False)
-            setattr(chart.encoding, side, channel)
-    return [*charts]
+            charts[i] = _with_channels(chart, {side: channel})
+    return charts
 
 
 def _is_clipped(layer: Any) -> bool:

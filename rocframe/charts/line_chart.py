@@ -28,7 +28,6 @@ from rocframe.charts.curve_layers import (
     NO_TOOLTIP,
     CurvePlot,
     chance_layers,
-    chance_text,
     curve_filter,
     curve_stroke,
     gray_dashes,
@@ -134,7 +133,7 @@ def line_chart(table: pl.DataFrame, layout: Table, options: ChartOptions) -> Any
 def _read_lines(
     table: pl.DataFrame, by: Sequence[str], style: LineStyle, plane: Plane, options: ChartOptions
 ) -> CurvePlot:
-    """Return the data of a chart of lines: one record per group, without rows of no coordinates."""
+    """Return the data of a chart of lines: a record per group, of the points with coordinates."""
     groups, number = number_keys(table, by)
     names = [name for name in (style.x, style.y, style.threshold, style.reference) if name]
     numbers = {
@@ -263,7 +262,6 @@ def _draw_lines(
         subtitle=subtitle or area,
         description=[
             f"{plane.name if is_mean else style.title}, {lines}: {plane.axis_names}",
-            chance_text(plane),
             subtitle,
             groups.captions_text() or area,
         ],
@@ -400,7 +398,7 @@ def _colors_of_all_rows(groups: Groups, table: pl.DataFrame, by: Sequence[str]) 
 
 
 def cost_curve_chart(table: pl.DataFrame, layout: Table, options: ChartOptions) -> AnyChart:
-    """Draw cost curves, with envelopes colored by best curve, and costs of trivial classifiers."""
+    """Draw cost curves; the sections of an envelope have the color of the best curve."""
     (style,), by = layout.type.lines, layout.by
     ordered = table.sort(*map(column, by), style.x)
     best = table.columns[table.columns.index("note") + 1] if "second_cost" in table.columns else ""
@@ -427,7 +425,7 @@ def cost_curve_chart(table: pl.DataFrame, layout: Table, options: ChartOptions) 
 def _best_curve_sections(
     ordered: pl.DataFrame, by: Sequence[str], best: str
 ) -> tuple[pl.DataFrame, str]:
-    """Divide each envelope into sections with the same best curve; also return their new column.
+    """Return the sections of each envelope with the same best curve, and the name of their column.
 
     The first point of each section is also the last of the one before, so that there are no gaps.
     """
@@ -532,7 +530,7 @@ def _areas(table: pl.DataFrame, mean: CurveAverage) -> list[float] | None:
 def _one_mean_column(
     table: pl.DataFrame, average: MetricAverage
 ) -> tuple[pl.DataFrame, CurveAverage]:
-    """Return a table with the averaged metrics in one finite column, and the table's layout."""
+    """Return the averaged metrics in one column, without infinite values, and the new layout."""
     several = len(average.averaged) > 1
     metric = [free_name(METRIC, average.by)] if several else []
     y = free_name(MEAN, average.by) if several else average.averaged[0]

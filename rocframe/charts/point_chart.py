@@ -23,7 +23,6 @@ from rocframe.charts.curve_layers import (
     NO_TOOLTIP,
     CurvePlot,
     chance_layers,
-    chance_text,
     curve_filter,
     limit_channels,
     overlay,
@@ -247,7 +246,6 @@ def points_chart(table: pl.DataFrame, layout: Table, options: ChartOptions) -> A
         subtitle="",
         description=[
             f"{plane.name}, {format_count(len(texts), noun)}{of_what}: {plane.axis_names}",
-            chance_text(plane),
             join_first(texts, separator="; "),
             f"Bars are {level} confidence limits" if limited else "",
         ],
@@ -544,7 +542,7 @@ def _cost_lines(points: PointData) -> list[dict[str, Any]]:
 
 
 def _line(plane: Plane, point: FloatArray, slope: float) -> FloatArray:
-    """Return the x and y of the part of a line through `point` inside the axes, if there is any."""
+    """Return x and y of the part of a line through `point` that is inside the axes."""
     low, high = np.array([(axis.low, axis.high) for axis in (plane.x, plane.y)]).T
     step = np.array([0.0, 1.0] if slope == inf else [1.0, slope])
     with np.errstate(divide="ignore", invalid="ignore"):  # NaN for a line on the border of an axis
@@ -569,7 +567,7 @@ MIN_LEFT = 0.25  # names on the left of points with a lower rate would overlap t
 
 
 def combination_chart(table: pl.DataFrame, layout: Table, options: ChartOptions) -> AnyChart:
-    """Draw the rectangle of possible points, the expected and the measured point of AND and OR."""
+    """Draw the possible (a rectangle), the expected and the measured points of AND and OR."""
     sides, pair = ("model_a", "model_b"), f"model_a{JOINT}model_b"
     models = zip(sides, model_columns(table), strict=True)
     texts = (pl.Series(name, one.texts, pl.String) for name, one in models)
@@ -631,7 +629,6 @@ def combination_chart(table: pl.DataFrame, layout: Table, options: ChartOptions)
         undrawn=undrawn,
         description=[
             f"Chart of combined decisions, {n_pairs} of models: {plot.plane.axis_names}",
-            chance_text(plot.plane),
             "Rectangles show all possible points",
             join_first(points, separator="; "),
         ],
@@ -668,7 +665,6 @@ def chain_chart(table: pl.DataFrame, layout: Table, options: ChartOptions) -> An
         undrawn=undrawn,
         description=[
             f"Chart of {chains} of models: {plot.plane.axis_names}",
-            chance_text(plot.plane),
             join_first(texts, separator="; "),
         ],
     )
@@ -692,7 +688,7 @@ def _with_values(*fields: str) -> Any:
 def _decision_layers(
     plot: CurvePlot, points: Mapping[str, tuple[str, tuple[str, ...]]]
 ) -> list[alt.Chart]:
-    """Draw points, by suffix of the columns of their rates: their type and columns for tooltips."""
+    """Draw points for each suffix of rates, with their type and columns for tooltips."""
     drawn = {
         suffix: point
         for suffix, point in points.items()

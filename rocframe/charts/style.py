@@ -184,7 +184,7 @@ def json_rows(columns: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
 
 
 def inline_data(records: Sequence[Mapping[str, Any]]) -> alt.InlineData:
-    """Return records as JSON text, which Altair neither limits, nor inspects, nor transforms."""
+    """Return records as JSON text, which Altair does not inspect, limit or transform."""
     records = [{name: part for name, part in one.items() if name != "_curve"} for one in records]
     values = dumps(records, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
     return alt.InlineData(values=values, format=alt.JsonDataFormat(type="json"))
@@ -196,7 +196,7 @@ def finite(values: Iterable[Any]) -> list[float]:
 
 
 def domain_of(values: Iterable[Any], empty: Sequence[float] = (0.0, 1.0)) -> list[float]:
-    """Return the range of the numbers in `values`, wider if it is one; `empty` if all are 0."""
+    """Return the range of the numbers in `values`; one number gets a margin, zeros are `empty`."""
     known = finite(values)
     if not any(known):
         return list(empty)
@@ -370,7 +370,7 @@ def value_texts(values: Sequence[object]) -> list[str]:
 
 
 def set_colors(chart: Any, colors: list[str] | dict[str, str]) -> None:
-    """Set a color for each value that is not gray, or the first color for all marks."""
+    """Set the color of each value that is not gray, or one color for all marks."""
     encoding = _shared(chart)
     color = encoding._get("color")
     if not isinstance(color, alt.Color):

@@ -500,7 +500,7 @@ def plan_chart(table: pl.DataFrame, _layout: Table, _options: ChartOptions) -> A
 
 
 def _roles(values: Mapping[str, Sequence[Any]]) -> tuple[str, str, list[str], list[str]]:
-    """Return the columns of both axes, the columns that vary, and those of them that need lines."""
+    """Return the columns of x and y, the columns that vary, and those that distinguish lines."""
     varied = {name for name, column in values.items() if len(set(column) - {None}) > 1}
     has_target = any(target is not None for target in values["target"])
     y = "difference" if has_target and "difference" in varied else "power"
@@ -512,7 +512,7 @@ def _roles(values: Mapping[str, Sequence[Any]]) -> tuple[str, str, list[str], li
 
 
 def _is_determined(name: str, x: str, y: str, values: Mapping[str, Sequence[Any]]) -> bool:
-    """Return whether other columns or the chart show the values of a column that varies."""
+    """Return whether the axes or other columns of the plan show a column that varies."""
     if name == "auc":
         return "difference" in (x, y)
     if name == "target":

@@ -12,6 +12,7 @@ from ast import literal_eval
 from collections.abc import Sequence
 from dataclasses import fields
 from datetime import date, datetime, time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -267,14 +268,8 @@ def application() -> "App":
                 'Command "evaluate" parameter LOG requires an argument.\n'
                 "See rocframe evaluate --help."
             )
-        return _run(
-            lambda sources, given, folder, progress: evaluate_logs(
-                sources, given, folder, progress, max_error=max_error, store=store
-            ),
-            log,
-            options,
-            out,
-        )
+        command = partial(evaluate_logs, max_error=max_error, store=store)
+        return _run(command, log, options, out)
 
     @app.command
     def report(

@@ -209,6 +209,7 @@ def gate_logs(
     )
     table = table.sort(order, maintain_order=True)
     roles = log_options[0].report_options(predictions.schema[options.label])
+    skipped = {file: why for log in logs for file, why in log.skipped.items()}
     if path is not None:
         progress.step("Writing the file")
         about = {
@@ -220,7 +221,7 @@ def gate_logs(
                 for name in ("margin", "metric", "level", "adjust", "min_rows")
             },
             **{f"files_{name}": log.files for name, log in zip((OLD, NEW), logs, strict=False)},
-            "files_skipped": {file: why for log in logs for file, why in log.skipped.items()},
+            "files_skipped": skipped,
         }
         write(table, path, about=about)
     shared = {*logs[0].files} & {*logs[-1].files} if old_score == new_score else set()
@@ -230,7 +231,7 @@ def gate_logs(
     return CommandResult(
         table=table,
         written=written,
-        skipped={file: why for log in logs for file, why in log.skipped.items()},
+        skipped=skipped,
         unused_keys=roles.unused_keys(columns) if options.id is None else [],
         summary=_gate_summary(table, options),
         warnings=[f"OLD and NEW contain the same file {format_name(min(shared))}."]

@@ -215,7 +215,7 @@ def _checked_logs(groups: Sequence[LogGroup], skipped: Mapping[str, str]) -> Log
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogGroup:
-    """Files with the same layout, for one scan; keys are those of Hive folders named key=value."""
+    """Files with the same layout, which one scan reads; keys are those of folders key=value."""
 
     format: LogFormat
     schema: Mapping[str, pl.DataType]
@@ -272,7 +272,7 @@ class Logs:
         return any(name in group.schema for group in self.groups)
 
     def scan(self, columns: Mapping[str, str]) -> pl.LazyFrame:
-        """Return the `columns`, by option, of all files; scores without widths have width 0."""
+        """Return `columns`, each with its option, of all files; scores without a width get 0."""
         plans = [group.scan(columns) for group in self.groups]
         if text := self._text_keys(columns, [plan.collect_schema() for plan in plans]):
             plans = [group.scan(columns, text) for group in self.groups]
@@ -785,7 +785,7 @@ def parquet_files(folder: Path) -> list[Path]:
 
 
 def read_current(read: Callable[[], FilesT], query: Callable[[FilesT], QueryT]) -> QueryT:
-    """Return a query of the state that `read` returns, again if an update has removed its files."""
+    """Return a query of the state from `read`; repeat it if an update has removed its files."""
     state = read()
     while True:
         try:

@@ -176,15 +176,13 @@ def _exists(path: str) -> bool:
     """Return whether a file exists; True if this cannot be determined."""
     try:
         Path(path).stat()
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    except OSError:
-        return True
+    except OSError as error:
+        return not isinstance(error, FileNotFoundError | NotADirectoryError)
     return True
 
 
 def _key_values(name: str, dtype: pl.DataType, options: StoreOptions) -> pl.Expr:
-    """Return the values of a group column in the dtype of the store; partitions have dates.
+    """Return a group column in the dtype of the store, in which times of partitions are dates.
 
     It does not depend on the categories of a log or on the size of its integers.
     """

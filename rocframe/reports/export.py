@@ -371,7 +371,7 @@ def load_vl_convert(feature: str) -> ModuleType:
 
 
 def cached_text(name: str, create: Callable[[], str]) -> str:
-    """Return the text in a file of the cache, below its checksum, which is created if necessary."""
+    """Return the text in the file `name` of the cache; create it if it is missing or damaged."""
     folder = cache_folder()
     if folder is None:
         return create()

@@ -60,7 +60,7 @@ class Progress:
                 self._bar.stop()
 
     def expect(self, n_steps: int) -> None:
-        """Set the number of steps that follow, without which the bar shows only movement."""
+        """Set the number of steps that follow; without it, the bar shows only movement."""
         with self._lock:
             self._n_expected = self._n_started + n_steps
             self._show()

@@ -421,7 +421,7 @@ def _verdict_columns(top: pl.DataFrame, comparison: pl.DataFrame | None) -> list
 def _with_common_areas(
     areas: pl.DataFrame, ranked_by: str, comparison: pl.DataFrame
 ) -> pl.DataFrame:
-    """Return `areas` with `common_auc`: that of a comparison or, for single models, `ranked_by`."""
+    """Return `areas` with `common_auc`, which is `ranked_by` for models without a comparison."""
     keys = group_columns(comparison, "model_a")
     pairs = [
         comparison.select(
@@ -439,7 +439,7 @@ def _with_common_areas(
 
 
 def _ranked_models(areas: pl.DataFrame, group: pl.Series, ranked_by: str) -> pl.DataFrame:
-    """Return the models of each group number in `group`, sorted by `ranked_by` of `areas`."""
+    """Return the models of each group, sorted by the column `ranked_by` of `areas`."""
     ranks = areas.select(
         pl.int_range(pl.len()).alias("row"),
         group,

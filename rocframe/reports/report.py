@@ -6,7 +6,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, get_args
 
@@ -215,26 +215,10 @@ def report(
     ...     page.read_text(encoding="utf-8")[:15]
     '<!doctype html>'
     """
+    given = locals()
     load_vl_convert("report")
-    options = ReportOptions(
-        label=label,
-        score=score,
-        by=by,
-        over=over,
-        id=id,
-        kind=kind,
-        ci=ci,
-        level=level,
-        unmatched=unmatched,
-        costs=costs,
-        prevalence=prevalence,
-        subject_to=subject_to,
-        seed=seed,
-        positive=positive,
-        weight=weight,
-        count=count,
-        missing=missing,
-    )
+    names = [option.name for option in fields(ReportOptions) if option.init]
+    options = ReportOptions(**{name: given[name] for name in names})
     check_text("title", title)
     check_flag("progress", progress)
     entries = _check_about(about)
@@ -403,7 +387,7 @@ class ReportOptions:
 
     @property
     def averages_classes(self) -> bool:
-        """Whether curves are averaged over classes, whose rows are not independent: no limits."""
+        """Whether curves are averaged over classes, whose rows are not independent."""
         return self.averaged == CLASS
 
     @property
@@ -588,11 +572,12 @@ def key_numbers(
     highest = f"Highest {ranking.name}" if ranks.height > 1 else ranking.name
     first = "auc" if tables.mean_areas is None else "mean_auc"
     limits = [] if best["area"][0] != row[first][0] else [_limits(row)]
+    values = [format_values(row.get_column(key))[0] for key in group_columns(row, first)]
     numbers.append(
         (
             highest[0].upper() + highest[1:],
             format_number(area, DECIMALS) or NO_VALUE,
-            ", ".join(filter(None, [_name(row, group_columns(row, first)), *limits])),
+            ", ".join(filter(None, [*values, *limits])),
         )
     )
     if recommended is not None:
@@ -608,11 +593,6 @@ def key_numbers(
     precision = tables.metrics["average_precision"]
     only = format_number(precision[0], DECIMALS) if precision.len() == 1 else None
     return [*numbers, ("Average precision", only, "")] if only else numbers
-
-
-def _name(row: pl.DataFrame, keys: Sequence[str]) -> str:
-    """Return the values of the group columns of a table with one row."""
-    return ", ".join(format_values(row.get_column(key))[0] for key in keys)
 
 
 def _limits(row: pl.DataFrame) -> str:

@@ -699,11 +699,8 @@ def _interval_bars(
     zero: bool,
 ) -> list[IntervalBar | None]:
     """Return the intervals on a common scale; an empty list if only one row has an interval."""
-    drawn = [
-        (low, high, at)
-        for (low, high), at in zip(limits, values, strict=True)
-        if low is not None and high is not None and at is not None
-    ]
+    rows: list[Any] = [(*pair, at) for pair, at in zip(limits, values, strict=True)]
+    drawn = [row for row in rows if None not in row]
     if len(drawn) < 2:
         return []
     numbers = [number for one in drawn for number in one] + [0.0] * zero
@@ -713,9 +710,7 @@ def _interval_bars(
         low, high, at = (100 * (number - least) / width for number in numbers)
         return IntervalBar(low=low, high=high, at=at, zero=-100 * least / width if zero else None)
 
-    bars = iter([bar(*one) for one in drawn])
-    is_drawn = [None not in (*pair, at) for pair, at in zip(limits, values, strict=True)]
-    return [next(bars) if one else None for one in is_drawn]
+    return [None if None in row else bar(*row) for row in rows]
 
 
 def column_decimals(values: Iterable[float | None]) -> int:
