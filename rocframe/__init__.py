@@ -29,7 +29,11 @@ scores, classes
     classes to columns or expressions; a list of columns, or a selector, with the names of their
     classes; or one column of lists or arrays, whose order `classes` states.
 by
-    Group columns. Rows with a null in a group column are a separate group.
+    Group columns, as in `group_by` of polars: names, expressions and selectors, alone or in a list.
+    The result has the columns that they return: `by=pl.col("day").dt.month()` groups by months, in
+    a column `day`. An expression returns one value for each row. Rows with a null in a group column
+    are a separate group. If another argument uses the column `day`, too, the group column needs
+    another name, with `.alias`. A selector also selects labels and scores, which raise an error.
 positive
     The value of `label` that is the positive class; all others are negative. It is required for
     labels that are not Boolean or 0/1. Without it, expressions return null for other numbers.
@@ -103,8 +107,9 @@ if TYPE_CHECKING:
     from rocframe.bands.smooth import smooth, theoretical_curve
     from rocframe.charts.chart import chart
     from rocframe.charts.dashboard import dashboard
+    from rocframe.classes.confusion_matrix import confusion_matrix, expand_counts
     from rocframe.classes.multiclass_auc import multiclass_auc
-    from rocframe.classes.multiclass_metrics import class_metrics, multiclass_losses
+    from rocframe.classes.multiclass_metrics import multiclass_metrics
     from rocframe.classes.one_vs import one_vs_one, one_vs_rest, top_label
     from rocframe.classes.volume import volume
     from rocframe.comparisons.combine import chain, combine, combine_points
@@ -119,8 +124,8 @@ if TYPE_CHECKING:
     from rocframe.curves.at import at
     from rocframe.curves.curve import curve
     from rocframe.curves.simplify import simplify
+    from rocframe.decisions.add_metrics import add_metrics
     from rocframe.decisions.concavities import concavities, repair_scores, repaired_auc
-    from rocframe.decisions.confusion_matrix import confusion_matrix, expand_counts
     from rocframe.decisions.cost_curve import cost_curve
     from rocframe.decisions.decision_curve import decision_curve
     from rocframe.decisions.h_measure import h_measure
@@ -167,6 +172,7 @@ __all__ = [
     "UnknownOptionError",
     "__version__",
     "about",
+    "add_metrics",
     "apply_calibration",
     "area",
     "at",
@@ -181,7 +187,6 @@ __all__ = [
     "chart",
     "chart_bundle",
     "chart_fragment",
-    "class_metrics",
     "combine",
     "combine_points",
     "compare",
@@ -212,7 +217,7 @@ __all__ = [
     "lc_index",
     "mix",
     "multiclass_auc",
-    "multiclass_losses",
+    "multiclass_metrics",
     "murphy_curve",
     "one_vs_one",
     "one_vs_rest",

@@ -33,7 +33,6 @@ from rocframe.inputs.roles import (
     comparable_positive,
     group_resolution,
     power_of_two_below,
-    returns_several_columns,
     round_down,
 )
 from rocframe.options import (
@@ -46,6 +45,7 @@ from rocframe.options import (
     parse_number,
     public_for_engines,
     read_arrow_table,
+    returns_several_columns,
 )
 from rocframe.text import format_type
 
@@ -132,7 +132,7 @@ def compress(
         `auc_optimistic` - `auc_pessimistic` of `auc` is at most this number, or the original scores
         if it is larger for them. Needs several passes over the data. Not for `drift`, whose windows
         must have the same resolution.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; null is a group.
     positive : object, default None
         Value of `label` that is the positive class.
@@ -211,6 +211,21 @@ def compress(
         envelope = parse_fraction("max_envelope", max_envelope, example=0.0001)
 
     frame = read_engine(predictions)
+    if frame is not predictions and not is_engine(frame):
+        # `public_for_engines` computes the expressions in `by` of polars frames only.
+        counted: FrameT = compress(
+            frame,
+            label,
+            score,
+            resolution=resolution,
+            relative=relative,
+            max_envelope=max_envelope,
+            by=by,
+            positive=positive,
+            weight=weight,
+            count=count,
+        )
+        return counted
     if is_engine(frame):
         rows = CompressInput.of_engine(frame, roles)
         if max_envelope is None:
@@ -227,10 +242,10 @@ def compress(
             lambda: _cells_within_envelope(rows, envelope), rows.table(Rounding(1.0))
         )
 
-    if isinstance(frame, pl.LazyFrame):
+    if isinstance(predictions, pl.LazyFrame):
         _enlarge_hash_table()
-    source: FrameT = frame
-    return as_input_frame(source, lazy_plan("predictions", frame).pipe_with_schema(resolve))
+    plan = lazy_plan("predictions", predictions)
+    return as_input_frame(predictions, plan.pipe_with_schema(resolve))
 
 
 HASH_TABLE_VARIABLE, HASH_TABLE_SIZE = "POLARS_MAX_HOT_TABLE_SIZE", 2**22
@@ -696,10 +711,12 @@ def has_python_objects(frame: Any, columns: Sequence[str]) -> bool:
 
 def check_column_names(roles: Roles, frame: Any) -> None:
     """Raise an error for arguments that are expressions instead of names of columns."""
-    for argument in ("label", "score", "weight", "count"):
+    for argument in ("label", "score", "by", "weight", "count"):
         for value in _columns(getattr(roles, argument)):
-            is_expression = isinstance(value, pl.Expr) and not returns_several_columns(value)
-            if is_expression or isinstance(value, nw.Expr):
+            # A selector of scores is replaced by names.
+            is_selector = argument == "score" and isinstance(value, pl.Expr)
+            is_selector = is_selector and returns_several_columns(value)
+            if isinstance(value, pl.Expr | nw.Expr) and not is_selector:
                 package = format_type(frame.to_native())
                 problem = f"expected the name of a column, because the table is a {package}"
                 hint = f"Compute the column in the {package} first, and pass its name."

@@ -138,8 +138,9 @@ class MissingColumnError(RocframeError, pl.exceptions.ColumnNotFoundError):
     ) -> MissingColumnError:
         """Return an error that lists the names, and suggests the most similar name."""
         names = list(available)
+        problem = problem or f"the frame has no {noun} of this name"
         lines = [
-            f"{argument}={column!r}: {problem or f'the frame has no {noun} of this name'}.",
+            f"{argument}={format_value(column)}: {problem}.",
             _state_names("The frame has", names, noun),
         ]
         if argument in {"label", "score"} and CURVE_TABLE.issubset(names):

@@ -12,7 +12,7 @@ import polars as pl
 
 from rocframe.errors import OptionValueError
 from rocframe.kernel.groups import groups_of_rows, run_starts
-from rocframe.kernel.resample import Seed
+from rocframe.kernel.scan import Seed
 from rocframe.options import check_choice, is_text, parse_fraction, parse_integer
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class Confidence:
         """Check and convert the options; the allowed values of `ci` are `methods` and None."""
         if is_text(ci, "wilson", "clopper_pearson") and ci not in methods:
             problem = "this method is for proportions of rows, such as the TPR at a threshold"
-            hint = f'For proportions: rf.intervals(…, ci={ci!r}). For areas: ci="{methods[0]}".'
+            hint = f'For proportions: rf.intervals(…, ci={ci!r}). Here, use ci="{methods[0]}".'
             raise OptionValueError.compose("ci", ci, problem, hint)
         check_choice("ci", ci, (*methods, None))
         level = parse_level(level)

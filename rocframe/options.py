@@ -29,6 +29,7 @@ from typing import (
 )
 
 import polars as pl
+import polars.selectors as cs
 
 from rocframe.errors import (
     ArgumentError,
@@ -263,21 +264,45 @@ def grid_values(grid: int | list[float]) -> list[float]:
     return [i / (grid - 1) for i in range(grid)] if isinstance(grid, int) else grid
 
 
-def parse_names(by: str | Iterable[str] | None) -> tuple[str, ...]:
-    """Return the names of the group columns in `by` as a tuple, which is empty for None."""
+def parse_names(by: str | pl.Expr | Iterable[str | pl.Expr] | None) -> tuple[str, ...]:
+    """Return the names of the group columns in `by` as a tuple, which is empty for None.
+
+    `public` replaces the expressions in `by` of public functions by names.
+    """
     if by is None:
         return ()
     names = []
-    for name in to_list(by):
+    for name in [by] if isinstance(by, Mapping) else to_list(by):
         if not isinstance(name, str):
-            raise OptionValueError.compose(
-                "by",
-                name,
-                "expected the names of group columns",
-                'Use, for example, by=["model", "fold"]; compute other keys with .with_columns().',
-            )
+            problem = "expected names of group columns, expressions or selectors"
+            hint = 'Use, for example, by=["model", pl.col("day").dt.month()].'
+            raise OptionValueError.compose("by", name, problem, hint)
         names.append(name)
     return tuple(names)
+
+
+def returns_several_columns(expr: pl.Expr) -> bool:
+    """Return whether an expression is a selector, or may return several columns."""
+    return cs.is_selector(expr) or expr.meta.has_multiple_outputs()
+
+
+def output_columns(
+    plan: pl.LazyFrame, schema: pl.Schema, argument: str, source: pl.Expr
+) -> pl.Schema:
+    """Return the names and dtypes of the columns that an expression returns."""
+    try:
+        return plan.select(source).collect_schema()
+    except pl.exceptions.ColumnNotFoundError as error:
+        # `root_names` omits names in selectors. The message of polars contains the missing name.
+        roots = [name for name in source.meta.root_names() if name not in schema]
+        name = (roots or [*str(error).split('"')[1:2], str(source)])[0]
+        raise MissingColumnError.compose(argument, name, schema) from None
+    except pl.exceptions.DuplicateError:
+        problem = "the expression returns two columns with the same name"
+        hint = "Pass an expression that returns one column."
+        if argument == "score":
+            hint = 'Rename one column, for example with .name.suffix(), or pass {"a": …, "b": …}.'
+        raise OptionValueError.compose(argument, source, problem, hint) from None
 
 
 def check_distinct(argument: str, values: Sequence[Any]) -> None:
@@ -541,6 +566,8 @@ def _call(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str
     # table.
     args = [*args[:1], *map(_store_values, args[1:])]
     kwargs = {name: _store_values(value) for name, value in kwargs.items()}
+    if args and isinstance(args[0], pl.DataFrame | pl.LazyFrame):
+        args[0], kwargs = _compute_keys(args[0], args[1:], kwargs)
     try:
         return function(*args, **kwargs)
     except TypeError as error:
@@ -550,6 +577,115 @@ def _call(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str
             raise
         problem = str(error)
     raise _argument_error(function, args, kwargs, problem)
+
+
+def _compute_keys(
+    table: PolarsT, args: Sequence[Any], kwargs: dict[str, Any]
+) -> tuple[PolarsT, dict[str, Any]]:
+    """Return the table and the options of a call, in which `by` has only names of columns.
+
+    Expressions in `by` become the first columns of the table, so that they are left of the column
+    `threshold` of a curve table. Columns that are only selected are not computed. `args` are the
+    other arguments by position. The same columns are added to a table `reference` of predictions.
+    """
+    by = to_list(kwargs.get("by"))
+    if not any(isinstance(source, pl.Expr) for source in by):
+        return table, kwargs
+    schema = table.collect_schema()
+    others = [*args, *(value for argument, value in kwargs.items() if argument != "by")]
+    names: list[str] = []
+    computed: list[pl.Expr] = []
+    for source in by:
+        if not isinstance(source, pl.Expr):
+            names.append(source)
+            continue
+        outputs = _key_names(table.lazy(), schema, source)
+        names += outputs
+        if not source.meta.is_column_selection():
+            _check_length(source, schema)
+            _check_replaced(source, outputs, others, table.lazy(), schema)
+            computed.append(source)
+    check_distinct("by", parse_names(names))
+    kwargs = {**kwargs, "by": names}
+    if computed:
+        table = _with_keys(table, computed)
+        if isinstance(kwargs.get("reference"), pl.DataFrame | pl.LazyFrame):
+            kwargs["reference"] = _with_keys(kwargs["reference"], computed)
+    return table, kwargs
+
+
+def _key_names(plan: pl.LazyFrame, schema: pl.Schema, source: pl.Expr) -> list[str]:
+    """Return the names of the columns that an expression or selector in `by` returns."""
+    names = output_columns(plan, schema, "by", source).names()
+    if not names:
+        problem = "the selector matches no column"
+        hint = f"The frame has: {format_list(schema, most=30)}."
+        raise OptionValueError.compose("by", source, problem, hint)
+    return names
+
+
+def _check_replaced(
+    source: pl.Expr,
+    names: Sequence[str],
+    others: Sequence[object],
+    plan: pl.LazyFrame,
+    schema: pl.Schema,
+) -> None:
+    """Raise an error if a key in `by` replaces a column that one of the other arguments uses."""
+    for name in names:
+        if name in schema and any(_uses_column(value, name, plan) for value in others):
+            problem = f"another argument uses the column {name!r}, which has the same name"
+            hint = "Give the group column another name, with .alias()."
+            raise OptionValueError.compose("by", source, problem, hint)
+
+
+def _with_keys(frame: PolarsT, keys: Sequence[pl.Expr]) -> PolarsT:
+    """Return a table with additional first columns, which replace columns of the same names."""
+    names = [name for key in keys for name in frame.lazy().select(key).collect_schema()]
+    columns = [*keys, cs.all() - cs.by_name(*names, require_all=False)]
+    try:
+        return cast("PolarsT", frame.select(columns))
+    except pl.exceptions.ShapeError:  # a LazyFrame raises this error when it is collected
+        raise _length_error(keys[0] if len(keys) == 1 else keys) from None
+
+
+def _check_length(source: pl.Expr, schema: pl.Schema) -> None:
+    """Raise an error if an expression in `by` does not return one value for each row.
+
+    A constant is allowed. An expression of several columns is evaluated on two rows of nulls. The
+    number of values that a Python function returns is not known.
+    """
+    if returns_several_columns(source):
+        preserved = pl.DataFrame(schema=schema).clear(2).select(source).height == 2
+    else:
+        try:
+            preserved = source.meta.is_length_preserving()
+        except pl.exceptions.PolarsError:
+            return
+        preserved |= not source.meta.root_names()  # a constant
+    if not preserved:
+        raise _length_error(source)
+
+
+def _length_error(source: object) -> OptionValueError:
+    """Return the error for an expression in `by` that does not return one value for each row."""
+    problem = "the expression does not return one value for each row"
+    hint = "Use a function of the values of a row. For a value of each group, use .over()."
+    return OptionValueError.compose("by", source, problem, hint)
+
+
+def _uses_column(value: Any, name: str, plan: pl.LazyFrame) -> bool:
+    """Return whether the value of an argument names a column, or has an expression that uses it."""
+    if isinstance(value, pl.Expr):
+        roots = value.meta.root_names()
+        if not roots and returns_several_columns(value):
+            roots = plan.select(value).collect_schema().names()
+        return name in roots
+    if isinstance(value, Mapping):
+        value = [*value.values()]
+    if isinstance(value, list | tuple):
+        return any(_uses_column(element, name, plan) for element in value)
+    return isinstance(value, str) and value == name
 
 
 def _store_values(value: Any) -> Any:

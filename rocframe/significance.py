@@ -34,10 +34,8 @@ from rocframe.inference import (
 from rocframe.inputs.cases import plan_table
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.arrays import batch_sizes, exact_sums, run_parallel
-from rocframe.kernel.codec import concatenated_ranges
-from rocframe.kernel.groups import scale_weights
-from rocframe.kernel.resample import Seed, stream_keys
-from rocframe.kernel.scan import BLOCK_ROWS, Scan
+from rocframe.kernel.groups import concatenated_ranges, scale_weights
+from rocframe.kernel.scan import BLOCK_ROWS, Scan, Seed, stream_keys
 from rocframe.options import (
     NOT_GIVEN,
     check_choice,
@@ -98,7 +96,7 @@ def auc_test(
         The true class: Boolean or 0/1, or any values with `positive`.
     score : str, Expr, selector, sequence or mapping
         The score, higher for positives. Several columns add the group column `model`.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; null is a group.
     null : float, default 0.5
         AUC that the null hypothesis assumes, between 0 and 1. 0.5 is chance.

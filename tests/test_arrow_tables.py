@@ -146,6 +146,14 @@ def test_tables_of_other_packages_are_read_with_their_dtypes():
                 assert_frame_equal(result, expected)
 
 
+def test_group_columns_may_be_expressions():
+    key = pl.col("class").str.to_uppercase().alias("key")
+    table = ArrowStream(PREDICTIONS.to_arrow())
+    for function in (rf.auc, rf.compress):
+        expected = function(PREDICTIONS, "label", "score", by=key)
+        assert_frame_equal(function(table, "label", "score", by=key), expected)
+
+
 def test_a_reader_with_rows_that_can_be_read_only_once_is_read_once():
     reader = PREDICTIONS.to_arrow().to_reader()
     result = rf.pooling_gap(reader, "label", "score", by="class")

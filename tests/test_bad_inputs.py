@@ -386,10 +386,10 @@ REFUSED = [
     ),
     pytest.param(
         log(g=[1, 1, 2, 2]),
-        {"by": pl.col("g")},
-        'by=col("g"): expected the names of group columns.\n'
-        'Use, for example, by=["model", "fold"]; compute other keys with .with_columns().',
-        id="a group key that is an expression",
+        {"by": pl.col("g").max()},
+        'by=col("g").max(): the expression does not return one value for each row.\n'
+        "Use a function of the values of a row. For a value of each group, use .over().",
+        id="a group key that is one value",
     ),
     pytest.param(
         log(),

@@ -32,7 +32,14 @@ from tests.strategies import (
     shuffled,
     tables,
 )
-from tests.verbs import EXCEPTIONS, OF_CURVES, OF_PREDICTIONS, TableVerb, Verb
+from tests.verbs import (
+    EXCEPTIONS,
+    OF_CURVES,
+    OF_PREDICTIONS,
+    OTHERS_BY_GROUP,
+    TableVerb,
+    Verb,
+)
 
 if TYPE_CHECKING:
     from rocframe.kinds import Kind
@@ -42,7 +49,7 @@ COLUMNS = ["threshold", *CONFUSION]
 COSTS = {"fp": 1.0, "fn": 5.0, "tp": 0.25}
 
 # Rates that are proportional to the sum of the counts.
-GROWS_WITH_N = {"chi2"}
+GROWS_WITH_N = ["alerts", "chi2"]
 READS_THE_THRESHOLD = {"net_benefit"}
 
 any_kind = st.sampled_from(list(KINDS.values()))
@@ -151,7 +158,7 @@ def test_scaling_all_weights_by_a_power_of_two_changes_rates_by_the_last_bit_onl
     left, right = (whole(one, kind, weight="weight") for one in (table, scaled))
     # The logarithms of products of counts in entropies differ by rounding.
     assert_frame_equal(left.select(rates), right.select(rates), rel_tol=1e-14, abs_tol=1e-14)
-    assert_close(right["chi2"].to_frame(), (left["chi2"] * 2.0**power).to_frame())
+    assert_close(right.select(GROWS_WITH_N), left.select(pl.col(GROWS_WITH_N) * 2.0**power))
 
 
 @given(kind=any_kind, table=tables(mass={"weight": ANY_WEIGHTS}), factor=st.floats(1e-3, 1e3))
@@ -291,7 +298,10 @@ def test_the_curve_of_an_empty_table_is_one_row_at_infinity():
         curve = whole(empty, kind, by=None)
         assert curve.select(COLUMNS).rows() == [(math.inf, 0, 0, 0, 0)]
         known = curve.select(every_rate(kind)).to_dicts()[0]
-        assert {name for name, value in known.items() if value is not None} <= set(CONFUSION)
+        assert {name for name, value in known.items() if value is not None} <= {
+            *CONFUSION,
+            "alerts",
+        }
 
 
 @given(one=tables(), other=tables())
@@ -497,3 +507,31 @@ def test_an_increasing_map_of_the_scores_changes_no_statistic_of_their_order():
                 with case(name):
                     expected = table_of_few_groups(name).select(~shows_scores)
                     assert_same_table(expected, table_of(verb, mapped).select(~shows_scores))
+
+
+def test_a_group_column_by_expression_is_a_computed_column_in_every_function_with_groups():
+    key = (pl.col("g").fill_null(0) + 10).cast(pl.String).alias("key")
+    decisions = FEW_GROUPS.with_columns(pl.col("score") > 0.5)
+    tested = {"report"}  # tests/reports/test_report.py
+    with all_cases() as case:
+        for name, verb in {**REGISTERED, **OTHERS_BY_GROUP}.items():
+            rows = decisions if name in OTHERS_BY_GROUP else FEW_GROUPS
+            table, keys = rows, []
+            if isinstance(verb, TableVerb):
+                table = verb.table_of(rows, by="g")
+                keys = [] if verb.key is None or verb.function == "combine_points" else [verb.key]
+            tested.add(verb.function)
+            if name == "area of an average":  # does not support `by`
+                continue
+            with case(name):
+                expected = verb(table.select(key, pl.all()), by=["key", *keys])
+                for frame in (table, table.lazy())[: 1 if name in {"chart", "dashboard"} else 2]:
+                    actual = verb(frame, by=[key, cs.by_name(keys)] if keys else key)
+                    if isinstance(actual, pl.DataFrame | pl.LazyFrame):
+                        assert type(actual) is type(frame)
+                        assert_frame_equal(actual.lazy().collect(), expected)
+                    else:
+                        assert actual.to_dict() == expected.to_dict()
+    functions = {name: getattr(rf, name) for name in rf.__all__ if callable(getattr(rf, name))}
+    with_groups = {n for n, f in functions.items() if "by" in inspect.signature(f).parameters}
+    assert tested >= with_groups

@@ -12,6 +12,7 @@ from math import nan
 from pkgutil import walk_packages
 
 import polars as pl
+import polars.selectors as cs
 import pytest
 from polars.testing import assert_frame_equal
 
@@ -92,6 +93,11 @@ VERBS[NAME] = BY_GROUP[NAME] = lambda frame, by: rf.confusion_matrix(
     frame, "label", {"a": pl.col("score") > 0.3, "b": pl.col("other") > 0.3}, by=by
 )
 WIDTHS[NAME] = 4
+NAME = "confusion matrix of classes"
+VERBS[NAME] = BY_GROUP[NAME] = lambda frame, by: rf.confusion_matrix(
+    frame, "class_number", (pl.col("class_number") + 1) % 3, classes=range(3), by=by
+)
+WIDTHS[NAME] = 2
 # One verb for each node of a plan (each use of `plan_table` or `through_node`) with and without
 # adjusted p-values. What polars moves past a node depends on no other option.
 NODES = [
@@ -197,6 +203,22 @@ def test_columns_that_expressions_need_are_read_too(scan):
     assert f"PROJECT 4/{PREDICTIONS.width} COLUMNS" in rf.auc(scan, "label", score).explain()
     scores = pl.col("score", "other") * 2
     assert f"PROJECT 3/{PREDICTIONS.width} COLUMNS" in rf.auc(scan, "label", scores).explain()
+
+
+def test_group_columns_by_expression_are_part_of_the_plan(scan):
+    selected = auc(scan, by=[cs.by_name("g"), pl.col("h")])
+    assert selected.explain() == auc(scan, by=["g", "h"]).explain()
+    key = pl.col("g").str.to_uppercase().alias("key")
+    plan = auc(scan, by=key)
+    assert f"PROJECT 3/{PREDICTIONS.width} COLUMNS" in plan.explain()
+    expected = auc(PREDICTIONS, by=key).filter(key="B")
+    filtered = plan.filter(key="B")
+    text = filtered.explain()
+    assert text.index("OPAQUE_PYTHON") < text.index('== "B"')
+    assert_frame_equal(filtered.collect(), expected)
+    rank = pl.col("score").rank("dense").alias("key")  # depends on the rows of other groups
+    expected = auc(PREDICTIONS, by=rank).filter(key=2)
+    assert_frame_equal(auc(scan, by=rank).filter(key=2).collect(), expected)
 
 
 ON_GROUPS = {

@@ -359,7 +359,7 @@ TABLES = {
         ["probability_cost", "expected_cost", "difference", "trivial_cost", "note"],
     ),
     "band": (rf.band, {}, ["fpr", "tpr", "fpr_lower", "upper", "scope", "band", "note"]),
-    "smooth": (rf.smooth, {}, ["fpr", "tpr", "auc", "a", "b", "note"]),
+    "smooth": (rf.smooth, {}, ["threshold", "fn", "fpr", "tpr", "auc", "b", "note"]),
 }
 
 

@@ -57,7 +57,9 @@ def test_roles_are_columns_or_expressions(frame, roles):
     assert_frame_equal(actual, like(frame, expected), rel_tol=1e-12)
 
 
-@pytest.mark.parametrize("by", ["day", ["day"], ("day",), {"day": 1}, (name for name in ["day"])])
+@pytest.mark.parametrize(
+    "by", ["day", ["day"], ("day",), {"day": 1}.keys(), (name for name in ["day"])]
+)
 def test_one_group_column_or_a_list_of_one_is_the_same(by):
     assert_frame_equal(
         rf.auc(PREDICTIONS, "label", "svm", by=by), rf.auc(PREDICTIONS, "label", "svm", by="day")
@@ -261,7 +263,7 @@ MANY_CLASSES = pl.DataFrame(
         (rf.multiclass_auc, {"label": "text", "weight": pl.col("n") * 2}, "n"),
         (rf.multiclass_auc, {"label": "text", "count": "n"}, "n"),
         (rf.multiclass_auc, {"label": "text", "cluster": "n"}, "n"),
-        (rf.multiclass_losses, {"label": "text", "by": ["n"]}, "n"),
+        (rf.multiclass_metrics, {"label": "text", "by": ["n"]}, "n"),
         (rf.volume, {"label": "text", "count": "n"}, "n"),
         (rf.one_vs_rest, {"label": "text", "id": "n"}, "n"),
         (rf.one_vs_rest, {"label": {"0": "n", "1": "n"}}, "n"),
@@ -396,25 +398,83 @@ WRONG_ROLES = {
             "pl.col('day') == 'yes'."
         ),
     ),
-    "a group key that is a selector": (
-        {"by": cs.string()},
+    "a group key that is a selector and selects the label": (
+        {"by": cs.all() - cs.float()},
         (
-            "by=cs.string(): expected the names of group columns.\n"
-            'Use, for example, by=["model", "fold"]; compute other keys with .with_columns().'
+            "by='label': this is the same column as label='label'.\n"
+            "Pass another column as by= or as label=."
         ),
     ),
-    "a group key that is an expression in a list": (
-        {"by": ["day", pl.col("n")]},
+    "a group key that is a selector and selects no column": (
+        {"by": cs.duration()},
         (
-            'by=col("n"): expected the names of group columns.\n'
-            'Use, for example, by=["model", "fold"]; compute other keys with .with_columns().'
+            "by=cs.duration(time_unit=*): the selector matches no column.\n"
+            "The frame has: 'day', 'label', 'svm', 'tree', 'importance', 'n'."
+        ),
+    ),
+    "two group keys of the same name": (
+        {"by": ["day", pl.col("day").str.to_uppercase()]},
+        "by='day': the name is given more than once.\nGiven: 'day', 'day'.\nUse each name once.",
+    ),
+    "a group key that is one value": (
+        {"by": pl.col("n").max()},
+        (
+            'by=col("n").max(): the expression does not return one value for each row.\n'
+            "Use a function of the values of a row. For a value of each group, use .over()."
+        ),
+    ),
+    "a group key with fewer rows": (
+        {"by": ["day", pl.col("n").unique()]},
+        (
+            'by=col("n").unique(): the expression does not return one value for each row.\n'
+            "Use a function of the values of a row. For a value of each group, use .over()."
+        ),
+    ),
+    "two group keys that are one value each": (
+        {"by": pl.col("day", "n").max()},
+        (
+            "by=cs.by_name('day', 'n', require_all=true).max(): the expression does not return one "
+            "value for each row.\n"
+            "Use a function of the values of a row. For a value of each group, use .over()."
+        ),
+    ),
+    "a group key that replaces a column of another argument": (
+        {"by": pl.col("svm").round(1)},
+        (
+            "by=col(\"svm\").round(): another argument uses the column 'svm', which has the same "
+            "name.\n"
+            "Give the group column another name, with .alias()."
+        ),
+    ),
+    "a group key with the name of a result column": (
+        {"by": pl.col("day").alias("auc")},
+        (
+            "by='auc': the result already has a column of this name.\n"
+            "Columns of the result: 'auc', 'lower', 'upper', 'se', 'auc_pessimistic', "
+            "'auc_optimistic', 'n_pos', 'n_neg', 'n_missing', 'ci_level', 'ci_method', 'note'.\n"
+            "Rename the group column first, for example with .rename({'auc': 'auc_group'})."
+        ),
+    ),
+    "a group key over a missing column": (
+        {"by": pl.col("dya").str.to_uppercase()},
+        (
+            "by='dya': the frame has no column of this name.\n"
+            "The frame has: 'day', 'label', 'svm', 'tree', 'importance', 'n'.\n"
+            "Did you mean by='day'?"
+        ),
+    ),
+    "group keys as a mapping": (
+        {"by": {"key": "day"}},
+        (
+            "by={'key': 'day'}: expected names of group columns, expressions or selectors.\n"
+            'Use, for example, by=["model", pl.col("day").dt.month()].'
         ),
     ),
     "a group key that is a number": (
         {"by": 3},
         (
-            "by=3: expected the names of group columns.\n"
-            'Use, for example, by=["model", "fold"]; compute other keys with .with_columns().'
+            "by=3: expected names of group columns, expressions or selectors.\n"
+            'Use, for example, by=["model", pl.col("day").dt.month()].'
         ),
     ),
     "an expression over a missing column": (

@@ -34,8 +34,7 @@ from rocframe.inference import (
 from rocframe.inputs.cases import plan_table
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import scale_weights
-from rocframe.kernel.resample import RandomDraws, resample_groups
-from rocframe.kernel.scan import Scan
+from rocframe.kernel.scan import RandomDraws, Scan, resample_groups
 from rocframe.options import NOT_GIVEN, check_choice, check_supported, public
 from rocframe.resampling import IntervalColumns, sample_acceleration
 from rocframe.schemas.statistics import AUC_NAMES, PARTIAL_AUC_NAMES, auc_columns
@@ -92,7 +91,7 @@ def auc(
         The true class: Boolean or 0/1, or any values with `positive`.
     score : str, Expr, selector, sequence or mapping
         The score, higher for positives. Several columns add the group column `model`.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; null is a group.
     fpr : (float, float), default None
         Range of the false positive rate, such as `(0, 0.1)`, over which TPR is integrated.

@@ -55,7 +55,7 @@ def tie_bounds(
         A curve table as returned by `curve`, with all rows of each curve.
     metrics : str or sequence of str
         Which of `"auc"`, `"ks"`, `"eer"`, `"average_precision"` and `"pr_auc"`; by default, all.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; by default, all columns left of `threshold`.
 
     Returns
@@ -236,7 +236,7 @@ def ties(curves: FrameT, /, *, by: By = None) -> FrameT:
     ----------
     curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`, with all rows of each curve.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; by default, all columns left of `threshold`.
 
     Returns

@@ -38,9 +38,8 @@ from rocframe.frames import (
 )
 from rocframe.inference import counted_note, join_notes, note_with_keys
 from rocframe.kernel.arrays import interpolate_in_groups, split_groups
-from rocframe.kernel.codec import concatenated_ranges
-from rocframe.kernel.groups import group_starts
-from rocframe.kernel.resample import stream_keys
+from rocframe.kernel.groups import concatenated_ranges, group_starts
+from rocframe.kernel.scan import stream_keys
 from rocframe.kinds import PREVALENCE, kind_of
 from rocframe.options import (
     check_group_column,
@@ -176,7 +175,7 @@ def average(
         Weight of recall relative to precision in `"f_beta"`.
     costs : mapping of str to float, default None
         Costs of one `tp`, `fp`, `fn` and `tn`, by default 0, for the metric `"expected_cost"`.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; by default, all columns left of `threshold`.
     kind : str, default None
         Kind of curve, such as `"roc"`; see `curve`. By default, the two rates right of `tn`

@@ -38,8 +38,14 @@ from rocframe.inference import (
 from rocframe.inputs.cases import plan_table
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.arrays import run_parallel
-from rocframe.kernel.codec import ReservedCode
-from rocframe.kernel.groups import RowGroups, groups_of_rows, run_starts, scale_weights, sort_rows
+from rocframe.kernel.groups import (
+    ReservedCode,
+    RowGroups,
+    groups_of_rows,
+    run_starts,
+    scale_weights,
+    sort_rows,
+)
 from rocframe.kernel.scan import BLOCK_ROWS, Scan
 from rocframe.kinds import KINDS
 from rocframe.options import NOT_GIVEN, check_choice, parse_names, public
@@ -92,7 +98,7 @@ def fold_auc(
         The score, higher for positives. Several columns add the group column `model`.
     over : str or sequence of str, default "fold"
         Columns that identify the fold in which a row was tested.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; null is a group.
     id : str or Expr, default None
         The case of a row, if a case has rows in several folds, such as one for each reader. Rows of
@@ -472,7 +478,7 @@ def pooling_gap(
         The score, higher for positives. Several columns add the group column `model`.
     over : str or sequence of str, default "fold"
         Columns that identify the fold in which a row was tested.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; null is a group.
     positive : object, default None
         Value of `label` that is the positive class.

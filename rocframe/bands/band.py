@@ -25,15 +25,14 @@ from rocframe.inference import (
 )
 from rocframe.inputs.cases import plan_table
 from rocframe.inputs.roles import Roles
-from rocframe.kernel.codec import concatenated_ranges
-from rocframe.kernel.groups import group_starts
-from rocframe.kernel.resample import (
+from rocframe.kernel.groups import concatenated_ranges, group_starts
+from rocframe.kernel.scan import (
     RandomDraws,
     ReplicateStatistic,
+    Scan,
     Seed,
     resample_groups,
 )
-from rocframe.kernel.scan import Scan
 from rocframe.options import (
     NOT_GIVEN,
     check_choice,
@@ -54,7 +53,7 @@ if TYPE_CHECKING:
     from rocframe.frames import FrameT
     from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
-    from rocframe.kernel.resample import ReplicateScan
+    from rocframe.kernel.scan import ReplicateScan
 
 BandGrid: TypeAlias = int | Sequence[float] | pl.Series | Literal["curve"]
 BandMethodName: TypeAlias = Literal[
@@ -99,7 +98,7 @@ def band(
         The true class: Boolean or 0/1, or any values with `positive`.
     score : str, Expr, selector, sequence or mapping
         The score, higher for positives. Several columns add the group column `model`.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; null is a group.
     method : str, default "kolmogorov_smirnov"
         Simultaneous bands:

@@ -17,10 +17,11 @@ from rocframe.inference import class_notes
 from rocframe.inputs.cases import plan_table
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.arrays import grouped_bisect
-from rocframe.kernel.groups import cumulative_sums, group_starts
+from rocframe.kernel.groups import cumulative_sums, falling_ranks, group_starts
 from rocframe.kernel.scan import Scan
-from rocframe.options import NOT_GIVEN, grid_values, parse_grid, public
+from rocframe.options import NOT_GIVEN, grid_values, parse_fraction, parse_grid, public
 from rocframe.schemas.curves import SMOOTH_COLUMNS
+from rocframe.schemas.table_type import THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from rocframe.frames import FrameT
     from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
-    from rocframe.kernel.resample import ReplicateScan
+    from rocframe.kernel.scan import ReplicateScan
 
     SmoothGrid: TypeAlias = int | Sequence[float] | pl.Series
 
@@ -51,7 +52,7 @@ def smooth(
     count: Count = NOT_GIVEN,
     missing: Missing = "raise",
 ) -> FrameT:
-    """Fit a binormal ROC curve to each group by maximum likelihood.
+    """Fit a binormal ROC curve to each group by maximum likelihood; the result is a curve table.
 
     The curve is Φ(a + b·Φ⁻¹(fpr)), where Φ is the distribution function of the standard normal
     distribution. Scores have this curve if an increasing function makes them normal in each class:
@@ -66,11 +67,11 @@ def smooth(
         The true class: Boolean or 0/1, or any values with `positive`.
     score : str, Expr, selector, sequence or mapping
         The score, higher for positives. Several columns add the group column `model`.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; null is a group.
     grid : int or sequence of float, default 101
         False positive rates of the result: a number of evenly spaced rates from 0 to 1, or a list
-        of rates.
+        of rates, to which 0 and 1 are added.
     positive : object, default None
         Value of `label` that is the positive class.
     count : str, Expr or None, optional
@@ -81,17 +82,21 @@ def smooth(
     Returns
     -------
     DataFrame or LazyFrame
-        `*by`, (`model`,) `fpr, tpr, auc, a, b, note`; one row per group and point, sorted by group
-        and rising `fpr`.
+        `*by`, (`model`,) `threshold, tp, fp, fn, tn, fpr, tpr, auc, a, b, note`, a curve table;
+        one row per group and point, sorted by group and rising `fpr`.
 
-        - `tpr` (Float64) is the true positive rate of the fitted curve at `fpr`.
+        - `threshold` (Float64) is on the scale on which the scores of the negatives are standard
+          normal: -Φ⁻¹(fpr). The first is `inf`, and the last is so low that both rates are 1.
+        - `tp, fp, fn, tn` (Float64) are the expected counts, such as `tp` = `tpr` times the number
+          of positives.
+        - `tpr` (Float64) is the true positive rate of the fitted curve at `fpr` (Float64).
         - `auc` (Float64) is the area under the complete fitted curve, Φ(a / √(1 + b²)). It and the
           parameters `a` and `b` (Float64) are the same in all rows of a group.
 
-        All are null if the group lacks a class or if the likelihood has no maximum, for example if
-        a threshold separates the classes. `note` (String) is null, or the first of these values
-        that applies: `no_rows, no_positives, no_negatives, one_positive, one_negative,
-        no_solution`.
+        If the group lacks a class, or if the likelihood has no maximum, for example if a threshold
+        separates the classes, the group has one row, with the counts 0; all other numbers are null.
+        `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
+        no_negatives, one_positive, one_negative, no_solution`.
 
     Raises
     ------
@@ -110,6 +115,9 @@ def smooth(
     binormal curve crosses the diagonal. If it does so far from the corners, the model is not
     suitable.
 
+    Functions of curves read the points of the grid: their rates are exact, and `area` is the area
+    under the straight lines between them. The thresholds are no scores.
+
     References
     ----------
     D. D. Dorfman, E. Alf (1969), "Maximum-likelihood estimation of parameters of signal-detection
@@ -126,8 +134,9 @@ def smooth(
     >>> predictions = pl.DataFrame(
     ...     {"label": [1, 1, 0, 1, 0, 0, 1, 0], "score": [0.9, 0.8, 0.7, 0.6, 0.5, 0.3, 0.2, 0.1]}
     ... )
-    >>> rf.smooth(predictions, "label", "score", grid=[0, 0.1, 0.5]).drop("note")
-    shape: (3, 5)
+    >>> curve = rf.smooth(predictions, "label", "score", grid=[0, 0.1, 0.5, 1])
+    >>> curve.select("fpr", "tpr", "auc", "a", "b")
+    shape: (4, 5)
     ┌─────┬──────────┬──────────┬────────┬──────────┐
     │ fpr ┆ tpr      ┆ auc      ┆ a      ┆ b        │
     │ --- ┆ ---      ┆ ---      ┆ ---    ┆ ---      │
@@ -136,43 +145,111 @@ def smooth(
     │ 0.0 ┆ 0.0      ┆ 0.779441 ┆ 0.9107 ┆ 0.630654 │
     │ 0.1 ┆ 0.540814 ┆ 0.779441 ┆ 0.9107 ┆ 0.630654 │
     │ 0.5 ┆ 0.818773 ┆ 0.779441 ┆ 0.9107 ┆ 0.630654 │
+    │ 1.0 ┆ 1.0      ┆ 0.779441 ┆ 0.9107 ┆ 0.630654 │
     └─────┴──────────┴──────────┴────────┴──────────┘
+    >>> curve.roc.operating_point("youden").select("value", "threshold", "fpr", "tpr")
+    shape: (1, 4)
+    ┌──────────┬───────────┬─────┬──────────┐
+    │ value    ┆ threshold ┆ fpr ┆ tpr      │
+    │ ---      ┆ ---       ┆ --- ┆ ---      │
+    │ f64      ┆ f64       ┆ f64 ┆ f64      │
+    ╞══════════╪═══════════╪═════╪══════════╡
+    │ 0.440814 ┆ 1.281552  ┆ 0.1 ┆ 0.540814 │
+    └──────────┴───────────┴─────┴──────────┘
     """
     compute = partial(_smooth_table, fpr=_parse_smooth_grid(grid))
     roles = Roles(label=label, score=score, by=by, positive=positive, count=count, missing=missing)
-    table = plan_table(predictions, roles, compute, columns=SMOOTH_COLUMNS, anchor="fpr")
+    table = plan_table(
+        predictions,
+        roles,
+        compute,
+        columns=SMOOTH_COLUMNS,
+        anchor=THRESHOLD,
+        thresholds=pl.Float64(),
+    )
     return as_input_frame(predictions, table)
 
 
 def _parse_smooth_grid(grid: object) -> NDArray[np.float64]:
-    """Return the false positive rates of the grid in increasing order."""
+    """Return the false positive rates of the grid in increasing order, with 0 and 1."""
     points = parse_grid(grid)
     assert not isinstance(points, str)
-    return np.array(grid_values(points))
+    return np.union1d(grid_values(points), [0.0, 1.0])
 
 
 def _smooth_table(cases: Cases, *, fpr: NDArray[np.float64]) -> pl.DataFrame:
-    """Return the table of the fitted curves, with a row per group and point."""
-    from scipy.special import ndtr
+    """Return the table of the fitted curves, with a row per group and point.
+
+    A group without a fitted curve has one row, with the counts 0.
+    """
+    from scipy.special import ndtr, ndtri
 
     scan = Scan.from_cases(cases)
     curves = BandCurves.from_arrays(trace_curves(scan))
     fit = fit_curves(curves)
-    n_groups = len(curves.n_pos)
-    unsolved = curves.has_both_classes & np.isnan(fit.a)
+    is_fitted = ~np.isnan(fit.a)
+    unsolved = curves.has_both_classes & ~is_fitted
     notes = class_notes(curves.n_pos, curves.n_neg, no_solution=unsolved)
+    has_row = is_fitted[:, None] | (np.arange(len(fpr)) == 0)
+    group, point = np.nonzero(has_row)
+
+    tpr = binormal_tpr(fit.a[:, None], fit.b[:, None], fpr)[has_row]
+    # The scores of negatives are standard normal, and those of positives have the mean a / b and
+    # the standard deviation 1 / b.
+    threshold = falling_thresholds(-ndtri(fpr))
+    lowest = min(ndtri(NEGLIGIBLE), np.nextafter(threshold[-2], -np.inf))
+    with np.errstate(invalid="ignore"):
+        lowest = np.fmin(lowest, (fit.a + lowest) / fit.b)
+    threshold = np.where(point == len(fpr) - 1, lowest[group], threshold[point])
     area = ndtr(fit.a / np.sqrt(1 + fit.b**2))
-    columns = {
-        "fpr": np.tile(fpr, n_groups),
-        "tpr": binormal_tpr(fit.a[:, None], fit.b[:, None], fpr).ravel(),
-        **{
-            name: values.repeat(len(fpr))
-            for name, values in (("auc", area), ("a", fit.a), ("b", fit.b))
-        },
-        "note": notes.repeat(len(fpr)).tolist(),
-    }
-    rows = np.repeat(np.arange(n_groups), len(fpr))
-    return build_table(scan.rows.keys, columns, SMOOTH_COLUMNS, rows=rows)
+    columns = _columns_of_rates(
+        threshold,
+        np.where(is_fitted[group], fpr[point], np.nan),
+        tpr,
+        *(np.where(is_fitted, size, 0.0)[group] for size in (curves.n_pos, curves.n_neg)),
+    )
+    columns |= {"auc": area[group], "a": fit.a[group], "b": fit.b[group]}
+    columns["note"] = notes[group].tolist()
+    return build_table(scan.rows.keys, columns, SMOOTH_COLUMNS, rows=group)
+
+
+NEGLIGIBLE = 2.0**-53  # 1 minus a smaller probability is rounded to 1
+
+
+def _columns_of_rates(
+    threshold: NDArray[np.float64],
+    fpr: NDArray[np.float64],
+    tpr: NDArray[np.float64],
+    n_pos: NDArray[np.float64] | float,
+    n_neg: NDArray[np.float64] | float,
+) -> dict[str, Any]:
+    """Return the columns of a curve table, from the rates and the sizes of the classes.
+
+    The counts of undefined rates, which are NaN, are 0 if the class has no rows.
+    """
+    tp, fp = (
+        np.where(np.equal(size, 0), 0.0, size * rate) for rate, size in ((tpr, n_pos), (fpr, n_neg))
+    )
+    counts = {"tp": tp, "fp": fp, "fn": n_pos - tp, "tn": n_neg - fp}
+    return {THRESHOLD: threshold, **counts, "fpr": fpr, "tpr": tpr}
+
+
+def falling_thresholds(thresholds: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return thresholds that are finite and strictly falling, except that the first is `inf`.
+
+    Thresholds that are equal or in the wrong order because of rounding errors are replaced by the
+    next lower floating-point numbers.
+    """
+    result = np.full(len(thresholds), np.inf)
+    index = np.arange(len(thresholds) - 1)
+    rank = falling_ranks(np.clip(thresholds[1:], -MAX_THRESHOLD, MAX_THRESHOLD))
+    rank = np.maximum.accumulate(rank - index) + index
+    # The inverse of `falling_ranks`.
+    result[1:] = 0.0 - (rank ^ ((rank >> 63) & np.iinfo(np.int64).max)).view(np.float64)
+    return result
+
+
+MAX_THRESHOLD = 1e308
 
 
 class Distribution(Protocol):
@@ -189,9 +266,13 @@ class Distribution(Protocol):
 
 @public
 def theoretical_curve(
-    positives: Distribution, negatives: Distribution, *, grid: SmoothGrid = 101
+    positives: Distribution,
+    negatives: Distribution,
+    *,
+    grid: SmoothGrid = 101,
+    prevalence: float = 0.5,
 ) -> pl.DataFrame:
-    """Return the ROC curve of two continuous distributions of scores.
+    """Return the ROC curve of two continuous distributions of scores, as a curve table.
 
     The true positive rate of the curve is S₁(S₀⁻¹(fpr)). S₁(s) is the probability that a positive
     has a score above s, and S₀(s) is the probability that a negative has a score above s.
@@ -205,21 +286,31 @@ def theoretical_curve(
         Distribution of the scores of negatives.
     grid : int or sequence of float, default 101
         False positive rates of the result: a number of evenly spaced rates from 0 to 1, or a list
-        of rates.
+        of rates, to which 0 and 1 are added.
+
+    prevalence : float, default 0.5
+        Share of positives among all cases, between 0 and 1.
 
     Returns
     -------
     DataFrame
-        `fpr, tpr, auc, a, b, note`, the columns of `smooth`; one row per point, by rising `fpr`.
+        `threshold, tp, fp, fn, tn, fpr, tpr, auc, a, b, note`, a curve table with the columns of
+        `smooth`; one row per point, by falling `threshold`.
 
-        `tpr` (Float64) is the true positive rate at `fpr`, and `auc` (Float64) the area under the
-        complete curve, from numerical integration. `a`, `b` and `note` are null.
+        - `threshold` (Float64) is the score above which `fpr` of the negatives are. The first is
+          `inf`. The last is the lower end of both distributions, or so low that both rates are 1.
+        - `tp, fp, fn, tn` (Float64) are shares of all cases, such as `tp` = `prevalence` · `tpr`.
+        - `tpr` (Float64) is the true positive rate at `fpr` (Float64). If some positives are above
+          or below all negatives, two rows have the `fpr` 0 or 1.
+        - `auc` (Float64) is the area under the complete curve, from numerical integration.
+
+        `a`, `b` and `note` are null.
 
     Raises
     ------
     RocframeError
         If a distribution lacks a method or is discrete, if its method `sf` returns values that are
-        not probabilities, or if the grid is invalid.
+        not probabilities, or if the grid or the prevalence is invalid.
 
     See Also
     --------
@@ -242,35 +333,55 @@ def theoretical_curve(
 
     >>> import rocframe as rf
     >>> from scipy.stats import beta
-    >>> rf.theoretical_curve(beta(2, 1), beta(1, 2), grid=[0, 0.25, 1]).select("fpr", "tpr", "auc")
-    shape: (3, 3)
-    ┌──────┬──────┬──────────┐
-    │ fpr  ┆ tpr  ┆ auc      │
-    │ ---  ┆ ---  ┆ ---      │
-    │ f64  ┆ f64  ┆ f64      │
-    ╞══════╪══════╪══════════╡
-    │ 0.0  ┆ 0.0  ┆ 0.833333 │
-    │ 0.25 ┆ 0.75 ┆ 0.833333 │
-    │ 1.0  ┆ 1.0  ┆ 0.833333 │
-    └──────┴──────┴──────────┘
+    >>> curve = rf.theoretical_curve(beta(2, 1), beta(1, 2), grid=[0, 0.25, 1])
+    >>> curve.select("threshold", "fpr", "tpr", "auc")
+    shape: (3, 4)
+    ┌───────────┬──────┬──────┬──────────┐
+    │ threshold ┆ fpr  ┆ tpr  ┆ auc      │
+    │ ---       ┆ ---  ┆ ---  ┆ ---      │
+    │ f64       ┆ f64  ┆ f64  ┆ f64      │
+    ╞═══════════╪══════╪══════╪══════════╡
+    │ inf       ┆ 0.0  ┆ 0.0  ┆ 0.833333 │
+    │ 0.5       ┆ 0.25 ┆ 0.75 ┆ 0.833333 │
+    │ 0.0       ┆ 1.0  ┆ 1.0  ┆ 0.833333 │
+    └───────────┴──────┴──────┴──────────┘
     """
     for argument, distribution in (("positives", positives), ("negatives", negatives)):
         _check_distribution(argument, distribution)
     fpr = _parse_smooth_grid(grid)
+    n_pos = parse_fraction("prevalence", prevalence, example=0.1)
 
     def height(rates: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.asarray(positives.sf(np.asarray(negatives.isf(rates))), np.float64)
 
     # Quantiles near the ends of the distributions can be too large for a floating-point number.
     with np.errstate(all="ignore"):
-        tpr = height(fpr)
+        threshold = np.asarray(negatives.isf(fpr), np.float64)
+        tpr = np.asarray(positives.sf(threshold), np.float64)
+        lowest = min(map(_lowest_score, (positives, negatives)))
         # Between two of these rates, FPR and TPR rise by at most 1/2. The second half are the
         # false positive rates of the true positive rates in `KNOT_RATES`.
         ends = np.concatenate(
             [KNOT_RATES, np.asarray(negatives.sf(np.asarray(positives.isf(KNOT_RATES))))]
         )
-        columns = {"fpr": fpr, "tpr": tpr, "auc": _area_below(height, ends)}
-    return build_table(pl.DataFrame(height=len(fpr)), columns, SMOOTH_COLUMNS)
+        area = _area_below(height, ends)
+    # Rounding errors of quantiles must not make the curve decrease.
+    tpr = np.where(np.isnan(tpr), np.nan, np.fmax.accumulate(tpr))
+    # If some positives are above or below all negatives, the curve has a vertical end, with another
+    # point at the FPR 0 or 1.
+    first, last = int(tpr[0] == 0), len(fpr) - int(tpr[-1] == 1)
+    fpr, tpr, threshold = (
+        np.concatenate([[start], values[first:last], [end]])
+        for values, start, end in ((fpr, 0, 1), (tpr, 0, 1), (threshold, np.inf, lowest))
+    )
+    columns = _columns_of_rates(falling_thresholds(threshold), fpr, tpr, n_pos, 1 - n_pos)
+    return build_table(pl.DataFrame(height=len(fpr)), columns | {"auc": area}, SMOOTH_COLUMNS)
+
+
+def _lowest_score(distribution: Distribution) -> float:
+    """Return the lower end of a distribution, or a score below which there is almost no score."""
+    lowest, low = np.asarray(distribution.isf(np.array([1.0, 1 - NEGLIGIBLE])), np.float64)
+    return float(lowest if np.isfinite(lowest) else np.nan_to_num(low, nan=np.inf))
 
 
 def _area_below(

@@ -77,7 +77,7 @@ def dashboard(
     ----------
     curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`, with all rows of each curve.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; by default, all columns left of `threshold`.
     color : str or None, optional
         Group column with a color for each of its values, and a legend that selects a curve; None

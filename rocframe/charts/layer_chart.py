@@ -142,8 +142,9 @@ def _transforms(chart: Any) -> list[Any]:
 
 
 def _facet_field(chart: Any) -> Any:
-    facet = chart.facet
-    return facet.to_dict(validate=False).get("field") if isinstance(facet, alt.Facet) else None
+    definition: Any = chart.facet
+    definition = definition.to_dict(validate=False) if isinstance(definition, alt.Facet) else {}
+    return definition.get("field")
 
 
 def _with_properties(result: Any, chart: Any) -> Any:
@@ -291,7 +292,7 @@ def _with_colors_of(first: Any, second: Any) -> Any:
     return _with_channels(second, {"color": color})
 
 
-def _with_channels(chart: Any, channels: Mapping[str, Any]) -> Any:
+def _with_channels(chart: Any, channels: dict[str, Any]) -> Any:
     """Return a copy of a chart with other channels in addition to its own."""
     result = chart.copy(deep=False)
     result.encoding = alt.FacetedEncoding(**_channels(chart) | channels)

@@ -33,7 +33,7 @@ from rocframe.frames import build_table, find_keys
 from rocframe.inference import adjust_p_values, first_notes, parse_level, parse_n_boot
 from rocframe.inputs.cases import RowState
 from rocframe.inputs.roles import Roles
-from rocframe.kernel.resample import RandomDraws, Seed, stream_keys
+from rocframe.kernel.scan import RandomDraws, Seed, stream_keys
 from rocframe.options import NOT_GIVEN, NotGiven, parse_integer, parse_number, public
 from rocframe.schemas.statistics import comparison_columns, gate_columns
 from rocframe.schemas.table_type import MODEL, integers
@@ -108,7 +108,7 @@ def compare(
         Column with the name of the model, for a long table with one row per instance and model.
     id : str or sequence of str, default None
         Columns that identify an instance, to match the rows of the models.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; null is a group.
     baseline : str, default None
         Model with which all other models are compared. It is `model_a`. None: all pairs.
@@ -415,7 +415,7 @@ def gate(
         Column with the name of the model, for a long table with one row per instance and model.
     id : str or sequence of str, default None
         Columns that identify an instance, to match the rows of the models.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; null is a group.
     metric : {"auc", "average_precision", "brier", "log_loss"}, default "auc"
         Metric of the models. The losses `"brier"` and `"log_loss"` need probabilities.

@@ -95,7 +95,7 @@ def contrast(
         Column with the name of the model, for a long table with one row per instance and model.
     id : str or sequence of str, default None
         Columns that identify an instance, to match the rows of the models.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; null is a group.
     coefficients : mapping of str to float, or sequence of mappings, default None
         Weights of the models in a contrast, such as `{"new": 1, "old": -0.5, "older": -0.5}`, or a

@@ -115,7 +115,7 @@ def drift(
     over : str, default "window"
         Column of the windows. If it is `"window"`, the column `window_end` is also read and
         returned; windows that overlap are then not tested against each other.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; null is a group.
     reference : object, default "first"
         Window with which the other windows of the group are compared.

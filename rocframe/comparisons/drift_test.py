@@ -74,7 +74,7 @@ def drift_test(
     over : str, default "window"
         Column of the windows, which must not overlap. The trend needs the dtype Date, Datetime or
         an integer dtype. For `"window"`, the column `window_end` is also read.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; null is a group.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.

@@ -97,7 +97,7 @@ def at(
     interpolate : bool, default False
         Return the point that has exactly the given rate, with `tp` and `fp` interpolated linearly
         between the two rows around it (see the column `mix`).
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; by default, all columns left of `threshold`.
 
     Returns
@@ -182,7 +182,7 @@ def at(
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         added = (*POINT_NAMES, *(MIX if interpolate else ()))
         table = curve_layout(schema, by, added)
-        check_new_columns(table, added, "at")
+        check_new_columns(table.row, added, "at")
         row = dict(table.row)
         if interpolate:
             row |= with_scores(curve_columns(pl.Float64()) | MIX, table.scores)

@@ -13,8 +13,7 @@ from rocframe.curves.table import COMPLETE_CURVES, check_ends, plan_curves
 from rocframe.frames import build_table, number_keys, take_rows
 from rocframe.inference import class_notes
 from rocframe.kernel.arrays import exact_product, exact_quotient, grouped_bisect, scale_by_totals
-from rocframe.kernel.codec import concatenated_ranges
-from rocframe.kernel.groups import group_starts, groups_of_rows, is_run_start
+from rocframe.kernel.groups import concatenated_ranges, group_starts, groups_of_rows, is_run_start
 from rocframe.options import check_supported, grid_values, parse_grid, public
 from rocframe.schemas.curves import COST_CURVE, COST_CURVE_ACROSS
 from rocframe.schemas.table_type import THRESHOLD
@@ -55,7 +54,7 @@ def cost_curve(
         with `across`: 0, 1, and the values at which the best threshold changes.
     across : str, default None
         Group column, such as `"model"`: the envelope of all its curves, with the best of them.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; by default, all columns left of `threshold`.
 
     Returns

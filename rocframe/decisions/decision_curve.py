@@ -51,7 +51,7 @@ def decision_curve(
         Probability thresholds of at least 0 and below 1; by default, 0, 0.01, …, 0.99.
     prevalence : float, default None
         Prevalence, between 0 and 1; by default that passed to `curve`, or else that of each curve.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; by default, all columns left of `threshold`.
 
     Returns

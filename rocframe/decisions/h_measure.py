@@ -73,7 +73,7 @@ def h_measure(
         Parameters a and b of the beta distribution of the relative cost c_fp / (c_fp + c_fn), or a
         name. With the prevalence π, `"symmetric"` is Beta(2, 2), `"prevalence"` Beta(1 + π, 2 - π),
         and `"severity_ratio"` Beta(2, 1 / π), the default of the R package hmeasure.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; null is a group.
     positive : object, default None
         Value of `label` that is the positive class.

@@ -64,7 +64,7 @@ def hull(curves: FrameT, /, *, across: str | None = None, by: By = None) -> Fram
     across : str, default None
         Group column, such as `"model"`, whose curves have one common hull. By default, each curve
         has its own hull.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; by default, all columns left of `threshold`.
 
     Returns
@@ -122,7 +122,7 @@ def hull(curves: FrameT, /, *, across: str | None = None, by: By = None) -> Fram
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         table = curve_layout(schema, by, tuple(HULL_COLUMNS))
-        check_new_columns(table, HULL_COLUMNS, "hull")
+        check_new_columns(table.row, HULL_COLUMNS, "hull")
         if across is not None:
             check_group_column("across", across, table.by, schema)
         keys = tuple(name for name in table.by if name != across)
@@ -331,7 +331,7 @@ def iso_lines(
         Prevalence, between 0 and 1; by default that passed to `curve`, or else that of each curve.
     kind : {"roc", "gain", "lift_chart"}, default None
         Kind of curve, for the axes of the line; by default, that of the table.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; by default, all columns left of `threshold`.
 
     Returns

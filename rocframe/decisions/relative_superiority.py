@@ -46,7 +46,7 @@ def relative_superiority(
     prevalence : float, default None
         Prevalence, between 0 and 1, for the conversion to and from probability costs; by default
         that passed to `curve`, or else that of all compared curves together.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; by default, all columns left of `threshold`.
 
     Returns
@@ -141,7 +141,7 @@ def lc_index(
     prevalence : float, default None
         Prevalence, between 0 and 1, for the conversion to and from probability costs; by default
         that passed to `curve`, or else that of all compared curves together.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; by default, all columns left of `threshold`.
 
     Returns

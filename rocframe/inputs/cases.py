@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import polars as pl
 
-from rocframe.errors import LabelError, MassError, MissingValuesError, ScoreError
+from rocframe.errors import (
+    LabelError,
+    MassError,
+    MissingValuesError,
+    OptionValueError,
+    ScoreError,
+)
 from rocframe.frames import fill_nulls, lazy_plan, number_distinct_rows, select_keys, through_node
 from rocframe.inputs.roles import bind_roles, check_cells, positive_literal
 from rocframe.options import MAX_INTEGER
@@ -308,16 +314,20 @@ def plan_table(
     columns: Mapping[str, pl.DataType],
     more: Sequence[str] = (),
     over: int = 0,
+    thresholds: pl.DataType | None = None,
     **options: Any,
 ) -> pl.LazyFrame:
     """Return the query plan that computes a table from predictions.
 
     `more` are the names of columns that the caller adds to the table later; group columns must not
-    have these names. All other options are those of `plan_bound_table`.
+    have these names. `thresholds` is the dtype of thresholds that are not scores. All other options
+    are those of `plan_bound_table`.
     """
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         bound = bind_roles(plan, schema, roles, (*columns, *more), over=over)
+        if thresholds is not None:
+            bound = replace(bound, scores=thresholds)
         rows = plan.select(bound.inputs)
         return plan_bound_table(rows, bound, compute, columns=columns, over=over, **options)
 
@@ -444,3 +454,12 @@ def outside_unit_problem(
         f"{len(outside):,} of {len(score):,} scores {verb} outside [0, 1]{where}; the scores range "
         f"from {low:g} to {high:g}"
     )
+
+
+def check_decisions(score: NDArray[Any], used: NDArray[np.bool_], hint: str) -> None:
+    """Raise an error if a score is not 0 or 1; `used` selects the rows that are checked."""
+    other = used & (score != 0) & (score != 1)
+    if other.any():
+        value = float(score[int(np.argmax(other))])
+        problem = "the scores must be decisions: 0 or 1, or Boolean values"
+        raise OptionValueError.compose("score", value, problem, hint)

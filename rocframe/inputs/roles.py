@@ -31,7 +31,9 @@ from rocframe.options import (
     check_group_columns,
     group_dtypes,
     is_text,
+    output_columns,
     parse_names,
+    returns_several_columns,
     to_float,
 )
 from rocframe.schemas.table_type import MODEL, score_floats
@@ -46,7 +48,7 @@ COUNT_HINT = "Use count=None, with a table that has one row for each prediction.
 Missing = Literal["raise", "drop", "worst"]
 Column: TypeAlias = str | pl.Expr
 Scores: TypeAlias = Column | Sequence[Column] | Mapping[str, Column]
-By: TypeAlias = str | Sequence[str] | None
+By: TypeAlias = Column | Sequence[Column] | None
 Count: TypeAlias = Column | NotGiven | None
 
 
@@ -354,11 +356,6 @@ def is_single_score(score: Scores) -> TypeGuard[Column]:
     return isinstance(score, str)
 
 
-def returns_several_columns(expr: pl.Expr) -> bool:
-    """Return whether an expression is a selector, or may return several columns."""
-    return cs.is_selector(expr) or expr.meta.has_multiple_outputs()
-
-
 def resolve_column(
     plan: pl.LazyFrame, schema: pl.Schema, argument: str, source: Column
 ) -> tuple[str, pl.Expr, pl.DataType]:
@@ -402,25 +399,6 @@ def column_expression(argument: str, source: Column) -> pl.Expr:
         hint = f"If all rows have the same {argument}, use {argument}=pl.lit({source})."
     problem = "expected a column name or an expression"
     raise OptionValueError.compose(argument, source, problem, hint)
-
-
-def output_columns(
-    plan: pl.LazyFrame, schema: pl.Schema, argument: str, source: pl.Expr
-) -> pl.Schema:
-    """Return the names and dtypes of the columns that an expression returns."""
-    try:
-        return plan.select(source).collect_schema()
-    except pl.exceptions.ColumnNotFoundError as error:
-        # `root_names` omits names in selectors. The message of polars contains the missing name.
-        roots = [name for name in source.meta.root_names() if name not in schema]
-        name = (roots or [*str(error).split('"')[1:2], str(source)])[0]
-        raise MissingColumnError.compose(argument, name, schema) from None
-    except pl.exceptions.DuplicateError:
-        problem = "the expression returns two columns with the same name"
-        hint = "Pass an expression that returns one column."
-        if argument == "score":
-            hint = 'Rename one column, for example with .name.suffix(), or pass {"a": …, "b": …}.'
-        raise OptionValueError.compose(argument, source, problem, hint) from None
 
 
 # For each argument: the test of the type of a column, and the hint for an unsuitable type.

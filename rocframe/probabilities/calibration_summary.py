@@ -81,7 +81,7 @@ def calibration_summary(
         The true class: Boolean or 0/1, or any values with `positive`.
     score : str, Expr, selector, sequence or mapping
         The probability of the positive class; several columns add the group column `model`.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; null is a group.
     method : {"quantile", "uniform"}, default "quantile"
         Type of the bins of `ece`, `mce`, the Hosmer-Lemeshow test and the parts of the Brier score.

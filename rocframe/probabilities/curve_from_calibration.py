@@ -84,7 +84,7 @@ def curve_from_calibration(
         Weight of recall relative to precision in `"f_beta"`.
     costs : mapping of str to float, default None
         Costs of one `tp`, `fp`, `fn` and `tn`, by default 0, for the metric `"expected_cost"`.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns. By default, all columns left of `bin`.
 
     Returns
@@ -166,7 +166,7 @@ def curve_from_calibration(
         fixed_columns = (*CURVE_COLUMNS, *curve_kind.rates)
         layout = calibration_layout(schema, by, density, (*fixed_columns, *exprs))
         known = [*layout.keys, *fixed_columns]
-        rates = check_metric_columns(exprs, known, fixed_columns, THRESHOLD)
+        rates = check_metric_columns(exprs, known, fixed_columns)
         counts = through_node(
             plan.select(layout.inputs),
             lambda frame: curves_of_bins(frame, layout),

@@ -112,7 +112,7 @@ def fit_calibration(
     over : str, default None
         Column of the folds for cross-fitting, which the result has after `by`. The function of a
         fold is fitted on all other folds of its group.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; null is a group.
     positive : object, default None
         Value of `label` that is the positive class.

@@ -365,7 +365,7 @@ def murphy_curve(
     prevalence : float, default None
         Prevalence, between 0 and 1, for which the costs are computed. By default, that of
         `curve(prevalence=)`, or of each curve.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; by default, all columns left of `threshold`.
 
     Returns

@@ -141,7 +141,7 @@ def report(
     path : str or Path
         File to write, with the suffix `.html`, in an existing folder. If writing fails, an old file
         is unchanged.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; null is a group.
     over : str, sequence of one str, or None, optional
         Group column over which the curves are averaged; by default `"fold"`, if `by` contains it.

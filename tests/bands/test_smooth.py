@@ -29,18 +29,28 @@ def test_the_curve_of_hanley_and_mcneils_ratings_is_the_published_fit(frame):
     table = table.lazy().collect()
     # Stata's rocfit prints these.
     a, b, auc = 1.656782, 0.713002, 0.911331
+    fpr = np.array([0, 0.1, 0.5, 1])
+    tpr = norm.cdf(a + b * norm.ppf(fpr))
+    lowest = (a - norm.isf(2**-53)) / b  # below this threshold, both rates are rounded to 1
     expected = pl.DataFrame(
         {
-            "fpr": [0, 0.1, 0.5, 1],
-            "tpr": norm.cdf(a + b * norm.ppf([0, 0.1, 0.5, 1])),
+            "threshold": [math.inf, norm.isf(0.1), 0, lowest],
+            "tp": 51 * tpr,
+            "fp": 58 * fpr,
+            "fn": 51 * (1 - tpr),
+            "tn": 58 * (1 - fpr),
+            "fpr": fpr,
+            "tpr": tpr,
             "auc": auc,
             "a": a,
             "b": b,
             "note": pl.Series([None] * 4, dtype=pl.String),
         },
-        schema_overrides={"fpr": pl.Float64},
     )
-    assert_frame_equal(table, expected, abs_tol=1e-6)
+    assert_frame_equal(table, expected, abs_tol=1e-4, rel_tol=1e-6)
+    assert_frame_equal(
+        table.select("fpr", "tpr", "auc"), expected.select("fpr", "tpr", "auc"), abs_tol=1e-6
+    )
 
 
 def test_the_curve_is_that_of_the_working_hotelling_band():
@@ -85,15 +95,28 @@ def test_groups_without_a_fit_are_null_and_say_why():
     )
     table = rf.smooth(frame, "label", "score", by="g", grid=[0.5])
     assert table["note"].to_list() == list(rows)
-    assert table.select(pl.col("fpr", "tpr", "auc", "a", "b").null_count()).row(0) == (
-        0,
-        4,
-        4,
-        4,
-        4,
-    )
+    counts = {"threshold": [math.inf], "tp": [0.0], "fp": [0.0], "fn": [0.0], "tn": [0.0]}
+    for part in table.partition_by("g"):
+        assert part.select(counts.keys()).to_dict(as_series=False) == counts
+        assert part.select(pl.col("fpr", "tpr", "auc", "a", "b").null_count()).row(0) == (1,) * 5
     empty = rf.smooth(frame.clear(), "label", "score", grid=[0.5])
     assert empty["note"].to_list() == ["no_rows"]
+
+
+def test_groups_without_a_fit_do_not_change_the_results_of_others():
+    fitted, _ = samples(30, 1, a=1.0, b=1.0)
+    fitted = fitted.select(pl.lit("b").alias("g"), "label", "score")
+    others = pl.concat([fitted.filter("label"), fitted.head(0)]).with_columns(g=pl.lit("a"))
+    separate = fitted.select(
+        pl.lit("c").alias("g"), "label", pl.col("label").cast(pl.Float64).alias("score")
+    )
+    curves = rf.smooth(pl.concat([others, fitted, separate]), "label", "score", by="g")
+    alone = rf.smooth(fitted, "label", "score", by="g")
+    for function in (rf.area, rf.operating_point, rf.hull, rf.cost_curve):
+        table = function(curves)
+        assert_frame_equal(table.filter(g="b"), function(alone))
+        assert sorted(set(table["g"])) == ["a", "b", "c"]
+    assert rf.area(curves).filter(pl.col("g") != "b")["auc"].to_list() == [None, None]
 
 
 def test_curves_of_several_columns_have_the_key_model():
@@ -106,6 +129,18 @@ def test_curves_of_several_columns_have_the_key_model():
 
 
 GRID = np.linspace(0, 1, 41)
+
+
+def assert_complete_curve(table):
+    """Check that a table is one curve with strictly falling thresholds, which functions accept."""
+    threshold = table["threshold"].to_numpy()
+    assert threshold[0] == math.inf
+    assert np.isfinite(threshold[1:]).all()
+    assert (np.diff(threshold) < 0).all()
+    assert table.row(0)[1] == table.row(0)[2] == 0
+    assert table.select("fn", "tn", "fpr", "tpr").row(-1) == (0, 0, 1, 1)
+    trapezoids = np.trapezoid(table["tpr"], table["fpr"])
+    assert rf.area(table)["auc"].item() == pytest.approx(trapezoids, abs=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -130,11 +165,19 @@ GRID = np.linspace(0, 1, 41)
 )
 def test_the_curve_of_two_distributions_is_the_known_one(positives, negatives, tpr, auc):
     table = rf.theoretical_curve(positives, negatives, grid=41)
-    assert table["fpr"].to_numpy() == pytest.approx(GRID)
-    assert table["tpr"].to_numpy() == pytest.approx(tpr, abs=1e-12)
-    assert table["auc"].to_numpy() == pytest.approx(auc, abs=1e-9)
+    assert table.row(0)[:7] == (math.inf, 0, 0, 0.5, 0.5, 0, 0)
+    assert table.height == (42 if tpr[0] > 0 else 41)
+    points = table.tail(41)
+    assert points["fpr"].to_numpy() == pytest.approx(GRID)
+    assert points["tpr"].to_numpy() == pytest.approx(tpr, abs=1e-12)
+    assert points["auc"].to_numpy() == pytest.approx(auc, abs=1e-9)
     assert table.schema == rf.smooth(HANLEY, "label", "score", count="n").schema
-    assert table.select(pl.col("a", "b", "note").null_count()).row(0) == (41, 41, 41)
+    assert points.select(pl.col("a", "b", "note").null_count()).row(0) == (41, 41, 41)
+    inner = points.filter(pl.col("threshold").is_finite())[:-1]
+    above = [distribution.sf(inner["threshold"]) for distribution in (negatives, positives)]
+    assert inner["fpr"].to_numpy() == pytest.approx(above[0], abs=1e-9)
+    assert inner["tpr"].to_numpy() == pytest.approx(above[1], abs=1e-9)
+    assert_complete_curve(table)
 
 
 @pytest.mark.parametrize(
@@ -148,6 +191,115 @@ def test_the_area_of_two_normal_distributions_is_exact_also_if_one_is_narrow(mea
     table = rf.theoretical_curve(*distributions, grid=2)
     expected = norm.cdf(mean / math.hypot(1, sd))
     assert table["auc"].to_numpy() == pytest.approx(expected, abs=1e-13)
+
+
+NEAR_ONE = [1 - 2**-53, 1 - 2**-52]
+
+
+@pytest.mark.parametrize(
+    ("positives", "negatives", "grid"),
+    [
+        (norm(1), norm(), [1e-320, 1e-300, 0.5, *NEAR_ONE]),
+        (norm(2, 1e-9), norm(2, 1e-9), [0.5 + i * 1e-12 for i in range(9)]),  # quantiles round to 2
+        (norm(1e9), norm(), 11),
+        (norm(), norm(1e9), 11),
+        (norm(-1), norm(-2, 1e-8), 11),
+        (pareto(0.01), pareto(0.01), [1e-4, 0.01, 0.5, 0.51]),  # the first quantile is infinite
+        (beta(0.5, 2), beta(2, 0.5), 1001),
+        (uniform(0, 2), uniform(1, 1), 5),
+        (uniform(0, 1), uniform(2, 1), 5),
+    ],
+)
+def test_thresholds_are_finite_and_fall_for_all_distributions(positives, negatives, grid):
+    assert_complete_curve(rf.theoretical_curve(positives, negatives, grid=grid))
+
+
+def test_the_fitted_curve_is_that_of_normal_distributions():
+    frame, _ = samples(30, 1, a=1.2, b=0.7)
+    grid = [0, *np.linspace(0.01, 0.99, 50), *NEAR_ONE, 1]
+    table = rf.smooth(frame.cast({"score": pl.Float32}), "label", "score", grid=grid)
+    assert_complete_curve(table)
+    a, b = table.select("a", "b").row(0)
+    expected = rf.theoretical_curve(norm(a / b, 1 / b), norm(), grid=grid)
+    same = ["threshold", "fpr", "tpr", "auc"]
+    assert_frame_equal(table[:-1].select(same), expected[:-1].select(same), abs_tol=1e-9)
+    n_pos, n_neg = frame["label"].sum(), (~frame["label"].cast(pl.Boolean)).sum()
+    shares = table.select(pl.col("tp", "fn") / n_pos / 2, pl.col("fp", "tn") / n_neg / 2)
+    assert_frame_equal(shares, expected.select(shares.columns), abs_tol=1e-12)
+
+
+MEAN = 1.5  # of the positives, in two normal distributions with the standard deviation 1
+
+
+def test_the_best_points_of_two_normal_distributions_are_the_known_ones():
+    # At the threshold t, the likelihood ratio is exp(MEAN · t - MEAN² / 2).
+    optimum = MEAN / 2 + math.log(9 / 2) / MEAN
+    grid = [*np.linspace(0, 1, 1001), norm.sf(MEAN / 2), norm.sf(optimum)]
+    curve = rf.theoretical_curve(norm(MEAN), norm(), grid=grid, prevalence=0.1)
+    youden = rf.operating_point(curve, "youden").row(0, named=True)
+    assert youden["threshold"] == pytest.approx(MEAN / 2)
+    assert youden["value"] == pytest.approx(2 * norm.cdf(MEAN / 2) - 1)
+    cost = rf.operating_point(curve, "expected_cost", costs={"fp": 1, "fn": 2}).row(0, named=True)
+    assert cost["threshold"] == pytest.approx(optimum)
+    expected = 0.9 * norm.sf(optimum) + 2 * 0.1 * norm.cdf(optimum - MEAN)
+    assert cost["value"] == pytest.approx(expected)
+    # Different standard deviations: the densities are equal at the root of a quadratic equation.
+    root = max(np.roots([1 - 1 / 4, 2 * MEAN / 4, -(MEAN**2) / 4 - 2 * math.log(2)]))
+    curve = rf.theoretical_curve(norm(MEAN, 2), norm(), grid=[*grid, norm.sf(root)])
+    assert rf.operating_point(curve, "youden")["threshold"].item() == pytest.approx(root)
+
+
+def test_the_lowest_costs_of_two_normal_distributions_are_the_known_ones():
+    curve = rf.theoretical_curve(norm(MEAN), norm(), grid=10_001)
+    costs = rf.cost_curve(curve, grid=[0.2, 0.5, 0.9])
+    for share, cost in costs.select("probability_cost", "expected_cost").iter_rows():
+        best = MEAN / 2 + math.log((1 - share) / share) / MEAN
+        expected = (1 - share) * norm.sf(best) + share * norm.cdf(best - MEAN)
+        assert cost == pytest.approx(expected, abs=1e-6)
+
+
+def test_the_slopes_of_the_hull_contain_the_likelihood_ratios():
+    curve = rf.theoretical_curve(norm(MEAN), norm(), grid=101)
+    hull = rf.hull(curve)
+    assert hull.height == 101  # all points of a concave curve are vertices
+    ratio = np.exp(MEAN * hull["threshold"][1:-1].to_numpy() - MEAN**2 / 2)
+    assert (hull["slope_low"][1:-1].to_numpy() < ratio).all()
+    assert (ratio < hull["slope_high"][1:-1].to_numpy()).all()
+    # With different standard deviations, the curve is below the diagonal at the end.
+    assert rf.hull(rf.theoretical_curve(norm(MEAN, 3), norm(), grid=101)).height < 101
+
+
+@pytest.mark.parametrize(("a", "b"), [(1.0, 1.0), (1.5, 0.6), (0.5, 2.0)])
+def test_the_area_of_a_dense_grid_is_that_of_the_binormal_curve(a, b):
+    # The grid is dense at the ends, where the curve is steep.
+    curve = rf.theoretical_curve(
+        norm(a / b, 1 / b), norm(), grid=norm.sf(np.linspace(-8, 8, 20_001))
+    )
+    expected = norm.cdf(a / math.hypot(1, b))
+    assert curve["auc"][0] == pytest.approx(expected, abs=1e-12)
+    assert rf.area(curve)["auc"].item() == pytest.approx(expected, abs=1e-7)
+    assert rf.at(curve, fpr=norm.sf(1))["tpr"].item() == pytest.approx(norm.cdf(a - b), abs=1e-3)
+
+
+def test_net_benefits_and_precisions_of_calibrated_scores_are_the_known_ones():
+    # With the densities 2s and 2 - 2s and equal classes, the probability of a positive is s.
+    edges = np.linspace(0.1, 0.9, 9)
+    curve = rf.theoretical_curve(beta(2, 1), beta(1, 2), grid=(1 - edges) ** 2)
+    table = rf.decision_curve(curve, thresholds=edges - 1e-9)
+    expected = ((1 - edges**2) - (1 - edges) ** 2 * edges / (1 - edges)) / 2
+    assert table["net_benefit"].to_numpy() == pytest.approx(expected, abs=1e-6)
+    best = rf.operating_point(curve, "precision", subject_to={"threshold": (0.45, 0.55)})
+    assert best["value"].item() == pytest.approx((1 - 0.25) / (1 - 0.25 + 0.25))
+
+
+@pytest.mark.parametrize("prevalence", [0, 1, "high"])
+def test_a_prevalence_that_is_no_share_raises(prevalence):
+    with pytest.raises(rf.OptionValueError) as caught:
+        rf.theoretical_curve(norm(1), norm(), prevalence=prevalence)
+    assert str(caught.value) == (
+        f"prevalence={prevalence!r}: expected a number above 0 and below 1.\n"
+        "Use, for example, prevalence=0.1."
+    )
 
 
 class CountedNormal:
@@ -210,6 +362,7 @@ def test_the_chart_can_be_drawn_over_curves_and_shows_the_areas_of_the_table():
     chart = table.roc.chart()
     for auc in table["auc"].unique():
         assert f"AUC {auc:.3f}" in chart.description
+    assert table.roc.chart(kind="pr").title.text == "Precision-recall"
     curves = rf.curve(frame, "label", "score", by="sample")
     layered = (curves.roc.chart() + chart).to_dict()
     title = layered["title"]["text"] if "title" in layered else layered["layer"][0]["title"]["text"]

@@ -80,8 +80,11 @@ TABLE_FUNCTIONS = {
     "multiclass auc": lambda _, by: rf.multiclass_auc(
         CLASSES.rename({"g": by}), "label", ["p", "q"], by=by, ci=None
     ),
-    "multiclass losses": lambda _, by: rf.multiclass_losses(
+    "multiclass metrics": lambda _, by: rf.multiclass_metrics(
         CLASSES.rename({"g": by}), "label", ["p", "q"], by=by
+    ),
+    "confusion matrix of classes": lambda _, by: rf.confusion_matrix(
+        CLASSES.rename({"g": by}), "label", scores=["p", "q"], by=by
     ),
     "volume": lambda _, by: rf.volume(
         GRADES.rename({"g": by}), "grade", "score", by=by, classes=[1, 2, 3]
@@ -476,9 +479,8 @@ def test_the_error_for_an_unknown_table_lists_the_tables_with_charts():
         "average, at, operating_point, repaired_auc, transfer, intervals, confusion_matrix, mix, "
         "combine, "
         "combine_points, chain, hull, iso_lines, cost_curve, relative_superiority, lc_index, "
-        "decision_curve, decision_intervals, drift, drift_test, auc, "
+        "decision_curve, decision_intervals, smooth, theoretical_curve, drift, drift_test, auc, "
         "summary, h_measure, auc_test, multiclass_auc, volume, fold_auc, pooling_gap, power, "
         "sample_size, detectable_difference, calibration, calibration_summary, murphy_curve, "
-        "multiclass_losses, compare, auc_covariance, hull_shares, band, smooth, "
-        "theoretical_curve or area."
+        "multiclass_metrics, compare, auc_covariance, hull_shares, band or area."
     )

@@ -259,15 +259,6 @@ def test_a_group_without_both_classes_is_null_and_does_not_change_others():
     assert_frame_equal(found.filter(pl.col("g") != 1), expected.filter(pl.col("g") != 1))
 
 
-def test_rates_are_compared_by_bootstrap_only():
-    with pytest.raises(
-        rf.OptionValueError, match=r"^fpr=0\.1: method='delong_t' compares areas, not rates\.\nUse "
-    ):
-        rf.compare(frame(), "label", ["a", "b"], fpr=0.1)
-    with pytest.raises(rf.OptionValueError, match=r"^tpr=1\.5: expected a rate between 0 and 1\."):
-        rf.compare(frame(), "label", ["a", "b"], tpr=1.5, method="bootstrap")
-
-
 @pytest.mark.parametrize("place", [{"fpr": 0.5}, {"fpr": 0.2}, {"tpr": 0.5}], ids=str)
 def test_the_compared_rates_are_those_of_the_weighted_curve(place):
     (fixed, value), other = *place.items(), {"fpr": "tpr", "tpr": "fpr"}[next(iter(place))]

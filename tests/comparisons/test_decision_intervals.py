@@ -122,11 +122,8 @@ def test_limits_of_net_benefits_of_rare_events_keep_their_level(n, prevalence):
     assert min(covered) > 0.935  # three standard errors below 0.95 are 0.933
 
 
-def test_mover_is_refused_where_rows_depend_on_each_other():
-    frame = WIDE.with_columns(w=pl.lit(1.0), c=pl.col("id") // 2)
-    for options in ({"kind": "cost"}, {"weight": "w"}, {"cluster": "c"}):
-        with pytest.raises(rf.OptionValueError, match="ci='mover': this option cannot be used"):
-            intervals(frame, ci="mover", **options)
+def test_the_default_for_clusters_is_the_bootstrap():
+    frame = WIDE.with_columns(c=pl.col("id") // 2)
     assert intervals(frame, cluster="c")["ci_method"].unique().to_list() == ["bootstrap"]
 
 
@@ -270,57 +267,6 @@ def test_unscored_positives_are_never_treated():
     table = rf.decision_intervals(frame, "label", "a", grid=[0, 0.5], missing="worst", n_boot=20)
     curve = rf.curve(frame, "label", "a", missing="worst").roc.decision_curve(thresholds=[0, 0.5])
     assert_frame_equal(table.select("net_benefit"), curve.select("net_benefit"))
-
-
-@pytest.mark.parametrize(
-    ("options", "error", "message"),
-    [
-        ({"kind": "roc"}, rf.UnknownOptionError, "kind='roc'"),
-        ({"kind": "cost", "prevalence": 0.1}, rf.OptionValueError, "prevalence=0.1"),
-        ({"grid": [0.5, 1.0]}, rf.OptionValueError, "grid=[0.5, 1.0]: the odds of"),
-        ({"grid": [], "kind": "cost"}, rf.OptionValueError, "grid=[]: the list is empty"),
-        ({"baseline": "other"}, rf.OptionValueError, "baseline='other': unknown model"),
-        ({"ci": "wilson"}, rf.RocframeError, "ci='wilson'"),
-        ({"score": "naive_bayes"}, rf.OptionValueError, "there is only one model in each group"),
-        ({"score": [pl.col("naive_bayes") * 2, *MODELS[:1]]}, rf.ScoreError, "model='naive_bayes'"),
-    ],
-)
-def test_invalid_options_are_explained(options, error, message):
-    with pytest.raises(error) as caught:
-        intervals(**options)
-    assert message in str(caught.value)
-
-
-def test_a_score_that_is_no_probability_names_its_model_or_group():
-    votes = rf.datasets.vote()
-    margins = [
-        ({"id": "id"}, "the first one in group model='linear_svm'; the scores range "),
-        (
-            {"id": "id", "by": "fold"},
-            "the first one in group fold=6, model='linear_svm'; the scores",
-        ),
-        (
-            {"by": ["model", "fold"], "between": "m"},
-            "in group model='linear_svm', fold=6; ",
-        ),
-    ]
-    for options, message in margins:
-        with pytest.raises(rf.ScoreError) as caught:
-            rf.decision_intervals(votes, "label", "score", grid=0.5, ci=None, **options)
-        assert message in str(caught.value)
-        assert " scores are outside [0, 1], " in str(caught.value)
-        assert str(caught.value).endswith(
-            'Use calibrated probabilities, or kind="cost", which accepts all scores.'
-        )
-    with pytest.raises(rf.ScoreError, match=r"^predictions: 1 of 2 scores is outside"):
-        rf.decision_intervals(pl.DataFrame({"y": [1, 0], "s": [3, 0]}), "y", "s")
-
-
-def test_a_long_table_needs_the_id_of_its_rows():
-    with pytest.raises(rf.PairingError, match="no column identifies the instances"):
-        rf.decision_intervals(VOTES, "label", "score")
-    with pytest.raises(rf.ReservedColumnError, match="model"):
-        rf.decision_intervals(VOTES, "label", "score", by="model", between="fold", id="id")
 
 
 def test_charts_draw_bands_differences_and_trivial_decisions():

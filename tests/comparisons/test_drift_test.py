@@ -252,14 +252,8 @@ def test_windows_without_a_variance_or_a_time_are_left_out():
     assert rf.drift_test(table.clear(), "label", "score", over="week", by="log").height == 0
 
 
-def test_windows_that_overlap_raise_an_error():
+def test_windows_that_overlap_can_be_filtered():
     table = rf.windows(log(), "day", every="1w", period="2w")
-    with pytest.raises(rf.OptionValueError) as error:
-        rf.drift_test(table, "label", "score")
-    assert str(error.value) == (
-        "over='window': the windows overlap, so that they share rows and are not independent.\n"
-        "Use windows(…, period=None), or use drift, which accepts overlapping windows."
-    )
     apart = table.filter(pl.col("window") != MONDAY + timedelta(weeks=1)).filter(
         pl.col("window") < MONDAY + timedelta(weeks=3)
     )

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
-from tests.all_cases import all_cases
 
 SHARES = ["model", "share_on_hull", "n_vertices"]
 
@@ -237,24 +236,3 @@ def test_undefined_shares_are_null_with_a_note():
         found = rf.hull_shares(table, "label", ["a", "b"], by="g", paired=paired, n_boot=10)
         rows = found.filter(model="a").select("share_on_hull", "n_vertices", "note").rows()
         assert rows == expected
-
-
-def test_errors_name_the_argument_and_what_to_do():
-    errors = {
-        "id=None: this method pairs": {},
-        "id='id': this option cannot be used with paired=False.": {"id": "id", "paired": False},
-        "paired='no': expected True or False.": {"id": "id", "paired": "no"},
-        "n_boot=1: expected an integer": {"id": "id", "n_boot": 1},
-        "by='model': ": {"id": "id", "by": "model"},
-        "between='fold': ": {"id": "id", "between": "fold"},
-    }
-    with all_cases() as case:
-        for text, options in errors.items():
-            with case(text):
-                with pytest.raises(rf.RocframeError) as caught:
-                    rf.hull_shares(LONG, "label", "score", **options)
-                assert str(caught.value).startswith(text)
-                if not options:
-                    assert "If the models scored different rows, use paired=False." in str(
-                        caught.value
-                    )

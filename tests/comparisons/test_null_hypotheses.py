@@ -75,17 +75,6 @@ def test_a_good_model_is_non_inferior_and_a_bad_one_is_not(options):
     assert p[1] > 0.99
 
 
-def test_a_margin_needs_a_baseline_and_no_alternative():
-    table = simulated(10)
-    with pytest.raises(
-        rf.OptionValueError,
-        match=r"^margin=0\.1: a test of non-inferiority requires a baseline model\.\nPass, for",
-    ):
-        rf.compare(table, "label", ["a", "b"], margin=0.1)
-    with pytest.raises(rf.OptionValueError, match=r"^alternative='greater': margin= already"):
-        rf.compare(table, "label", ["a", "b"], baseline="a", margin=0.1, alternative="greater")
-
-
 @pytest.mark.parametrize("level", [0.5, 0.8, 0.99])
 def test_the_level_changes_the_limits_only(level):
     table = simulated(11)

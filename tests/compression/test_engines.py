@@ -195,6 +195,14 @@ ERRORS = {
             "name."
         ),
     ),
+    "expression of groups": (
+        {"by": pl.col("text").str.to_uppercase()},
+        (
+            'by=col("text").str.to_uppercase(): expected the name of a column, because the table '
+            "is a DuckDBPyRelation.\nCompute the column in the DuckDBPyRelation first, and pass "
+            "its name."
+        ),
+    ),
     "narwhals": (
         {"score": [nw.col("score")]},
         "score=col(score): expected the name of a column",

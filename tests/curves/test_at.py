@@ -157,14 +157,6 @@ def test_metrics_without_one_row_per_value_point_to_constraints():
                 with pytest.raises(rf.ArgumentError) as caught:
                     rf.at(curve(), **{name: 0.5})
                 assert 'operating_point("tpr", subject_to=' in str(caught.value)
-    with pytest.raises(rf.OptionValueError) as error:
-        rf.at(curve(), recall=0.5, tpr=0.4)
-    assert str(error.value) == (
-        "tpr=0.4: recall= is given as well.\n"
-        "Use exactly one of threshold, fpr, tpr, alert_rate, tnr, fnr, such as fpr=[0.01, 0.05]."
-    )
-    with pytest.raises(rf.OptionValueError, match="interpolate='linear': expected True or False"):
-        rf.at(curve(), recall=0.5, interpolate="linear")
 
 
 @pytest.mark.parametrize(

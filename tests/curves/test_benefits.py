@@ -105,95 +105,9 @@ def test_rows_with_missing_benefits_can_be_dropped():
     curves = rf.curve(table, "legitimate", "score", **roles, missing="drop")
     expected = rf.curve(table[[0, 2, 3, 4]], "legitimate", "score", **roles)
     assert_frame_equal(curves, expected, check_exact=True)
-    for missing in ("raise", "worst"):
-        with pytest.raises(rf.MissingValuesError, match="benefit column 'benefit' is null or NaN"):
-            rf.curve(table, "legitimate", "score", **roles, missing=missing)
 
 
 def test_a_class_without_benefit_has_no_share():
     curves = rf.curve(pl.DataFrame(PAYMENTS), "legitimate", "score", benefit=pl.lit(0.0))
     assert curves["tpr"].null_count() == curves.height
     assert curves["fpr"].to_list() == [0.0, 0.5, 1.0]
-
-
-NOT_MONOTONE = (
-    "{role}='{role}': the {role} is negative in 1 row.\n"
-    "With a negative {role}, the curve would {move} when the threshold is lowered.\n"
-    "A {role} is the {difference}. Pass it as a number >= 0."
-)
-
-
-@pytest.mark.parametrize(
-    ("values", "roles", "message"),
-    [
-        (
-            {"benefit": [1, -1, 1, 1, 1]},
-            {"benefit": "benefit"},
-            NOT_MONOTONE.format(
-                role="benefit",
-                move="fall",
-                difference=(
-                    "value of the row if it is a true positive, minus its value if it is a false "
-                    "negative"
-                ),
-            ),
-        ),
-        (
-            {"cost": [1, 1, 1, 1, -1]},
-            {"cost": "cost"},
-            NOT_MONOTONE.format(
-                role="cost",
-                move="run backwards",
-                difference=(
-                    "loss from the row if it is a false positive, minus the loss if it is a true "
-                    "negative"
-                ),
-            ),
-        ),
-        (
-            {"cost": [1.0, 1.0, 1.0, 1.0, float("inf")]},
-            {"cost": "cost"},
-            (
-                "cost='cost': the cost is infinite in 1 row.\nA cost must be finite and at least "
-                "0; correct these rows, or remove them with .filter()."
-            ),
-        ),
-        (
-            {"benefit": ["1"] * 5},
-            {"benefit": "benefit"},
-            (
-                "benefit='benefit': the column has type String.\nBenefits must be numbers. "
-                "Cast the column first."
-            ),
-        ),
-        (
-            {"cost": ["1"] * 5},
-            {"cost": "cost"},
-            (
-                "cost='cost': the column has type String.\nCosts must be numbers. Cast the column "
-                "first."
-            ),
-        ),
-        (
-            {},
-            {"cost": "amount", "weight": "amount"},
-            (
-                "cost='amount': weight= is given as well.\nLeave out weight=, and multiply each "
-                "cost by the weight of its row."
-            ),
-        ),
-        (
-            {"benefit": [1e149] * 5, "n": [10**9] * 5},
-            {"benefit": "benefit", "count": "n"},
-            (
-                "benefit='benefit': the sum of benefit times count is more than 1e+150.\n"
-                "Divide all benefits by a common factor first. Rates do not change."
-            ),
-        ),
-    ],
-)
-def test_errors_of_benefits_and_costs(values, roles, message):
-    table = pl.DataFrame(PAYMENTS).with_columns(pl.Series(name, v) for name, v in values.items())
-    with pytest.raises(rf.RocframeError) as caught:
-        rf.curve(table, "legitimate", "score", **roles)
-    assert str(caught.value) == message

@@ -8,7 +8,6 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
-from tests.all_cases import all_cases
 
 LABEL = [1, 0, 1, 0, 1, 0]
 PREDICTIONS = pl.DataFrame(
@@ -24,92 +23,6 @@ TABLES = {
     "all curves": CURVES.filter(CUT),
     "one curve": CURVES.filter(CUT | (pl.col("fold") == 2)),
 }
-ENDS = "curves: group fold=1 lacks the points of its lowest scores"
-KEEP = "Compute the curve without thresholds=, and keep all its rows"
-
-ERRORS = {
-    "at": (
-        lambda curves: rf.at(curves, fpr=0.6),
-        (
-            f"{ENDS}: its last point is at fpr=0.333333, so its row at fpr=0.6 is unknown.\n"
-            "Compute the curve without thresholds=, and do not filter its rows."
-        ),
-    ),
-    "area": (
-        rf.area,
-        (
-            f"{ENDS}, so the area under the curve is unknown.\n{KEEP}. For a partial area use "
-            ".roc.auc(…, fpr=(0, 0.1))."
-        ),
-    ),
-    **{
-        name: (
-            function,
-            (
-                f"{ENDS}, so {unknown}.\n"
-                "Compute the curve without thresholds=, and do not filter its rows."
-            ),
-        )
-        for name, function, unknown in (
-            ("hull", rf.hull, "its convex hull is unknown"),
-            ("mix", lambda curves: rf.mix(curves, fpr=0.1), "its convex hull is unknown"),
-            (
-                "relative_superiority",
-                lambda curves: rf.relative_superiority(curves, across="fold"),
-                "its convex hull is unknown",
-            ),
-            (
-                "lc_index",
-                lambda curves: rf.lc_index(curves, across="fold", cost_ratio=(0.1, 0.5, 2)),
-                "its convex hull is unknown",
-            ),
-            ("concavities", rf.concavities, "its convex hull is unknown"),
-            ("cost_curve", rf.cost_curve, "its lowest expected cost is unknown"),
-            ("iso_lines", rf.iso_lines, "its lowest expected cost is unknown"),
-            ("ties", rf.ties, "the ties of these scores are unknown"),
-            ("transfer", rf.transfer, "it cannot be pooled with other curves"),
-        )
-    },
-    "simplify": (
-        rf.simplify,
-        f"{ENDS}, so the error of the simplified curve is unknown.\n{KEEP}.",
-    ),
-    "average: ranks": (
-        lambda curves: rf.average(curves, method="pooled", ranks="within"),
-        f"{ENDS}, so the ranks of its scores are unknown.\nUse curves without thresholds=.",
-    ),
-    "average: pooled": (
-        lambda curves: rf.average(curves, method="pooled"),
-        (
-            "curves: curves with different thresholds= cannot be pooled.\nCompute curves without "
-            "thresholds=, or with the same thresholds, and keep all rows."
-        ),
-    ),
-    "chart": (
-        rf.chart,
-        (
-            f"{ENDS}, so its chart would be incomplete.\n{KEEP}. To draw a part of the axes, use "
-            ".roc.chart(x_domain=(0, 0.2)) or y_domain=."
-        ),
-    ),
-    "dashboard": (
-        rf.dashboard,
-        (
-            f"{ENDS}, so these scores cannot be drawn.\n"
-            "Compute the curves without thresholds=, and keep all their rows: a dashboard shows "
-            "the distribution of all scores. To draw a part of the axes, use "
-            ".roc.chart(x_domain=(0, 0.2))."
-        ),
-    ),
-}
-
-
-@pytest.mark.parametrize("curves", TABLES.values(), ids=TABLES)
-@pytest.mark.parametrize(("function", "message"), ERRORS.values(), ids=ERRORS)
-def test_functions_that_need_the_missing_rows_raise(function, message, curves):
-    with pytest.raises(rf.BrokenCurveError) as error:
-        function(curves)
-    assert str(error.value) == message
 
 
 def test_rows_of_incomplete_curves_are_candidates_of_operating_points():
@@ -210,29 +123,6 @@ def test_pooled_areas_are_null_only_in_groups_with_a_cut_curve():
         ("b", 2, None),
         ("b", 2, None),
     ]
-
-
-GAPS = "curves: group fold=1 lacks the points between its given thresholds, so "
-
-
-def test_functions_of_full_curves_refuse_curves_with_gaps_between_given_thresholds():
-    curves = rf.curve(PREDICTIONS, "label", "score", by="fold", thresholds=[0.5, 0.05])
-    refused = {
-        lambda: rf.area(curves): "the area under the curve is unknown",
-        lambda: rf.hull(curves): "its convex hull is unknown",
-        lambda: rf.at(curves, fpr=0.1): "its row at fpr=0.1 is unknown",
-        lambda: rf.average(curves): "its points at a given fpr are unknown",
-        lambda: rf.average(curves, method="pooled"): "the area of the pooled curve is unknown",
-        lambda: rf.cost_curve(curves): "its lowest expected cost is unknown",
-        lambda: rf.decision_curve(curves): "its row at threshold=0 is unknown",
-        lambda: rf.at(curves, threshold=0.123): "its row at threshold=0.123 is unknown",
-    }
-    with all_cases() as case:
-        for call, consequence in refused.items():
-            with case(consequence):
-                with pytest.raises(rf.BrokenCurveError) as caught:
-                    call()
-                assert str(caught.value).startswith(GAPS + consequence + ".\nCompute the curve")
 
 
 def test_the_area_between_given_thresholds_is_bounded():

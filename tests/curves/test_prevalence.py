@@ -71,15 +71,6 @@ def test_the_metric_prevalence_is_that_column():
     assert_frame_equal(curves(metrics=["prevalence", "npv"]), curves(metrics="npv"))
 
 
-def test_a_column_with_the_name_prevalence_raises_an_error():
-    expected = "metrics='prevalence': the result already has a column of this name."
-    with pytest.raises(rf.RocframeError, match=expected):
-        curves(metrics=(pl.col("tp") * 2).alias("prevalence"))
-    named = PREDICTIONS.rename({"fold": "prevalence"})
-    with pytest.raises(rf.RocframeError, match="prevalence"):
-        rf.curve(named, "label", "score", by="prevalence", prevalence=PI)
-
-
 def test_the_metric_right_of_the_rates_is_not_read():
     metric = curves(prevalence=None, metrics=["prevalence"])
     assert metric.columns[-3:] == ["recall", "precision", "prevalence"]
@@ -88,25 +79,6 @@ def test_the_metric_right_of_the_rates_is_not_read():
     assert rf.curve(
         PREDICTIONS.rename({"fold": "prevalence"}), "label", "score", by="prevalence"
     ).roc.area()["prevalence"].to_list() == [1, 2]
-
-
-@pytest.mark.parametrize("verb", [rf.area, rf.average, rf.simplify, rf.chart, rf.dashboard])
-def test_a_prevalence_that_is_not_constant_is_refused(verb):
-    table = pl.concat([curves().filter(fold=1), curves(prevalence=0.25).filter(fold=2)])
-    with pytest.raises(rf.BrokenCurveError) as error:
-        verb(table)
-    assert str(error.value) == (
-        "curves: the column 'prevalence' to the right of 'tn' has several values: 0.05, 0.25.\n"
-        "A column 'prevalence' between 'tn' and the rates is the value of the option prevalence= "
-        "of .roc.curve(…), one number for the whole table. Evaluate tables with different "
-        "prevalences separately. If the column is a metric, move it to the right of the rates."
-    )
-
-
-def test_a_prevalence_that_is_null_in_some_rows_is_refused():
-    partly = curves().with_columns(prevalence=pl.when(pl.col("tp") > 0).then("prevalence"))
-    with pytest.raises(rf.BrokenCurveError, match=r"has several values: null, 0\.05\."):
-        partly.roc.area()
 
 
 @examples(1 / 2)
@@ -186,9 +158,7 @@ def test_metrics_and_pooled_curves_are_averaged_at_the_prevalence():
     assert evaluated["precision"].to_list() == pytest.approx(point["precision"].to_list())
 
 
-def test_binomial_limits_need_a_proportion_of_rows():
-    with pytest.raises(rf.OptionValueError, match="alert_rate is not a proportion of the"):
-        curves().roc.average(metrics="alert_rate", fixed="tpr", ci="binomial")
+def test_binomial_limits_of_roc_curves_do_not_depend_on_the_prevalence():
     roc = curves(kind="roc").roc.average(ci="binomial", grid=3)
     assert_frame_equal(roc, curves(kind="roc", prevalence=None).roc.average(ci="binomial", grid=3))
 

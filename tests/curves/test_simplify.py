@@ -278,6 +278,70 @@ def test_rows_on_a_straight_line_are_removed():
     ]
 
 
+STEPS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=12)
+
+
+@pytest.mark.hypothesis
+@given(
+    walks=st.lists(STEPS, min_size=1, max_size=3),
+    unit=st.sampled_from([1, 2**33, 0.25, 0.1, 1e-170]),
+    kind=st.sampled_from(KINDS),
+    prevalence=st.sampled_from([None, 0.3]),
+)
+def test_with_error_0_exactly_the_rows_on_the_line_between_two_others_are_removed(
+    walks, unit, kind, prevalence
+):
+    rows = []
+    for g, walk in enumerate(walks):
+        points = np.cumsum([(0, 0), *walk], axis=0)
+        last = points[-1]
+        for i, (tp, fp) in enumerate(points.tolist()):
+            threshold = -float(i) if i else inf
+            counts = (tp, fp, int(last[0]) - tp, int(last[1]) - fp)
+            rows.append((g, threshold, *(count * unit for count in counts)))
+    full = pl.DataFrame(rows, schema=["g", "threshold", "tp", "fp", "fn", "tn"], orient="row")
+    if prevalence is not None:
+        full = full.with_columns(prevalence=prevalence)
+    simple = full.roc.simplify(max_error=0, kind=kind)
+    assert set(simple["error"]) <= {0, None}
+    assert set(simple["area_change"]) <= {0, None}
+    for g in range(len(walks)):
+        every = full.filter(g=g).select("threshold", "tp", "fp").rows()
+        kept = [
+            every.index(row) for row in simple.filter(g=g).select("threshold", "tp", "fp").rows()
+        ]
+        assert kept[0] == 0
+        assert kept[-1] == len(every) - 1
+        points = [(Fraction(tp), Fraction(fp)) for _, tp, fp in every]
+        for a, b in pairwise(kept):
+            assert all(on_line(points[a], points[i], points[b]) for i in range(a, b + 1))
+        if kind in {"roc", "gain", "lift_chart"}:  # on other axes, rows at jumps remain
+            for a, b, c in zip(kept, kept[1:], kept[2:], strict=False):
+                assert not on_line(points[a], points[b], points[c])
+
+
+def on_line(start, point, end):
+    """Return whether a point is exactly on the line between two others."""
+    (x0, y0), (x, y), (x1, y1) = start, point, end
+    return (x - x0) * (y1 - y0) == (y - y0) * (x1 - x0) and x0 <= x <= x1 and y0 <= y <= y1
+
+
+@pytest.mark.parametrize("name", ["few", "ties", "rare", "weighted"])
+def test_with_error_0_the_curve_and_its_area_do_not_change(name):
+    for kind in KINDS:
+        full, simple = curve_of_kind(name, kind), curve_of(name, kind=kind, max_error=0)
+        assert_frame_equal(simple, full.roc.simplify(max_error=0), check_exact=True)
+        # Two areas are sums over rows instead of areas under the lines between them.
+        few, all_rows = (
+            table.roc.area(kind=kind).select(pl.exclude("average_precision", "lift_area_step"))
+            for table in (simple, full)
+        )
+        assert_frame_equal(few, all_rows, rel_tol=1e-12)
+    assert curve_of(name, max_error=0).height < curve_of(name).height
+    single = rf.at(full, threshold=0.5)["threshold"].item()
+    assert single in full.roc.simplify(max_error=0, keep=0.5)["threshold"]
+
+
 def test_operating_points_stay():
     full = curve_of("long")
     points = full.roc.at(threshold=[0.25, 1, 99])
@@ -399,83 +463,7 @@ def test_curve_with_max_error_equals_simplify(kind, options, by):
     assert subset.height < full.height
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"max_error": 0}, "max_error=0: expected a number above 0 and below 1.\n"),
-        ({"max_error": 1.5}, "max_error=1.5: expected a number above 0"),
-        ({"max_error": "1"}, "max_error='1': expected a number above 0"),
-        ({"scale": "cubic"}, "scale='cubic': "),
-        (
-            {"scale": "normal_deviate", "kind": "pr"},
-            "scale='normal_deviate': charts of precision against recall do not have this scale.\n",
-        ),
-        (
-            {"scale": "log", "kind": "det"},
-            "scale='log': max_error= cannot be guaranteed if both axes are logarithmic, as in ",
-        ),
-        (
-            {"keep": "a"},
-            (
-                "keep: expected a threshold, a list of thresholds or a DataFrame of operating "
-                "points, but this is a str.\n"
-                "Use, for example, keep=0.5 or keep=curves.roc.at(fpr=0.1)."
-            ),
-        ),
-        ({"keep": [float("nan")]}, "keep=[nan]: a value is NaN.\nRemove NaN."),
-        (
-            {"keep": pl.LazyFrame({"threshold": [1.0]})},
-            (
-                "keep: expected a threshold, a list of thresholds or a DataFrame of operating "
-                "points, but this is a polars LazyFrame."
-            ),
-        ),
-        ({"keep": pl.DataFrame({"value": [1.0]})}, "keep: the table has no column 'threshold'"),
-    ],
-    ids=lambda value: None if isinstance(value, str) else "-".join(value),
-)
-def test_invalid_options_raise_an_error_with_this_text(options, message):
-    with pytest.raises(rf.RocframeError) as caught:
-        rf.simplify(curve_of("few"), **options)
-    assert str(caught.value).startswith(message)
-
-
-def test_a_simplified_table_is_not_simplified_again():
-    simple = rf.simplify(curve_of("few"))
-    with pytest.raises(rf.BrokenCurveError) as caught:
-        rf.simplify(simple)
-    assert str(caught.value).startswith("curves: the table already has a column 'error'")
-
-
-def test_a_curve_with_gaps_between_given_thresholds_is_not_simplified():
-    some = rf.curve(
-        pl.DataFrame({"label": [1, 0] * 5, "score": range(10)}), "label", "score", thresholds=[0, 5]
-    )
-    with pytest.raises(rf.BrokenCurveError) as caught:
-        rf.simplify(some)
-    assert str(caught.value) == (
-        "curves: the curve lacks the points between its given thresholds, so the error of the "
-        "simplified curve is unknown.\n"
-        "Compute the curve without thresholds=, and keep all its rows."
-    )
-
-
-def test_rows_are_given_or_chosen_but_not_both():
-    with pytest.raises(rf.OptionValueError) as caught:
-        curve_of("few", thresholds=[0.5], max_error=0.1)
-    assert str(caught.value) == (
-        "thresholds=[0.5]: this option cannot be used with max_error=.\n"
-        "Leave out thresholds= or max_error=."
-    )
-    with pytest.raises(rf.RepeatedNameError) as caught:
-        curve_of("few", metrics=pl.col("tp").alias("error"), max_error=0.1)
-    assert str(caught.value) == (
-        'metrics=col("tp").alias("error"): the expression is named \'error\', which is a '
-        "column of the result.\n"
-        "Columns of the result: 'threshold', 'tp', 'fp', 'fn', 'tn', 'fpr', 'tpr', "
-        "'error', 'area_change'.\n"
-        'Give the expression another name with .alias("…").'
-    )
+def test_a_metric_may_have_a_name_that_only_simplified_tables_have():
     assert curve_of("few", metrics=pl.col("tp").alias("error")).columns[-1] == "error"
 
 

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
-from tests.all_cases import all_cases
 
 ROWS = st.lists(st.tuples(st.booleans(), st.integers(-4, 6)), min_size=1, max_size=16)
 POINT = tuple[Fraction, Fraction]
@@ -31,10 +30,6 @@ def roc_points(rows: list[tuple[bool, float]]) -> dict[float, POINT]:
         )
         for t in [inf, *sorted({score for _, score in rows}, reverse=True)]
     }
-
-
-def line_at(a: POINT, b: POINT, x: Fraction) -> Fraction:
-    return a[1] + (b[1] - a[1]) * (x - a[0]) / (b[0] - a[0])
 
 
 def area_under(points: list[POINT]) -> Fraction:
@@ -306,62 +301,3 @@ def test_curves_without_a_class_are_null_with_a_note():
     ]
     empty = rf.curve(table.clear(), "label", "score", by="fold")
     assert rf.repaired_auc(empty).height == rf.concavities(empty).height == 0
-
-
-def test_errors_name_the_argument_the_value_and_what_to_do():
-    found = CURVES.roc.concavities()
-    infinite = pl.DataFrame(
-        {"fold": [1] * 4 + [2], "label": [0, 0, 1, 1, 1], "score": [inf, 2, 1, 0, 0]}
-    )
-    curves = rf.curve(infinite, "label", "score", by="fold")
-    one_curve = rf.curve(infinite.filter(fold=1), "label", "score")
-    errors = {
-        "concavities: expected a table of concavities, but this is an int.": lambda: (
-            TABLE.roc.repair_scores("score", 3)
-        ),
-        "chosen: expected a table of concavities": lambda: rf.repaired_auc(CURVES, chosen=CURVES),
-        "which='some': unknown value.": lambda: rf.repaired_auc(CURVES, which="some"),
-        "min_rows=0: expected an integer of at least 1.": lambda: rf.concavities(
-            CURVES, min_rows=0
-        ),
-        "min_rows=5: this option cannot be used with chosen=.": lambda: rf.repaired_auc(
-            CURVES, chosen=found, min_rows=5
-        ),
-        "over='part': the frame has no group column of this name.": lambda: rf.repaired_auc(
-            CURVES, over="part"
-        ),
-        "concavities: the table has a column 'model', but the predictions do not": lambda: (
-            TABLE.drop("model").roc.repair_scores("score", found)
-        ),
-        "concavities: column 'fold' of the table has type Int8.": lambda: TABLE.roc.repair_scores(
-            "score", found.cast({"fold": pl.Int8})
-        ),
-        "chosen: column 'fold' of the table has type Int8.": lambda: rf.repaired_auc(
-            CURVES, chosen=found.cast({"fold": pl.Int8})
-        ),
-        "predictions: the table already has a column 'repaired_score', and the result": lambda: (
-            TABLE.with_columns(repaired_score=1).roc.repair_scores("score", found)
-        ),
-        "concavities: the order of scores of group fold=1 cannot be reversed, because some "
-        "scores are infinite.\nReplace infinite scores by numbers first.": lambda: (
-            infinite.roc.repair_scores("score", curves.roc.concavities())
-        ),
-        "concavities: the order of scores of the curve cannot be reversed": lambda: (
-            infinite.roc.repair_scores("score", one_curve.roc.concavities())
-        ),
-        "chosen: the order of scores of group fold=1 cannot be reversed": lambda: rf.repaired_auc(
-            curves, chosen=curves.roc.concavities()
-        ),
-        "curves: the order of scores of the other folds of group fold=2 cannot be reversed": (
-            lambda: rf.repaired_auc(curves)
-        ),
-        "curves: group model=None, fold=0 lacks the points of its lowest scores": lambda: (
-            rf.repaired_auc(CURVES.filter(pl.col("threshold") > 0), chosen=found)
-        ),
-    }
-    with all_cases() as case:
-        for text, call in errors.items():
-            with case(text):
-                with pytest.raises(rf.RocframeError) as caught:
-                    call()
-                assert str(caught.value).startswith(text)

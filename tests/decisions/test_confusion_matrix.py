@@ -114,16 +114,6 @@ def test_several_classifiers_side_by_side_have_the_key_model():
     assert call["auc"] + opposite["auc"] == pytest.approx(1)
 
 
-def test_a_score_that_is_no_decision_raises():
-    frame = pl.DataFrame({"label": [1, 0], "score": [1.0, 0.3]})
-    with pytest.raises(rf.OptionValueError) as caught:
-        rf.confusion_matrix(frame, "label", "score")
-    assert str(caught.value) == (
-        "score=0.3: the scores must be decisions: 0 or 1, or Boolean values.\n"
-        'Use decisions, for example pl.col("score") >= 0.5, or the function at(threshold=).'
-    )
-
-
 def test_expanded_counts_have_these_confusion_matrices(frame):
     given = {"model": ["A", "B", None], "tp": [5, 7, 0], "fp": [1, 3, 4], "fn": [5, 3, 10]}
     matrices = frame({**given, "tn": [9, 7, 6]})
@@ -137,59 +127,6 @@ def test_expanded_counts_have_these_confusion_matrices(frame):
     curves = rf.curve(predictions, "label", "decision", by="model", count="count")
     hull = curves.roc.hull(across="model").lazy().collect()
     assert hull.select("fp", "tp").rows() == [(0, 0), (1, 5), (3, 7), (10, 10)]
-
-
-@pytest.mark.parametrize(
-    ("table", "error", "message"),
-    [
-        (
-            {"tp": [1], "fp": [1], "fn": [1]},
-            rf.MissingColumnError,
-            "table: the table has no column 'tn'.\nThe table has: 'tp', 'fp', 'fn'.",
-        ),
-        (
-            {"tp": [1.5], "fp": [1], "fn": [1], "tn": [1]},
-            rf.ColumnTypeError,
-            (
-                "table: column 'tp' of the table has type Float64.\n"
-                "Counts must be integers. Cast the column first."
-            ),
-        ),
-    ],
-)
-def test_tables_without_counts_raise(table, error, message):
-    with pytest.raises(error) as caught:
-        rf.expand_counts(pl.DataFrame(table))
-    assert str(caught.value) == message
-
-
-def test_a_group_column_with_the_name_of_a_result_column_raises():
-    table = pl.DataFrame({"label": ["a"], "tp": [1], "fp": [1], "fn": [1], "tn": [1]})
-    with pytest.raises(rf.ReservedColumnError) as caught:
-        rf.expand_counts(table, by="label")
-    assert str(caught.value) == (
-        "by='label': the result already has a column of this name.\n"
-        "Columns of the result: 'label', 'decision', 'count'.\n"
-        "Rename the group column first, for example with .rename({'label': 'label_group'})."
-    )
-
-
-@pytest.mark.parametrize(
-    "counts",
-    [
-        pl.Series([3, -1, -2]),
-        pl.Series([3, 1, 2**63], dtype=pl.UInt64),
-        pl.Series([3, 1, -(2**70)], dtype=pl.Int128),
-    ],
-)
-def test_counts_that_are_no_numbers_of_rows_raise(frame, counts):
-    table = frame({"tp": [1, 2, 3], "fp": counts, "fn": [1, None, 1], "tn": [1, 1, 1]})
-    with pytest.raises(rf.MassError) as caught:
-        rf.expand_counts(table).lazy().collect()
-    assert str(caught.value) == (
-        "table: column 'fp' has values that are negative or above the maximum of Int64.\n"
-        "Correct these rows, or remove them with .filter()."
-    )
 
 
 def test_points_are_drawn_in_a_chart():

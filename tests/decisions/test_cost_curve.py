@@ -212,24 +212,6 @@ def test_rows_with_equal_counts_are_named_by_their_highest_threshold():
     assert_frame_equal(rf.cost_curve(curves, grid=3), rf.cost_curve(CURVES, grid=3))
 
 
-def test_invalid_options_are_explained():
-    with pytest.raises(rf.MissingColumnError, match="across='model'"):
-        rf.cost_curve(CURVES, across="model")
-    curves = rf.curve(PREDICTIONS.with_columns(model=1), "label", "score", by="model")
-    with pytest.raises(rf.OptionValueError) as caught:
-        rf.cost_curve(curves, grid="vertices", across="model")
-    assert str(caught.value) == (
-        "grid='vertices': this value cannot be used with across=.\nUse, for example, grid=101. "
-        "relative_superiority returns the ranges of costs in which each curve is the best one."
-    )
-    with pytest.raises(rf.OptionValueError) as caught:
-        rf.cost_curve(CURVES, grid=[0.5, 1.5])
-    assert str(caught.value) == (
-        "grid=[0.5, 1.5]: 1.5 is outside the range from 0 to 1.\nUse values within this range. "
-        "For 1.5 %, use 0.015."
-    )
-
-
 def test_the_chart_draws_the_line_of_each_threshold_on_request():
     costs = rf.curve(FAWCETT_3, "label", "score").roc.cost_curve(grid="vertices")
     drawn = [one for one in records(costs.roc.chart(lines=True)) if one.get("_layer") == "lines"]

@@ -93,40 +93,6 @@ def test_a_group_without_rows_or_without_a_class_has_a_note():
     assert table.get_column("note").to_list() == ["no_negatives", "no_positives", "no_rows"]
 
 
-def test_scores_that_are_no_probabilities_raise():
-    curves = rf.curve(
-        PREDICTIONS.with_columns(pl.col("score") * 3, model=pl.lit("a")),
-        "label",
-        "score",
-        by="model",
-    )
-    with pytest.raises(rf.ScoreError) as caught:
-        curves.roc.decision_curve()
-    assert str(caught.value) == (
-        "curves: 3 of 4 scores are outside [0, 1], the first one in group model='a'; the "
-        "scores range "
-        "from 0.3 to 2.7.\n"
-        "Use calibrated probabilities, or cost_curve, which accepts all scores."
-    )
-
-
-def test_invalid_options_are_explained():
-    with pytest.raises(rf.OptionValueError) as caught:
-        CURVES.roc.decision_curve(thresholds=[0.5, 1])
-    assert str(caught.value) == (
-        "thresholds=[0.5, 1]: the odds of the threshold 1 are infinite.\n"
-        "Use thresholds of at least 0 and below 1, such as [0.05, 0.1, 0.2]."
-    )
-    with pytest.raises(rf.OptionValueError) as caught:
-        CURVES.roc.decision_curve(prevalence=1)
-    assert str(caught.value) == (
-        "prevalence=1: expected a number above 0 and below 1.\nUse, for example, prevalence=0.1."
-    )
-    at_thresholds = rf.curve(PREDICTIONS, "label", "score", thresholds=[0.5])
-    with pytest.raises(rf.BrokenCurveError, match="lacks the points of its lowest scores"):
-        at_thresholds.roc.decision_curve()
-
-
 def test_the_chart_draws_the_net_benefits_and_those_of_treating_all():
     frame = pl.concat([PREDICTIONS.with_columns(model=pl.lit(name)) for name in "ab"])
     table = rf.curve(frame, "label", "score", by="model").roc.decision_curve()

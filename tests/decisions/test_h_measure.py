@@ -160,13 +160,3 @@ def test_unscored_rows_are_errors_at_every_threshold():
     trivial = float((np.minimum(c, 1 - c) / 2 * density).sum())
     assert measure.item(0, "h_measure") == pytest.approx(1 - loss / trivial, abs=1e-6)
     assert measure.item(0, "n_missing") == 2
-
-
-@pytest.mark.parametrize("prior", [2, (2,), (2, 0), (2, inf), ("a", 1), None])
-def test_invalid_priors_are_explained(prior):
-    with pytest.raises(rf.OptionValueError) as caught:
-        rf.h_measure(PREDICTIONS, "label", "score", prior=prior)
-    assert str(caught.value).endswith(
-        ": expected two finite numbers above 0, or the name of a prior.\n"
-        "Use prior=(2, 2), or 'symmetric', 'severity_ratio', 'prevalence'."
-    )

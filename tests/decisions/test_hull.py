@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
-from functools import partial
 from math import inf
 
 import numpy as np
@@ -178,37 +177,6 @@ def test_a_curve_without_a_class_does_not_take_part_in_a_common_hull():
     )
 
 
-def test_across_must_be_a_group_column():
-    curves = rf.curve(pl.DataFrame({"label": [1, 0], "score": [0.9, 0.1]}), "label", "score")
-    with pytest.raises(rf.MissingColumnError) as caught:
-        rf.hull(curves, across="model")
-    assert str(caught.value).startswith("across='model': ")
-
-
-@pytest.mark.parametrize(
-    ("argument", "verb"),
-    [
-        ("across", rf.hull),
-        ("across", rf.cost_curve),
-        ("across", rf.relative_superiority),
-        ("across", partial(rf.lc_index, cost_ratio=(0.1, 0.5, 2))),
-        ("across", partial(rf.mix, fpr=0.5)),
-        ("over", rf.transfer),
-        ("over", rf.repaired_auc),
-    ],
-)
-def test_the_compared_curves_have_one_group_column(argument, verb):
-    frame = pl.DataFrame({"model": "a", "label": [1, 0], "score": [0.9, 0.1]})
-    curves = rf.curve(frame, "label", "score", by="model")
-    for name in (["model"], ("model",), pl.col("model"), 1):
-        with pytest.raises(rf.MissingColumnError) as caught:
-            verb(curves, **{argument: name})
-        problem = "expected a string, the name of one group column"
-        assert str(caught.value).startswith(
-            f"{argument}={name!r}: {problem}.\nThe frame has: 'model'."
-        )
-
-
 def test_slopes_of_large_counts_are_correctly_rounded():
     total = 2**60
     counts = pl.DataFrame(
@@ -254,22 +222,11 @@ def test_a_filter_on_the_compared_column_of_a_lazy_table_does_not_change_the_com
         assert_frame_equal(selected, expected.filter(model=model))
 
 
-def test_a_common_hull_is_no_curve_and_its_area_is_that_of_its_rates():
+def test_the_area_of_a_common_hull_is_that_of_its_rates():
     rows = pl.DataFrame(
         {"model": list("aaabbbb"), "label": [1, 0, 0, 1, 0, 1, 0], "score": [1, 2, 0, 3, 2, 1, 0]}
     )
     common = rf.curve(rows, "label", "score", by="model").roc.hull(across="model")
-    for by, problem in (
-        (None, "curves: tp + fn is not the same in all rows of the curve"),
-        ("model", "curves: group model='a' lacks the row above all scores (threshold inf, tp 0)"),
-    ):
-        with pytest.raises(rf.BrokenCurveError) as caught:
-            common.roc.area(by=by)
-        assert str(caught.value) == (
-            f"{problem}.\nThe table is a common hull: its thresholds and counts are from "
-            "several curves (see the column 'model'). Compute the area from the columns "
-            "fpr and tpr, or use hull() without across=."
-        )
     # From (0, 0) to (0, 1/2), (1/2, 1) and (1, 1).
     steps, heights = pl.col("fpr").diff(), pl.col("tpr") + pl.col("tpr").shift()
     assert common.select((steps * heights).sum() / 2).item() == 0.875

@@ -124,34 +124,3 @@ def test_the_table_has_one_row_per_group_with_pinned_columns(frame):
         schema_overrides=counts,
     )
     assert_frame_equal(result.lazy().collect(), expected)
-
-
-CURVES = rf.curve(pl.DataFrame({"label": [True, False], "score": [2.0, 1.0]}), "label", "score")
-
-
-@pytest.mark.parametrize(
-    ("table", "options", "message"),
-    [
-        (
-            CURVES,
-            {"kind": "det"},
-            (
-                "kind='det': lines of equal cost are not available for Detection error trade-off "
-                "curves.\nUse kind='roc' or 'gain' or 'lift_chart'."
-            ),
-        ),
-        (
-            CURVES,
-            {"costs": {"fp": 0, "fn": 0}},
-            (
-                "costs={'fp': 0, 'fn': 0}: errors must cost more than correct predictions.\n"
-                'Use, for example, {"fp": 1, "fn": 5}; the cost of outcomes that are not named is '
-                "0."
-            ),
-        ),
-    ],
-)
-def test_an_option_without_a_line_raises(table, options, message):
-    with pytest.raises(rf.OptionValueError) as caught:
-        rf.iso_lines(table, **options)
-    assert str(caught.value) == message

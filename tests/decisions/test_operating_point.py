@@ -251,7 +251,8 @@ def test_an_undefined_group_is_null_and_does_not_change_other_groups():
 def test_without_a_class_only_means_over_rows_and_rates_of_the_other_class_have_a_threshold():
     """Without positives, for example, the precision is 0 at every score."""
     scores = [0.2, 0.4, 0.7]
-    mean = ["accuracy", "error_rate", "expected_cost", "net_benefit", "alert_rate", "rnp"]
+    mean = ["accuracy", "error_rate", "expected_cost", "net_benefit"]
+    mean += ["alert_rate", "alerts", "rnp"]
     of_class = {1: ["tpr", "fnr"], 0: ["fpr", "tnr"]}
     rules = [name for name in RATES if name != "prevalence"]
     for label, note in ((1, "no_negatives"), (0, "no_positives")):
@@ -358,91 +359,6 @@ def test_weights_and_repeated_rows_choose_the_same_threshold():
     ]
     assert_frame_equal(points[0], points[1])
     assert_frame_equal(points[2], points[1])
-
-
-COSTS_HINT = 'Use, for example, costs={"fp": 1, "fn": 5}.'
-RANGE_HINT = 'Use, for example, subject_to={"precision": (0.9, 1)}.'
-BOUNDS_HINT = "Use limits within this range."
-ERRORS = {
-    f"rule='expected_cost': this rule requires costs=.\n{COSTS_HINT}": ("expected_cost", {}),
-    "costs={'fp': 0, 'fn': 0}: errors must cost more than correct predictions.\n"
-    'Use, for example, {"fp": 1, "fn": 5}; the cost of outcomes that are not named is 0.': (
-        "bayes",
-        {"costs": {"fp": 0, "fn": 0}},
-    ),
-    f"costs=[[0, 1], [5, 0]]: expected a dict of costs.\n{COSTS_HINT}": (
-        "expected_cost",
-        {"costs": [[0, 1], [5, 0]]},
-    ),
-    "benefits={'tp': 0}: all decisions have the same profit.\n"
-    'Use, for example, benefits={"tp": 20, "fp": -1}; benefits that are not named are 0.': (
-        "profit",
-        {"benefits": {"tp": 0}},
-    ),
-    "costs={'fp': 1}: no rule in this call uses this option.\n"
-    "Pass rule='expected_cost', or leave out costs=.": (
-        "youden",
-        {"costs": {"fp": 1}},
-    ),
-    "prevalence=1: expected a number above 0 and below 1.\nUse, for example, prevalence=0.1.": (
-        "youden",
-        {"prevalence": 1},
-    ),
-    "subject_to['fpr']=0.05: expected a pair of numbers: the lowest and the highest allowed value."
-    f"\n{RANGE_HINT}": ("youden", {"subject_to": {"fpr": 0.05}}),
-    "subject_to['fpr']=(0.5, 0.1): the lowest allowed value is above the highest allowed value."
-    f"\n{RANGE_HINT}": ("youden", {"subject_to": {"fpr": (0.5, 0.1)}}),
-    "subject_to['fpr']=(0, 5): 5 is outside the range of this metric: from 0 to 1."
-    f"\n{BOUNDS_HINT} For 5 %, use 0.05.": ("youden", {"subject_to": {"fpr": (0, 5)}}),
-    "subject_to['ppv']=(90, None): 90 is outside the range of this metric: from 0 to 1."
-    f"\n{BOUNDS_HINT} For 90 %, use 0.9.": ("youden", {"subject_to": {"ppv": (90, None)}}),
-    "subject_to['alerts']=(-1, 5): -1 is outside the range of this metric: at least 0."
-    f"\n{BOUNDS_HINT}": ("youden", {"subject_to": {"alerts": (-1, 5)}}),
-    f"subject_to['expected_cost']=(None, 0.4): this constraint requires costs=.\n{COSTS_HINT}": (
-        "tpr",
-        {"subject_to": {"expected_cost": (None, 0.4)}},
-    ),
-    "rule='alert_rate': neither high nor low values of this metric are better.\n"
-    "Pass minimize=True or minimize=False.": ("alert_rate", {}),
-    "minimize=True: this option cannot be used with rule='youden'.\nLeave out minimize=.": (
-        "youden",
-        {"minimize": True},
-    ),
-    'rule=[]: expected at least one name.\nUse, for example, rule=["youden"].': ([], {}),
-}
-
-
-def test_errors_name_the_argument_the_value_and_what_to_do():
-    with all_cases() as case:
-        for text, (rule, options) in ERRORS.items():
-            with case(text):
-                with pytest.raises(rf.RocframeError) as caught:
-                    rf.operating_point(CURVES, rule, **options)
-                assert str(caught.value) == text
-
-
-def test_an_unknown_key_of_a_constraint_is_reported_as_a_key():
-    for key, guess in (("fprr", "\nDid you mean subject_to['fpr']?"), ("zzz", "")):
-        with pytest.raises(rf.UnknownOptionError) as caught:
-            rf.operating_point(CURVES, subject_to={key: (0, 0.1)})
-        start = f"subject_to['{key}']: unknown key.{guess}\nChoose one of: 'alerts', 'threshold', "
-        assert str(caught.value).startswith(start)
-
-
-def test_bayes_refuses_scores_that_are_not_probabilities():
-    margins = rf.curve(PREDICTIONS.with_columns(score=pl.col("score") * 3), "label", "score")
-    with pytest.raises(rf.OptionValueError) as caught:
-        rf.operating_point(margins, "bayes", costs={"fp": 1, "fn": 1})
-    assert str(caught.value) == (
-        "rule='bayes': 3 of 4 scores are outside [0, 1]; the scores range from 0.3 to 2.7.\n"
-        "Use calibrated probabilities, or rule='expected_cost', which accepts all scores."
-    )
-
-
-def test_rules_of_other_packages_are_translated():
-    for name, rule in {"best": "youden", "closest.topleft": "closest_top_left"}.items():
-        with pytest.raises(rf.UnknownOptionError, match=f"Did you mean rule='{rule}'"):
-            rf.operating_point(CURVES, name)
 
 
 def test_a_sum_of_weights_of_1_is_not_reported_as_one_row():

@@ -228,53 +228,11 @@ def test_groups_without_rows_have_empty_tables():
         )
 
 
-@pytest.mark.parametrize(
-    ("cost_ratio", "problem"),
-    [
-        (
-            (0.1, 1),
-            "expected the lowest, the most likely and the highest ratio, all at least 0",
-        ),
-        (
-            (1, 0.25, 0.1),
-            "the three ratios must not decrease, and the first and the last must differ",
-        ),
-        (
-            (1e17, 2e17, 3e17),
-            (
-                "the first and the last ratio are so close to 0 or to infinity that both "
-                "give the same relative cost"
-            ),
-        ),
-        (
-            (1e-320, 2e-320, 3e-320),
-            (
-                "the first and the last ratio are so close to 0 or to infinity that both "
-                "give the same relative cost"
-            ),
-        ),
-    ],
-)
-def test_invalid_cost_ratios_are_explained(cost_ratio, problem):
-    with pytest.raises(rf.OptionValueError) as caught:
-        rf.lc_index(CURVES, across="model", cost_ratio=cost_ratio)
-    assert str(caught.value) == (
-        f"cost_ratio={cost_ratio}: {problem}.\nUse, for example, cost_ratio=(0.1, 0.25, 1)."
-    )
-
-
 def test_the_index_of_very_small_cost_ratios_is_that_of_the_model_without_false_negatives():
     for cost_ratio in ((1e-200, 2e-200, 3e-200), (0, 0, 1e-300), (0, 1e-320, 1e-9)):
         index = rf.lc_index(CURVES, across="model", cost_ratio=cost_ratio)
         # Model a has no false negatives at a lower false positive rate than model b.
         assert index["lc_index"].to_list() == [1, 0]
-
-
-def test_other_invalid_options_are_explained():
-    with pytest.raises(rf.OptionValueError, match=r"prevalence=1\.5"):
-        rf.lc_index(CURVES, across="model", cost_ratio=RATIOS, prevalence=1.5)
-    with pytest.raises(rf.MissingColumnError, match="across='fold'"):
-        rf.relative_superiority(CURVES, across="fold")
 
 
 def test_the_chart_has_a_bar_for_each_range():

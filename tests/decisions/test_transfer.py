@@ -142,6 +142,47 @@ def test_the_note_of_a_missing_threshold_is_that_of_the_table_of_chosen_threshol
         assert notes.rows() == [("a", None), ("b", note)]
 
 
+def test_rows_of_other_tables_of_points_are_applied_to_all_rules():
+    validation = rf.curve(predictions(1), "label", "score", by="model")
+    best = rf.operating_point(validation, "expected_cost", costs=COSTS)
+    expected = rf.transfer(CURVES, "expected_cost", chosen=best, costs=COSTS)
+    rules = ["expected_cost", "youden"]
+    vertices = rf.hull(validation).join(best, on=["model", "threshold"], how="semi")
+    rows = validation.join(best, on=["model", "threshold"], how="semi")
+    half = rf.at(validation, threshold=0.5)
+    for chosen in (vertices, rows, rows.lazy().collect().sample(fraction=1, shuffle=True)):
+        found = rf.transfer(CURVES, rules, chosen=chosen, costs=COSTS)
+        assert_frame_equal(found.filter(rule="expected_cost"), expected)
+        assert found.filter(rule="youden")["threshold"].equals(expected["threshold"])
+    found = rf.transfer(CURVES, chosen=half)
+    youden = {row["model"]: row["tpr"] - row["fpr"] for row in half.iter_rows(named=True)}
+    for row in found.iter_rows(named=True):
+        assert row["value_chosen"] == pytest.approx(youden[row["model"]])
+        assert row["threshold"] == half.filter(model=row["model"])["threshold"].item()
+    # Without counts, the value on the other data is unknown.
+    numbers = rf.transfer(CURVES, chosen=half.select("model", "threshold"))
+    values = ["value_chosen", "optimism"]
+    assert_frame_equal(numbers.drop(values), found.drop(values))
+    assert numbers.select(values).null_count().row(0) == (8, 8)
+
+
+def test_a_vertex_of_a_common_hull_is_applied_to_the_curves_of_its_model():
+    validation = rf.curve(predictions(1), "label", "score", by="model")
+    common = rf.hull(validation, across="model")
+    with pytest.raises(rf.OptionValueError, match="Keep one row for each model"):
+        rf.transfer(CURVES, chosen=common)
+    vertex = common.filter(pl.col("model").is_not_null()).head(1)
+    model, threshold = vertex.select("model", "threshold").row(0)
+    # The first and the last vertex belong to no model.
+    for chosen in (vertex, pl.concat([common.head(1), vertex, common.tail(1)])):
+        found = rf.transfer(CURVES, chosen=chosen)
+        own = found.filter(model=model)
+        assert own["threshold"].unique().to_list() == [threshold]
+        assert own["value_chosen"][0] == pytest.approx((vertex["tpr"] - vertex["fpr"]).item())
+        others = found.filter(pl.col("model") != model)
+        assert others.select("threshold", "note").unique().rows() == [(None, "no_solution")]
+
+
 def test_filters_on_folds_of_a_plan_do_not_change_the_choice():
     plan = rf.transfer(CURVES.lazy(), "accuracy").filter(fold=2, model="a").collect()
     assert_frame_equal(plan, rf.transfer(CURVES, "accuracy").filter(fold=2, model="a"))
@@ -253,45 +294,6 @@ def test_metrics_that_compare_the_classes_choose_no_threshold_if_the_other_folds
     assert of_first.rows() == [("accuracy", np.inf, None), ("f1", None, "no_positives")]
 
 
-ERRORS = {
-    "over='part': the frame has no group column of this name.": {"over": "part"},
-    "rule='bayes': this value cannot be used with transfer().\n"
-    "The threshold of this rule does not depend on data: use at(threshold=).": {
-        "rule": "bayes",
-        "costs": COSTS,
-    },
-    "chosen: expected a table of operating_point, but this is an int.": {"chosen": 3},
-    (
-        "rule='f1': the table passed as chosen= has no threshold for this rule.\n"
-        "Its rules are: 'youden'."
-    ): {
-        "rule": "f1",
-        "chosen": rf.operating_point(CURVES),
-    },
-    "chosen: the table has several thresholds for model='a', rule='youden'.\n"
-    "Keep one row for each group and rule, for example with .filter().": {
-        "chosen": rf.operating_point(CURVES).drop("fold")
-    },
-    "costs={'fp': 1, 'fn': 3}: no rule in this call uses this option.": {"costs": COSTS},
-    "subject_to['alerts']=(0, 300): a limit on a number of rows is not supported, because the "
-    "threshold is chosen on all other folds together, which have another number of rows.\n"
-    'Use the proportion of rows: subject_to={"alert_rate": …}.': {
-        "rule": "recall",
-        "subject_to": {"alerts": (0, 300)},
-    },
-}
-
-
-def test_a_curve_table_without_folds_names_the_default_of_over():
-    with pytest.raises(rf.MissingColumnError) as caught:
-        rf.transfer(rf.curve(TABLE, "label", "score", by="model"))
-    assert str(caught.value) == (
-        "over='fold': the frame has no group column of this name.\nThe frame has: 'model'.\n"
-        'The default is over="fold". Compute the table with "fold" in by=, or pass another '
-        "group column as over=."
-    )
-
-
 def test_a_rule_per_row_has_no_optimism_on_folds_with_the_same_rows():
     fold = TABLE.filter(model="a", fold=0)
     folds = pl.concat([fold.with_columns(fold=pl.lit(i)) for i in range(4)])
@@ -310,17 +312,6 @@ def test_the_difference_of_two_infinite_values_is_null():
     applied = rf.transfer(curves, "lr_pos")
     assert applied["value_chosen"].to_list() == applied["value_realised"].to_list() == [np.inf] * 2
     assert applied["optimism"].to_list() == [None, None]
-
-
-def test_errors_name_the_argument_the_value_and_what_to_do():
-    with all_cases() as case:
-        for text, options in ERRORS.items():
-            with case(text):
-                with pytest.raises(rf.RocframeError) as caught:
-                    rf.transfer(CURVES, **options)
-                assert str(caught.value).startswith(text)
-    with pytest.raises(rf.BrokenCurveError, match="lacks the points of its lowest scores"):
-        rf.transfer(CURVES.filter(pl.col("threshold") > 0))
 
 
 def test_heavy_weights_of_one_fold_do_not_change_the_choice_on_other_folds():
@@ -368,10 +359,11 @@ def test_group_columns_may_have_any_name(name):
         assert_frame_equal(result.rename({name: "key"}), expected)
 
 
-@pytest.mark.parametrize("over", [None, 3])
-@pytest.mark.parametrize("function", [rf.transfer, rf.repaired_auc])
-def test_folds_have_a_column(function, over):
-    predictions = pl.DataFrame({"fold": [1, 1, 2, 2], "label": [1, 0] * 2, "score": [4, 3, 2, 1]})
-    with pytest.raises(rf.MissingColumnError) as caught:
-        function(rf.curve(predictions, "label", "score", by="fold"), over=over)
-    assert str(caught.value).startswith(f"over={over}: expected a string, the name of one group")
+def test_a_model_without_scores_does_not_change_other_models():
+    table = TABLE.filter(model="b")
+    unscored = table.with_columns(model=pl.lit("a"), score=pl.lit(None, pl.Float64))
+    options = {"by": ["model", "fold"], "missing": "worst"}
+    both = rf.curve(pl.concat([unscored, table]), "label", "score", **options)
+    found, alone = rf.transfer(both), rf.transfer(rf.curve(table, "label", "score", **options))
+    assert_frame_equal(found.filter(model="b"), alone)
+    assert found.filter(model="a")["threshold"].unique().to_list() == [np.inf]

@@ -62,6 +62,15 @@ def test_all_ways_to_pass_several_scores_give_the_same_page(tmp_path):
     assert "Scores: a and b." in pages[0].decode()
 
 
+def test_a_group_column_by_expression_is_a_computed_column(tmp_path):
+    key = pl.col("id") % 2
+    pages = [
+        page(tmp_path, rows, "label", "a", by=by).text
+        for rows, by in ((WIDE, key.alias("half")), (WIDE.with_columns(half=key), "half"))
+    ]
+    assert pages[0] == pages[1]
+
+
 def test_the_name_of_a_model_may_be_empty(tmp_path):
     read = page(tmp_path, WIDE, "label", {"": "a", "x": "b"}, kind="roc")
     assert "Scores: '' and x." in read.text[2]
