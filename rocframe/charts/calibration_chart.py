@@ -222,10 +222,7 @@ def _bars_of_curves(scores: object, keys: pl.DataFrame, by: Sequence[str]) -> pl
 
 
 def _full_plane(points: pl.DataFrame, bars: pl.DataFrame, options: ChartOptions) -> Plane:
-    """Return the axes of all points, limits and bars, without `x_domain` and `y_domain`.
-
-    On scales without 0, limits more than 100 times smaller than all rates do not extend the axes.
-    """
+    """Return the axes of all points, limits and bars, without `x_domain` and `y_domain`."""
 
     def numbers(rows: pl.DataFrame, *names: str) -> list[float]:
         columns = (rows.get_column(name) for name in names if name in rows.columns)

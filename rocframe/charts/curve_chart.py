@@ -249,10 +249,7 @@ def _area_layer(side: int, kind: Kind) -> alt.Chart:
 def _notes(
     records: Sequence[dict[str, Any]], panel: str | None, areas: Sequence[float], plane: Plane
 ) -> list[dict[str, Any]]:
-    """Return a record with the reason for each panel in which no curve is drawn.
-
-    Without panels, the subtitle or the legend states that areas are undefined.
-    """
+    """Return the reasons for empty panels; without panels, legends state undefined areas."""
     notes = []
     for panel_records in in_panels(records, panel):
         if any(record[plane.x.name] for record in panel_records):
@@ -449,10 +446,7 @@ UNSUPPORTED = {"kind": None, "scale": None, "areas": None, "ties": False}
 
 
 def threshold_axes(options: ChartOptions) -> tuple[Kind, list[str]] | None:
-    """Return the kind and the metrics of a chart with an axis of thresholds; None for other charts.
-
-    The threshold can be on the y axis if the metric only rises or only falls with it.
-    """
+    """Return the kind and the metrics of a chart with an axis of thresholds, or None."""
     rate = (NAMES | COUNT_METRICS).get(str(options.x))
     is_y = is_text(options.y, THRESHOLD) and rate is not None and bool(rate.monotone)
     if not is_text(options.x, THRESHOLD) and not is_y:
@@ -472,11 +466,7 @@ def threshold_chart(
     kind: Kind,
     metrics: Sequence[str],
 ) -> AnyChart:
-    """Draw metrics of the rule `score >= threshold` as step functions of the threshold.
-
-    A line covers the thresholds at which the metric is defined. If the threshold is on the y axis,
-    the line starts at the metric of the row with threshold `inf`.
-    """
+    """Draw metrics of the rule `score >= threshold` as step functions of the threshold."""
     is_y = kind.y == THRESHOLD
     points = points_of_counts(curves, np.ones(len(curves.firsts), bool))
     threshold = curves.columns[THRESHOLD][points.row].astype(np.float64)
@@ -552,10 +542,7 @@ def _start_at_highest_score(
 
 
 def _narrowest_range(groups: Groups, points: LinePoints, threshold: FloatArray) -> float | None:
-    """Return the smallest range of thresholds of all panels, if panels need separate axes, or None.
-
-    They need them if it is less than half of the range of all, as for probabilities and margins.
-    """
+    """Return the smallest range of thresholds of all panels, if they need separate axes."""
     if groups.panel is None:
         return None
     # Each curve has a code for each metric. The codes for the first metric come first.

@@ -66,10 +66,7 @@ ROW_INDEX, CURVE_INDEX = "(row)", "(curve)"
 def match_rows(
     argument: str, noun: str, table: pl.DataFrame, keys: pl.DataFrame, by: Sequence[str]
 ) -> tuple[IntArray, IntArray]:
-    """Return the indices of the pairs of rows of `table` and of `keys` with equal values in `by`.
-
-    Pairs are in the order of `table`. No pair is an error about `argument` and its rows, `noun`.
-    """
+    """Return the indices of pairs of rows of `table` and of `keys` with equal values in `by`."""
     check_keys(argument, table.schema, keys.schema, by, noun="curves")
     # Without group columns, each row matches all curves.
     names = [f"k{i}" for i in range(len(by) + 1)]
@@ -366,10 +363,7 @@ class CurvePlot:
         height: float | None = None,
         **channels: Any,
     ) -> LayerChart:
-        """Return a chart of layers that share axes, colors and tooltips.
-
-        `deviates` are further rates with normal deviates; `channels` replace shared channels.
-        """
+        """Return a chart of layers; `deviates` are further rates, `channels` replace shared."""
         if self.plane.clipped:
             for layer in layers:
                 layer.mark.clip = True
@@ -514,10 +508,7 @@ def gray_dashes(dash: Sequence[int] = CHANCE_DASH) -> dict[str, Any]:
 def chance_records(
     plane: Plane, records: Sequence[Mapping[str, Any]], panel: str | None, prevalence: float | None
 ) -> list[dict[str, Any]]:
-    """Return records of the lines of chance that depend on the curves, and of perfect scores.
-
-    `prevalence` is that of all curves; None for the prevalence of each curve.
-    """
+    """Return records of the lines of chance that depend on the curves, and of perfect scores."""
     chance = plane.chance
     if chance is None or not chance.of_curves:
         return []

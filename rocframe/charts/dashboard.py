@@ -342,10 +342,7 @@ NET_BENEFIT = (
 
 
 def _row_transform(data: DashboardData) -> list[Any]:
-    """Return the transform of the records of rows to one row per curve: that of the sliders.
-
-    A bisection finds the last row not beyond the slider, or the first row with its recall.
-    """
+    """Return the transform of records to one row per curve, found by a bisection."""
     heads = [name for name in (data.rows[0] if data.rows else ()) if name not in ARRAYS]
     longest = max((record["t"].count(",") for record in data.rows), default=0)
     steps, found = {"above_all": f"{MODE} == 'tpr' ? -1 : 0"}, "datum.above_all"
@@ -632,11 +629,7 @@ def _rate_panel(data: DashboardData, name: str, titles: Mapping[str, str]) -> La
 def _lowest_cost_layers(
     data: DashboardData, points: Mapping[str, Any], selected: Sequence[Any]
 ) -> list[alt.Chart]:
-    """Draw a line, a ring and a text for the row with the lowest expected cost of shown curves.
-
-    `selected` is the transform of `points` to their rows. Of equal rows, the ring is on the first
-    curve at its highest threshold. The line contains all points with this expected cost.
-    """
+    """Draw a line of equal cost, a ring and a text for the row of lowest cost of shown curves."""
     sort = [{"field": field} for field in ("expected_cost", "rank", STEP)]
     name = "datum.name, " if data.groups.columns else ""
     fields = {

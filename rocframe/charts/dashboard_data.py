@@ -109,10 +109,7 @@ class DashboardData:
 
     @property
     def different_scales(self) -> bool:
-        """Whether one slider of scores is not suitable for all curves.
-
-        Only some have scores between 0 and 1, or one has more than twice the range of another.
-        """
+        """Whether one slider does not suit all curves, because their scores have other ranges."""
         if self.unit_scores:
             return False
         lengths = [head["high"] / 2 - head["low"] / 2 for head in self.rows]
@@ -131,10 +128,7 @@ def dashboard_data(
     threshold: float | None,
     calibration: pl.DataFrame | None,
 ) -> DashboardData:
-    """Return the data of a dashboard from a curve table and an optional table of `calibration`.
-
-    `settings` are the initial costs and prevalence. By default, `threshold` has the lowest cost.
-    """
+    """Return the data of a dashboard from a curve table and an optional table of `calibration`."""
     names = curve_layout(table.schema, options.by, ()).by
     curves = curves_of(table, names)
     groups = read_groups(curves.keys, names, table.columns, options)
@@ -252,11 +246,7 @@ def _short_thresholds(shown: FloatArray, selectable: FloatArray) -> FloatArray:
 def _table_rows(
     curves: Curves, curve: int, order: IntArray, thresholds: FloatArray, selectable: FloatArray
 ) -> IntArray:
-    """Return the indices of the rows of a curve in the dashboard: all, if there are not too many.
-
-    Otherwise, these are the rows at each of the `selectable` thresholds, the rows with small
-    counts, and rows whose counts have equal relative differences.
-    """
+    """Return the rows of a curve in the dashboard: all, or a selection if there are too many."""
     start, end = int(curves.starts[curve]), int(curves.starts[curve + 1])
     if np.diff(curves.starts)[order].sum() <= MAX_DASHBOARD_ROWS:
         return np.arange(start, end)
@@ -314,10 +304,7 @@ def _line_points(curves: Curves, areas: Sequence[float]) -> LinePoints:
 
 
 def _line_record(points: LinePoints, curve: int, shown: FloatArray) -> dict[str, Any]:
-    """Return the points of the line of a curve; `shown` are the thresholds of all rows.
-
-    Of points with equal thresholds, only the last, which is the row at it, has a threshold.
-    """
+    """Return the points of the line of a curve; of equal thresholds, only the last is kept."""
     points = points.select(points.curve == curve)
     thresholds = np.clip(shown[points.row], -MAX_FLOAT, MAX_FLOAT)
     thresholds[points.row == BETWEEN] = nan

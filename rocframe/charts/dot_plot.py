@@ -584,10 +584,7 @@ def read_rows(
 def combined(
     columns: Mapping[str, GroupColumn], height: int, taken: Collection[str], *, sort: bool = True
 ) -> tuple[str, GroupColumn]:
-    """Return the field and the column of the combinations of values that occur in `columns`.
-
-    With `sort`, the values are in the order of the columns, otherwise in that of the rows.
-    """
+    """Return the field and the column of the combinations of values that occur in `columns`."""
     if len(columns) == 1:
         ((name, column),) = columns.items()
         return name, column if sort else _reordered(column, [*dict.fromkeys(column.codes)])
@@ -635,10 +632,7 @@ def _reordered(column: GroupColumn, order: Sequence[int]) -> GroupColumn:
 def _ranked(
     column: GroupColumn, within: Sequence[Sequence[int]], table: pl.DataFrame, style: DotStyle
 ) -> GroupColumn:
-    """Return a column whose values are sorted by the means of the first mark, best mean first.
-
-    In panels, the means are those of the first panel. The codes `within` have precedence.
-    """
+    """Return a column sorted by the means of the first mark, in the first panel, best first."""
     values = json_values(table.get_column(style.value))
     parts = table.get_column(style.part) if style.part and style.in_panels else [None] * len(values)
     numbers: dict[int, list[float]] = {}

@@ -273,11 +273,7 @@ class Groups:
         undrawn: Sequence[str] = (),
         offset: float | None = None,
     ) -> AnyChart:
-        """Add the title and the description to a chart, and split it into panels.
-
-        Both state the groups or rows `undrawn`. `offset` is the distance between the title and a
-        chart without panels. Layers with their own data are repeated in each panel.
-        """
+        """Add titles, and the names of what is `undrawn`, to a chart; split it into panels."""
         short, long = (
             f"Not drawn: {join_first(undrawn, limit)}" if undrawn else ""
             for limit in (MAX_IN_SUBTITLE, MAX_IN_DESCRIPTION)
@@ -467,10 +463,7 @@ def with_areas(
     kind: Kind,
     limits: Mapping[str, str] | None = None,
 ) -> tuple[Groups, str]:
-    """Return groups with areas and `limits` as captions, and the (mean) area for a subtitle.
-
-    The second is empty if a legend or panel header shows the areas, or if there are several models.
-    """
+    """Return groups with areas and `limits` as captions, or the (mean) area for a subtitle."""
     captions: dict[str, str] = {}
     if groups.captioned_column is not None and areas is not None:
         by_value: dict[str, list[float]] = {value: [] for value in groups.captioned_column.values}

@@ -193,11 +193,7 @@ def _interpolate_lines(
 def _needed_points(
     plane: Plane, points: dict[str, Array], starts: IntArray, style: LineStyle
 ) -> BoolArray:
-    """Return a mask of the points to draw, and add the field BAR to `points` if it is needed.
-
-    The line through these points is within TOLERANCE of all others. If both axes have limits, about
-    BARS rows of each line have bars.
-    """
+    """Return a mask of the points to draw, and mark about BARS rows of each line with bars."""
     x, y = style.x, style.y
     lines = [(x, y), *zip(style.x_limits or (x, x), style.limits or (y, y), strict=True)]
     lines += [(x, style.reference)] if style.reference else []
@@ -315,10 +311,7 @@ def _dashed_layers(plot: CurvePlot, style: LineStyle) -> list[alt.Chart]:
 
 
 def interval_caption(table: pl.DataFrame, band: Sequence[str] = ()) -> str:
-    """Return a text such as "95 % pointwise intervals"; empty if the table has no level.
-
-    The columns `band` have the scope and, optionally, the method of bands.
-    """
+    """Return a text such as "95 % pointwise intervals"; empty if the table has no level."""
     if not band:
         levels = level_text(table.get_column("ci_level"))
         return levels and f"{levels} pointwise intervals"

@@ -158,10 +158,7 @@ class PointData:
 
 
 def points_chart(table: pl.DataFrame, layout: Table, options: ChartOptions) -> AnyChart:
-    """Draw a mark for each operating point, with a shape for each condition or rule.
-
-    Vertices of hulls are connected, and rows of lowest cost are on lines of equal cost.
-    """
+    """Draw a mark for each operating point, with a shape for each condition or rule."""
     style = STYLES.get(layout.type, PointStyle())
     points, options = _read_points(table, layout, options)
     table, plane, text = points.table, points.plane, options.text
@@ -719,10 +716,7 @@ def _position(x: str, y: str) -> dict[str, Any]:
 
 
 def _name_layer(suffix: str, text: str, above: str = "true", min_left: float = 0) -> Any:
-    """Write a column beside the points whose rates have a suffix.
-
-    It is above points for which the Vega expression `above` is true, and left from `min_left` on.
-    """
+    """Write a column above the points of a suffix if `above`, and left of them from `min_left`."""
     x, y = f"fpr{suffix}", f"tpr{suffix}"
     left = f"({above} && datum.{x} >= {min_left})"
     layer: Any = _with_values(x, y).mark_text(

@@ -222,10 +222,7 @@ FONT = "system-ui, sans-serif"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Palette:
-    """The colors of a theme; the first eight of `colors` are distinct with every color vision.
-
-    Each color has a contrast of at least 3 to 1 with the background.
-    """
+    """The colors of a theme, with a contrast of 3 to 1; eight are distinct for everyone."""
 
     background: str
     foreground: str

@@ -101,10 +101,7 @@ TITLES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinePlot:
-    """Data of a chart of lines through dots: a record for each row, and the fields that are drawn.
-
-    `undrawn` are rows or groups without a dot, and `texts` the first sentences of the description.
-    """
+    """Data of a chart of lines through dots: a record for each row, and the drawn fields."""
 
     title: str
     groups: Groups
@@ -205,10 +202,7 @@ def time_chart(
 
 
 def drift_chart(table: pl.DataFrame, layout: Table, options: ChartOptions) -> AnyChart:
-    """Draw the area of each window, a dashed line and band of the reference, and rings.
-
-    A ring marks a window whose adjusted p-value is below 1 - level.
-    """
+    """Draw each window, the reference (dashed, with a band), and rings where p is below alpha."""
     time = _window_column(table, layout.by)
     table, plot = _over_time(table, layout.by, time, options, layout.dots)
     levels = table.get_column("ci_level").drop_nulls()

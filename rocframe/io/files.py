@@ -378,10 +378,7 @@ def replacement(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 @contextmanager
 def output_folder(folder: Path, option: str, files: Sequence[Path] = ()) -> Iterator[None]:
-    """Create a folder for files to write in a `with` block, and remove it if the block fails.
-
-    A folder that existed before or contains files remains.
-    """
+    """Create a folder in a `with` block; if the block fails, remove it unless it has files."""
     new = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -451,10 +448,7 @@ def remove_stale_files(files: Iterable[Path]) -> None:
 
 @contextmanager
 def exclusive_lock(path: Path, on_wait: Callable[[], None]) -> Iterator[None]:
-    """Lock a file during a `with` block; if another process has it, call `on_wait`, and wait.
-
-    The operating system releases the lock of a killed process.
-    """
+    """Lock a file during a `with` block; if another process has it, call `on_wait`, and wait."""
     while True:
         descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o666)
         try:

@@ -113,10 +113,7 @@ def update_store(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogReader:
-    """How logs are opened, with `columns` by option, and compressed for a store.
-
-    `positive` returns the positive class for the dtype of the labels.
-    """
+    """How logs are opened, with `columns` by option, and compressed for a store."""
 
     options: StoreOptions
     missing: str

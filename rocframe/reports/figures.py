@@ -368,10 +368,7 @@ def _groups_of_means(areas: pl.DataFrame, averaged: str) -> pl.DataFrame:
 def _select_values(
     groups: pl.DataFrame, key: str, most: int, order: Literal["area", "rows"], rules: list[str]
 ) -> pl.DataFrame:
-    """Return the groups with at most `most` values of the column `key`; `rules` gets the criterion.
-
-    These are evenly spaced times, or the values with the largest mean AUC or the most rows.
-    """
+    """Return the groups with at most `most` values of the column `key`; add how to `rules`."""
     defined = groups.filter(pl.col("auc").is_not_null())
     if groups.select(column(key)).n_unique() <= most:
         return groups
@@ -433,11 +430,7 @@ def dashboard_section(
     costs: Mapping[str, float] | None = None,
     prevalence: float | None = None,
 ) -> DashboardSection:
-    """Return the dashboard of up to `MAX_CURVES` groups, at the costs of errors of the report.
-
-    `curves` has one curve per group, of pooled rows if the page shows means. The report's costs and
-    prevalence are the initial ones, without costs if only one of both errors has one.
-    """
+    """Return the dashboard of up to `MAX_CURVES` groups, at the costs of errors of the report."""
     groups, note = _dashboard_groups(selection)
     if groups.is_empty():
         return DashboardSection(figure=None, text=EMPTY_DASHBOARD)
@@ -461,10 +454,7 @@ def dashboard_section(
 
 
 def _dashboard_groups(selection: CurveSelection) -> tuple[pl.DataFrame, str]:
-    """Return the groups in the dashboard, and a sentence if groups are left out.
-
-    These are the first panels with at most `MAX_CURVES` groups, or the largest AUCs of the first.
-    """
+    """Return the groups in the dashboard, and a sentence if groups are left out."""
     panels = [
         (name, defined)
         for name, groups in selection.panels

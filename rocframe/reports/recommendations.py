@@ -281,10 +281,7 @@ def costs_text(costs: Mapping[str, float]) -> str:
 
 
 def _effects(points: pl.DataFrame, settings: Settings) -> pl.DataFrame:
-    """Return the metrics at the recommended threshold of each group, or null.
-
-    `never` and `always` are the expected costs of predicting no row or every row positive.
-    """
+    """Return metrics at each recommended threshold; `never` and `always` are costs without it."""
     counts = points.select(THRESHOLD, pl.col(CONFUSION))
     pos, neg = pl.col("tp") + pl.col("fn"), pl.col("fp") + pl.col("tn")
     none = pl.lit(0)

@@ -420,10 +420,7 @@ def _calibrations(
 
 
 def _models_with_probabilities(curves: pl.DataFrame) -> tuple[pl.DataFrame | None, list[str]]:
-    """Return the distinct models (or a row without columns) whose scores are all in [0, 1].
-
-    The second result is a list of sentences about models with other scores.
-    """
+    """Return the distinct models whose scores are all in [0, 1], and remarks on the others."""
     problem = "the scores are not all between 0 and 1."
     keys = group_columns(curves, THRESHOLD)
     # The threshold of the first row of each curve is not a score.
