@@ -176,12 +176,9 @@ def _class_bars(rows: pl.DataFrame) -> pl.DataFrame:
     """Return a bar for the positives and one for the negatives of each row."""
     is_thin = pl.col("score_min") == pl.col("score_max")
     part = pl.when(is_thin).then(pl.lit(THIN_BAR)).otherwise(pl.lit(WIDE_BAR)).alias(LAYER)
-    return rows.with_columns(part).unpivot(
-        [POSITIVE_SIDE, NEGATIVE_SIDE],
-        index=[GROUP_INDEX, *SCORE_RANGE, LAYER],
-        variable_name=CLASS_FIELD,
-        value_name="n",
-    )
+    sides, index = [POSITIVE_SIDE, NEGATIVE_SIDE], [GROUP_INDEX, *SCORE_RANGE, LAYER]
+    rows = rows.with_columns(part)
+    return rows.unpivot(sides, index=index, variable_name=CLASS_FIELD, value_name="n")
 
 
 def _bars_of_bins(points: pl.DataFrame) -> pl.DataFrame:
@@ -196,9 +193,8 @@ def _bars_of_curves(scores: object, keys: pl.DataFrame, by: Sequence[str]) -> pl
     """Return the bars of the curve table `scores`: of each distinct score, or of 20 bins."""
     layout = table_of(scores.columns) if isinstance(scores, pl.DataFrame) else None
     if not isinstance(scores, pl.DataFrame) or layout is None or layout.type is not CURVE:
-        raise OptionValueError.compose(
-            "scores", scores, "expected a curve table", SCORE_CURVES_HINT
-        )
+        problem = "expected a curve table"
+        raise OptionValueError.compose("scores", scores, problem, SCORE_CURVES_HINT)
     curves = curves_of(scores, curve_layout(scores.schema, None, ()).by)
     check_ends(curves, "these scores cannot be drawn", SCORE_CURVES_HINT)
     check_keys("scores", scores.schema, keys.schema, by, noun="calibration curves")

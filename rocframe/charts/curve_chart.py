@@ -355,15 +355,10 @@ TIE_CORNERS = ((0, 0), (1, 0), (1, 1), (0, 1), (0, 0))
 
 def _check_ties(options: ChartOptions, kind: Kind) -> None:
     """Raise an error if ties cannot be drawn for this kind of curve."""
-    axes = f"a chart with x={kind.x!r} and y={kind.y!r}"
+    axes = f"a chart with x={kind.x!r} and y={kind.y!r}" if kind.free else f"kind={kind.name!r}"
     names = (repr(name) for name, one in KINDS.items() if one.has_ties)
-    check_supported(
-        "ties",
-        options.ties or None,
-        axes if kind.free else f"kind={kind.name!r}",
-        supported=kind.has_ties,
-        hint=f"Use kind={' or '.join(names)}, or leave the option out.",
-    )
+    hint = f"Use kind={' or '.join(names)}, or leave the option out."
+    check_supported("ties", options.ties or None, axes, supported=kind.has_ties, hint=hint)
 
 
 def _tie_text(curves: Curves, captioned: GroupColumn | None) -> str:

@@ -81,12 +81,9 @@ def match_rows(
     pairs = rows.join(curves, on=names, nulls_equal=True, maintain_order="left_right")
     row, curve = (pairs.get_column(name).to_numpy() for name in (ROW_INDEX, CURVE_INDEX))
     if table.height and not len(row):
-        raise OptionValueError.compose(
-            argument,
-            table,
-            f"no group of these {noun} has a curve in the chart",
-            f"Pass {noun} that were computed from these curves.",
-        )
+        problem = f"no group of these {noun} has a curve in the chart"
+        hint = f"Pass {noun} that were computed from these curves."
+        raise OptionValueError.compose(argument, table, problem, hint)
     return row, curve
 
 

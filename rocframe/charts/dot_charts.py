@@ -135,29 +135,16 @@ def comparison_chart(
                 for name, part in zip((low, high), limits, strict=True)
             )
             text = f"{level_text(table.get_column('ci_level'))} intervals"
-            style = replace(
-                style,
-                spans=(
-                    Span(
-                        start=low,
-                        end=high,
-                        width=SIMULTANEOUS_WIDTH,
-                        name=f"simultaneous {text} (Bonferroni)",
-                    ),
-                    Span(start="lower", end="upper", width=UNADJUSTED_WIDTH, name=text),
-                ),
-            )
+            joint = f"simultaneous {text} (Bonferroni)"
+            simultaneous = Span(start=low, end=high, width=SIMULTANEOUS_WIDTH, name=joint)
+            unadjusted = Span(start="lower", end="upper", width=UNADJUSTED_WIDTH, name=text)
+            style = replace(style, spans=(simultaneous, unadjusted))
     table, rule = _smallest_p_values(table)
     models = paired_columns(table, MODEL_PAIR, PAIR_NAME_LENGTH)
     pairs = zip(*(column.texts for column in models), strict=True)
     part = pl.Series(pair, [f"{a} − {b}" for a, b in pairs], pl.String)
-    style = replace(
-        style,
-        title=f"{style.title} of {name}",
-        axis=f"{style.axis} of {name}",
-        part=pair,
-        subtitle=rule,
-    )
+    title, axis = (f"{text} of {name}" for text in (style.title, style.axis))
+    style = replace(style, title=title, axis=axis, part=pair, subtitle=rule)
     return draw_dots(table.with_columns(part), layout.by, options, style)
 
 

@@ -113,18 +113,13 @@ def draw_dots(
     dashed = [f"at {value:.4g}" for value in style.references]
     dashed += ["at the null hypothesis"] if style.reference_column else []
     gray = "" if style.alpha is None else f"Gray: adjusted p ≥ {style.alpha:.4g}"
-    several = len(style.marks) > 1
+    several, reason_style = len(style.marks) > 1, {"align": "left", "fontSize": plot.font_size}
     chart = layered(
         [
             *_span_layers(plot),
             *_dashed_lines(plot),
             *(_mark_layer(plot, i) for i in range(len(style.marks))),
-            *reason_layers(
-                plot.records,
-                {"align": "left", "fontSize": plot.font_size},
-                x=alt.XValue(6),
-                color=GRAY,
-            ),
+            *reason_layers(plot.records, reason_style, x=alt.XValue(6), color=GRAY),
             *_right_texts(plot),
         ],
         data=inline_data(plot.records),
@@ -469,19 +464,11 @@ def _right_texts(plot: DotPlot) -> list[alt.Chart]:
         texts: Any = alt.Chart().mark_text(**style, fontSize=plot.font_size)
         layers.append(texts.encode(x=alt.XValue("width"), text=alt.Text(f"{text}:N")))
         if plot.groups.panel is None:
-            title: Any = alt.Chart(alt.InlineData(values=[{}])).mark_text(
-                **style, fontSize=FONT_SIZE, fontWeight="bold"
-            )
-            layers.append(
-                title.encode(
-                    x=alt.XValue("width"),
-                    y=alt.YValue(-8),
-                    color=GRAY,
-                    text=alt.TextValue(heading),
-                    tooltip=NO_TOOLTIP,
-                    **plot.whole_line,
-                )
-            )
+            bold = style | {"fontSize": FONT_SIZE, "fontWeight": "bold"}
+            title: Any = alt.Chart(alt.InlineData(values=[{}])).mark_text(**bold)
+            place = {"x": alt.XValue("width"), "y": alt.YValue(-8), **plot.whole_line}
+            title = title.encode(**place, text=alt.TextValue(heading))
+            layers.append(title.encode(color=GRAY, tooltip=NO_TOOLTIP))
         left += plot.text_width(text)
     return layers
 

@@ -116,18 +116,10 @@ def line_chart(table: pl.DataFrame, layout: Table, options: ChartOptions) -> Any
     if style.area:
         _, firsts = np.unique(number_keys(rows, by)[1], return_index=True)
         areas = rows.get_column(style.area).fill_null(nan)[firsts].to_list()
-    return _draw_lines(
-        plot,
-        style,
-        key=interval_caption(table, style.band[:1]) if style.limits else "",
-        areas=areas,
-        subtitle=sentences(
-            style.meaning,
-            interval_caption(table, style.band) if style.band else "",
-            omitted,
-            end="",
-        ),
-    )
+    key = interval_caption(table, style.band[:1]) if style.limits else ""
+    band = interval_caption(table, style.band) if style.band else ""
+    subtitle = sentences(style.meaning, band, omitted, end="")
+    return _draw_lines(plot, style, key=key, areas=areas, subtitle=subtitle)
 
 
 def _read_lines(
@@ -407,12 +399,8 @@ def cost_curve_chart(table: pl.DataFrame, layout: Table, options: ChartOptions) 
     if sections:  # the last column of the groups is the number of the section
         columns = dict([*plot.groups.columns.items()][:-1])
         plot = replace(plot, groups=replace(plot.groups, columns=columns))
-    return _draw_lines(
-        plot,
-        style,
-        subtitle=("Thin: single thresholds. " if options.lines else "") + style.meaning,
-        undrawn=plot.undrawn(len(by)),
-    )
+    subtitle = ("Thin: single thresholds. " if options.lines else "") + style.meaning
+    return _draw_lines(plot, style, subtitle=subtitle, undrawn=plot.undrawn(len(by)))
 
 
 def _best_curve_sections(
@@ -486,15 +474,8 @@ def mean_chart(table: pl.DataFrame, _layout: Table, options: ChartOptions) -> An
     first = "threshold_mean" if mean.fixed is None else getattr(kind, mean.fixed)
     ordered = table.sort(first, *sides, descending=[mean.fixed is None, *(False for _ in sides)])
     plane = zoom_plane(plane or _mean_plane(ordered, kind, limits, options), options)
-    style = LineStyle(
-        title=plane.kind.title,
-        x=kind.x,
-        y=kind.y,
-        limits=limits,
-        x_limits=x_limits,
-        threshold="threshold_mean",
-        line=MEAN_LINE,
-    )
+    style = LineStyle(title=plane.kind.title, x=kind.x, y=kind.y, line=MEAN_LINE)
+    style = replace(style, limits=limits, x_limits=x_limits, threshold="threshold_mean")
     plot = _read_lines(ordered, mean.by, style, plane, options)
     areas = _areas(table, mean) if kind.roc_area else None
     return _draw_lines(plot, style, key=key, areas=areas)

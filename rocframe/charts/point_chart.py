@@ -231,14 +231,10 @@ def points_chart(table: pl.DataFrame, layout: Table, options: ChartOptions) -> A
         *_point_layers(plot, shape, style),
         *([_text_layer(plane, fields.get(text, field_name(text)))] if text is not None else []),
     ]
+    deviates = [f"_{name}_{end}" for name in limited for end in ("lower", "upper")]
     noun, of_what = style.items
     return plot.with_titles(
-        plot.layered(
-            layers,
-            rows,
-            deviates=[f"_{name}_{end}" for name in limited for end in ("lower", "upper")],
-            color=groups.color_channel(),
-        ),
+        plot.layered(layers, rows, deviates=deviates, color=groups.color_channel()),
         title=f"{points.title}: {style.title}",
         subtitle="",
         description=[
@@ -598,21 +594,19 @@ def combination_chart(table: pl.DataFrame, layout: Table, options: ChartOptions)
     ]
     rectangle = _with_values(*FPR_RANGE, *TPR_RANGE).mark_rect(opacity=BAND_OPACITY)
     ends = limit_channels(plot.plane, "x", FPR_RANGE) | limit_channels(plot.plane, "y", TPR_RANGE)
+    types: dict[str, tuple[str, tuple[str, ...]]] = {
+        "_a": (ALONE, ("model_a",)),
+        "_b": (ALONE, ("model_b",)),
+        "_independent": (INDEPENDENT, ()),
+        "": (MEASURED, CONFUSION),
+    }
     # One name is above its point and the other name below, because the names of two models with
     # similar rates would overlap.
     above = {"a": "datum.tpr_a >= datum.tpr_b", "b": "datum.tpr_b > datum.tpr_a"}
     layers = [
         rectangle.encode(**ends),
         *chance_layers(plot.plane),
-        *_decision_layers(
-            plot,
-            {
-                "_a": (ALONE, ("model_a",)),
-                "_b": (ALONE, ("model_b",)),
-                "_independent": (INDEPENDENT, ()),
-                "": (MEASURED, CONFUSION),
-            },
-        ),
+        *_decision_layers(plot, types),
         *(
             _name_layer(f"_{side}", f"model_{side}", is_above, MIN_LEFT).encode(color=GRAY)
             for side, is_above in above.items()
@@ -697,15 +691,10 @@ def _decision_layers(
     for suffix, (mark, names) in drawn.items():
         rates = f"fpr{suffix}", f"tpr{suffix}"
         layer = _with_values(*rates).transform_calculate(**{TYPE: dumps(mark)})
-        layer = layer.mark_point(size=POINT_SIZE, opacity=1, **FILLED).encode(
-            **_position(*rates),
-            shape=shape,
-            tooltip=[
-                *plot.groups.tooltips(),
-                *map(tooltip, names),
-                *(tooltip(name, number=RATE_FORMAT) for name in rates),
-            ],
-        )
+        tooltips = [*plot.groups.tooltips(), *map(tooltip, names)]
+        tooltips += [tooltip(name, number=RATE_FORMAT) for name in rates]
+        layer = layer.mark_point(size=POINT_SIZE, opacity=1, **FILLED)
+        layer = layer.encode(**_position(*rates), shape=shape, tooltip=tooltips)
         layers.append(layer.encode(color=GRAY) if mark == ALONE else layer)
     return layers
 

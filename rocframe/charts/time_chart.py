@@ -144,18 +144,14 @@ class LinePlot:
         """Return a chart of the layers; `domain` is the domain of the y axis."""
         color = self.groups.color
         drawn = {record[color] for record in self.records if color and finite([record[self.y]])}
+        scale = alt.Scale(domain=domain, zero=False, nice=True)
+        axis = {"title": self.y_title, "axis": self.y_axis, "scale": scale}
         chart = layered(
             layers,
             data=inline_data(self.records),
             encoding={
                 "x": self.x,
-                "y": alt.Y(
-                    field=escape_field(self.y),
-                    type="quantitative",
-                    title=self.y_title,
-                    axis=self.y_axis,
-                    scale=alt.Scale(domain=domain, zero=False, nice=True),
-                ),
+                "y": alt.Y(field=escape_field(self.y), type="quantitative", **axis),
                 **self.groups.channels(self.groups.line_color(drawn)),
                 "tooltip": self.tooltips,
             },
@@ -216,6 +212,8 @@ def drift_chart(table: pl.DataFrame, layout: Table, options: ChartOptions) -> An
     bounds = finite(
         record[name] for record in plot.records for name in REFERENCE_LIMITS if record[HAS_LINE]
     )
+    dashed, rings = "Dashed: reference" if bounds else "", f"Rings: adjusted p < {alpha:.4g}"
+    band = "The dashed line is the AUC of the reference, and the band is its interval"
     lines, *dots = plot.layers()
     ring: Any = alt.Chart().mark_point(filled=False, size=190, strokeWidth=2, opacity=1)
     texts = [
@@ -232,16 +230,9 @@ def drift_chart(table: pl.DataFrame, layout: Table, options: ChartOptions) -> An
             ring.transform_filter(significant(alpha)),
         ],
         domain=domain_of([*plot.values, *bounds]),
-        subtitle=sentences(
-            interval_text(table),
-            "Dashed: reference" if bounds else "",
-            f"Rings: adjusted p < {alpha:.4g}",
-            end="",
-        ),
+        subtitle=sentences(interval_text(table), dashed, rings, end=""),
         description=[
-            "The dashed line is the AUC of the reference, and the band is its interval"
-            if bounds
-            else "",
+            band if bounds else "",
             f"{format_count(len(texts), 'window')} with an adjusted p-value below {alpha:.4g}",
             join_first(texts, separator="; "),
         ],

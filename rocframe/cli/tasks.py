@@ -157,12 +157,8 @@ def decide_logs(
             "files_skipped": dict(logs.skipped),
         }
         write(points, path, about=about)
-    return CommandResult(
-        table=points,
-        written=written,
-        skipped=dict(logs.skipped),
-        unused_keys=roles.unused_keys(logs.columns),
-    )
+    skipped, unused = dict(logs.skipped), roles.unused_keys(logs.columns)
+    return CommandResult(table=points, written=written, skipped=skipped, unused_keys=unused)
 
 
 def gate_logs(

@@ -384,14 +384,8 @@ def _select_values(
         largest = f"with the largest {mean}AUC" if order == "area" else "with the most rows"
         values = values.sort(order, "value", descending=[True, False]).head(most)
         rules.append(f"the {most} values of {format_name(key)} {largest}")
-    return defined.join(
-        values.select("value"),
-        left_on=column(key),
-        right_on="value",
-        how="semi",
-        nulls_equal=True,
-        maintain_order="left",
-    )
+    values = values.select(pl.col("value").alias(key))
+    return defined.join(values, on=column(key), how="semi", nulls_equal=True, maintain_order="left")
 
 
 def _panels(units: pl.DataFrame, panel: str) -> list[tuple[str | None, pl.DataFrame]]:

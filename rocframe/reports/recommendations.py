@@ -80,7 +80,7 @@ def recommendations(
     if decisions is None:
         return None
     points, values, costs = decisions.points, decisions.values, options.costs
-    keys = group_columns(points, "rule")
+    keys = sorted(group_columns(points, "rule"), key=lambda key: key == MODEL)  # models at the end
     is_ranked = MODEL in keys and points.get_column(MODEL).n_unique() > 1
     worse = pl.col("difference_upper") < 0 if costs is None else pl.col("difference_lower") > 0
     rank = pl.int_range(pl.len()).over("group") if is_ranked else pl.lit(0)
@@ -151,12 +151,7 @@ def recommendations(
         sentences=sentences,
         table=TextTable(
             caption=f"Thresholds with the {best_value}",
-            columns=[
-                *name_columns(
-                    points, sorted(keys, key=lambda key: key == MODEL), colors
-                ),  # models at the end
-                *columns,
-            ],
+            columns=[*name_columns(points, keys, colors), *columns],
             omitted=omitted_text(decisions.n_omitted, "threshold"),
         ),
         key_number=_key_number(points, ranks, f"{best_value[0].upper()}{best_value[1:]}", decimals),
@@ -469,24 +464,12 @@ def _with_differences(
         *limits,
         pl.col("p_adjusted").alias("p"),
     )
-    swapped = pairs.with_columns(
-        -pl.col("difference"),
-        best="model",
-        model="best",
-        lower=-pl.col("upper"),
-        upper=-pl.col("lower"),
-    )
-    return (
-        ranks.drop("difference")
-        .join(
-            pl.concat([pairs, swapped]),
-            on=["group", "best", "model"],
-            how="left",
-            nulls_equal=True,
-            maintain_order="left",
-        )
-        .with_columns(significant)
-    )
+    negative = {"lower": -pl.col("upper"), "upper": -pl.col("lower")}
+    swapped = pairs.with_columns(-pl.col("difference"), best="model", model="best", **negative)
+    both, on = pl.concat([pairs, swapped]), ["group", "best", "model"]
+    ranks = ranks.drop("difference")
+    ranks = ranks.join(both, on=on, how="left", nulls_equal=True, maintain_order="left")
+    return ranks.with_columns(significant)
 
 
 def verdict(

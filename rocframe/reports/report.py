@@ -243,11 +243,8 @@ def check_page_path(path: str | os.PathLike[str]) -> None:
     """Raise an error if `path` does not end with `.html`, or if no file can be written there."""
     suffix = local_path(path).suffix
     if suffix.lower() != ".html":
-        raise StorageError.compose(
-            os.fspath(path),
-            f"expected the suffix '.html', got {suffix!r}",
-            "Pass a name that ends with .html.",
-        )
+        problem = f"expected the suffix '.html', got {suffix!r}"
+        raise StorageError.compose(os.fspath(path), problem, "Pass a name that ends with .html.")
     check_target(path)
 
 
@@ -255,22 +252,17 @@ def _check_about(about: Mapping[str, object] | None) -> dict[str, str]:
     if about is None:
         return {}
     if not hasattr(about, "items") or not all(isinstance(name, str) for name in about):
-        raise OptionValueError.compose(
-            "about",
-            about,
-            "expected a mapping from names to values",
-            'Use, for example, about={"files": "vote.parquet"}.',
-        )
+        hint = 'Use, for example, about={"files": "vote.parquet"}.'
+        problem = "expected a mapping from names to values"
+        raise OptionValueError.compose("about", about, problem, hint)
     entries = {}
     for name, value in about.items():
-        check_nesting(f"about[{name!r}]", value)
+        argument, problem = f"about[{name!r}]", "the value cannot be converted to text"
+        check_nesting(argument, value)
         try:
             entries[name] = str(value)
         except (RecursionError, ValueError):
-            problem = "the value cannot be converted to text"
-            raise OptionValueError.compose(
-                f"about[{name!r}]", value, problem, "Pass a string."
-            ) from None
+            raise OptionValueError.compose(argument, value, problem, "Pass a string.") from None
     return entries
 
 
@@ -573,13 +565,8 @@ def key_numbers(
     first = "auc" if tables.mean_areas is None else "mean_auc"
     limits = [] if best["area"][0] != row[first][0] else [_limits(row)]
     values = [format_values(row.get_column(key))[0] for key in group_columns(row, first)]
-    numbers.append(
-        (
-            highest[0].upper() + highest[1:],
-            format_number(area, DECIMALS) or NO_VALUE,
-            ", ".join(filter(None, [*values, *limits])),
-        )
-    )
+    title, text = highest[0].upper() + highest[1:], ", ".join(filter(None, [*values, *limits]))
+    numbers.append((title, format_number(area, DECIMALS) or NO_VALUE, text))
     if recommended is not None:
         return [*numbers, recommended.key_number]
     second = ranks.filter(pl.col("rank") == 1)

@@ -379,17 +379,12 @@ def _decision_limits(
     start, slope = (correct + fn * prevalence, -fn)
     if options.costs is None:
         start, slope = 0.0, 1 / prevalence
-    upper, lower = ("lower", "upper") if slope < 0 else ("upper", "lower")
+    ends = ("upper", "lower") if slope < 0 else ("lower", "upper")
+    pairs = [*zip(("lower", "upper"), ends, strict=True)]
     return single.select(
         pl.Series("number", single.to_series().cast(pl.UInt32)),
-        *(
-            (start + slope * single[name]).alias(new)
-            for new, name in (("lower", lower), ("upper", upper))
-        ),
-        *(
-            (slope * joint[f"difference{name}"]).alias(f"difference{new}")
-            for new, name in (("_lower", f"_{lower}"), ("_upper", f"_{upper}"))
-        ),
+        *((start + slope * single[name]).alias(new) for new, name in pairs),
+        *((slope * joint[f"difference_{name}"]).alias(f"difference_{new}") for new, name in pairs),
     )
 
 
@@ -446,13 +441,8 @@ def _curve_metrics(
     # Group columns are renamed, because `intervals` does not allow names of columns of its result.
     private = private_names(options.keys, predictions.columns)
     rows = predictions.with_columns(column(name).alias(own) for name, own in private.items())
-    result = intervals(
-        rows,
-        **options.roles,
-        by=list(private.values()) or None,
-        metrics=list(CURVE_METRICS),
-        ci=None,
-    )
+    by, metrics = list(private.values()) or None, list(CURVE_METRICS)
+    result = intervals(rows, **options.roles, by=by, metrics=metrics, ci=None)
     # All tables are sorted by the group columns, so their rows have the same order.
     return first_rows(curves).select(
         *(result.filter(metric=name)["estimate"].alias(name) for name in CURVE_METRICS),
