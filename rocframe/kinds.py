@@ -209,6 +209,11 @@ def has_prevalence(columns: Sequence[str]) -> bool:
     return "tn" in names and names[names.index("tn") + 1 :][:1] == [PREVALENCE]
 
 
+def prevalence_column(schema: Mapping[str, pl.DataType]) -> dict[str, pl.DataType]:
+    """Return the name and dtype of the column `prevalence` right of `tn`, if there is one."""
+    return {PREVALENCE: schema[PREVALENCE]} if has_prevalence([*schema]) else {}
+
+
 def kind_of(columns: Sequence[str], kind: str | None = None) -> Kind:
     """Return the kind with this name; for None, the kind whose axes are right of column `tn`."""
     if kind is not None:

@@ -422,9 +422,13 @@ def _check_axes(first: Any, second: Any) -> None:
         [(axis.get("field"), (axis.get("scale") or {}).get("type")) for axis in one] for one in axes
     ]
     if all(len(one) == 2 for one in fields) and fields[0] != fields[1]:
-        names, others = (
-            " and ".join(repr(axis.get("title", axis.get("field"))) for axis in one) for one in axes
-        )
+        titles = [[repr(axis.get("title", axis.get("field"))) for axis in one] for one in axes]
+        if titles[0] == titles[1]:  # their scales differ, and so do the fields or types
+            titles = [
+                [f"{name} ({kind or field})" for name, (field, kind) in zip(*one, strict=True)]
+                for one in zip(titles, fields, strict=True)
+            ]
+        names, others = (" and ".join(one) for one in titles)
         problem = f"chart + chart: the axes differ: {names} in one chart, {others} in the other"
         hint = (
             "Draw both charts with the same kind= and scale=, or with the same x= and y=. "

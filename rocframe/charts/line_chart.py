@@ -20,7 +20,6 @@ from rocframe.charts.axes import (
     choose_plane,
     common_axis,
     free_axis,
-    roc_plane,
     zoom_plane,
 )
 from rocframe.charts.curve_layers import (
@@ -63,7 +62,7 @@ from rocframe.curves.thinning import corner_points, evenly_ranked_rows
 from rocframe.errors import OptionValueError
 from rocframe.frames import collect_frame, column, number_keys
 from rocframe.kernel.groups import group_starts
-from rocframe.kinds import CALIBRATION_KIND, Kind, scale_of
+from rocframe.kinds import CALIBRATION_KIND, KINDS, Kind, scale_of
 from rocframe.options import NOT_GIVEN, check_choice
 from rocframe.schemas.statistics import CurveAverage, curve_average_of, metric_average_of
 from rocframe.schemas.table_type import MODEL, SIDE, LineStyle
@@ -89,7 +88,6 @@ STROKES: dict[str, dict[str, Any]] = {
     MEAN_LINE: {"strokeWidth": MEAN_WIDTH, "style": MEAN_LINE},
     SECTION: {"strokeWidth": 3},
 }
-TOLERANCE = 1 / 500  # maximum error of a drawn line, as a share of an axis
 AXIS_STEPS = 400  # number of interpolated points along a logarithmic or normal-deviate axis
 BARS = 20  # number of bars of a curve with limits along both axes
 BAR = "_bar"  # the field of rows with bars: 1, 0 for other rows, -1 for interpolated points
@@ -192,7 +190,7 @@ def _needed_points(
     needed = np.zeros(len(points[x]), bool)
     for across, up in lines:
         positions = plane.x.position(points[across]), plane.y.position(points[up])
-        needed |= corner_points(*positions, starts, TOLERANCE)
+        needed |= corner_points(*positions, starts, style.tolerance)
     if style.x_limits and style.limits:
         bars = points.setdefault(BAR, np.zeros(len(needed)))
         rows = np.flatnonzero(bars == 0)
@@ -321,7 +319,8 @@ def _plane(table: pl.DataFrame, style: LineStyle, options: ChartOptions) -> tupl
     ends a little above the last threshold with a positive net benefit.
     """
     if not style.axes:
-        return roc_plane(options), ""
+        x, y = table.select(style.x, style.y).drop_nulls().to_numpy().T
+        return zoom_plane(choose_plane(KINDS["roc"], x, y, scale=options.scale, top=y), options), ""
     names, omitted = [style.y, *style.limits, *filter(None, [style.reference])], ""
     low, high = _range(table, names)
     high = max([high, *(up for _, up in style.constant)])

@@ -55,7 +55,7 @@ from rocframe.charts.style import (
     tooltip,
     with_key,
 )
-from rocframe.curves.table import read_prevalence, shown_numbers
+from rocframe.curves.table import hull_models, read_prevalence, shown_numbers
 from rocframe.errors import MissingColumnError, OptionValueError
 from rocframe.frames import column, number_distinct_rows, select_keys
 from rocframe.kinds import PREVALENCE, has_prevalence, scale_of
@@ -266,8 +266,8 @@ def _read_points(
     if layout.type is CONVEX_HULL:
         table = table.sort(*map(column, by), "fp", "tp")
         n_keys = len(by)
-        # The key of `hull(across=)` is the last column.
-        by = (*by, *table.columns[table.columns.index("note") + 1 :])
+        models = hull_models(table.columns)
+        by = by if models is None else (*by, models)
     of_thresholds = threshold_axes(options)
     if of_thresholds is not None and THRESHOLD not in table.columns:
         axis = "x" if options.x == THRESHOLD else "y"

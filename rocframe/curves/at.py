@@ -8,7 +8,13 @@ import numpy as np
 import polars as pl
 
 from rocframe.curves.locate import CurveAxis, interpolated_values
-from rocframe.curves.table import check_gaps, check_new_columns, curve_layout, read_curves
+from rocframe.curves.table import (
+    TOTAL_ROUNDING,
+    check_gaps,
+    check_new_columns,
+    curve_layout,
+    read_curves,
+)
 from rocframe.errors import BrokenCurveError, OptionValueError
 from rocframe.frames import as_input_frame, build_column, lazy_plan, take_rows, through_node
 from rocframe.kinds import PREVALENCE, parse_metric
@@ -307,7 +313,7 @@ def _recomputed_column(curves: Curves, name: str, points: pl.DataFrame) -> pl.Se
     """Return a column of the curve table at interpolated points; null if its formula is unknown.
 
     The formula is known if the column has the name of a metric, and if the formula of this metric
-    with its default options gives the values of the column in all rows of the table.
+    with its default options gives the values of the column in all rows of the table, apart from rounding errors.
     """
     dtype = curves.layout.row[name]
     unknown = pl.Series(name, [None], dtype).new_from_index(0, points.height)
@@ -317,6 +323,9 @@ def _recomputed_column(curves: Curves, name: str, points: pl.DataFrame) -> pl.Se
     rows = pl.DataFrame({part: curves.columns[part] for part in CONFUSION})
     observed = curves.table.get_column(curves.layout.private(name)).cast(pl.Float64)
     formula = rate.expr(Settings(prevalence=curves.prevalence)).alias(name)
-    if not rows.select(formula).to_series().equals(observed.alias(name)):
+    values = rows.select(formula).to_series()
+    # The rates of weighted and of smooth curves differ from those of the counts by rounding errors.
+    pairs = (part.fill_null(np.nan).to_numpy() for part in (values, observed))
+    if not np.allclose(*pairs, rtol=TOTAL_ROUNDING, atol=TOTAL_ROUNDING, equal_nan=True):
         return unknown
     return points.select(formula).to_series().cast(dtype)

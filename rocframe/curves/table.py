@@ -36,7 +36,7 @@ from rocframe.options import (
     parse_names,
 )
 from rocframe.rates import CONFUSION
-from rocframe.schemas.curves import GIVEN_THRESHOLDS, RULE_COLUMNS
+from rocframe.schemas.curves import GIVEN_THRESHOLDS, HULL_COLUMNS, RULE_COLUMNS
 from rocframe.schemas.table_type import (
     CURVE_COLUMNS,
     POINT_NAMES,
@@ -502,13 +502,16 @@ def _common_hull_hint(table: CurveLayout) -> str:
     )
 
 
-def hull_models(columns: Mapping[str, pl.DataType]) -> str | None:
-    """Return the column of the models of a table of `hull(across=)`; None for other tables."""
-    names = list(columns)
-    if not {"slope_low", "note"} <= {*names}:
+def hull_models(columns: Iterable[str]) -> str | None:
+    """Return the column of the models of a table of `hull(across=)`; None for other tables.
+
+    It is between the last two columns of a hull, where no function adds a column.
+    """
+    names, (*_, left, right) = list(columns), HULL_COLUMNS
+    if not {left, right} <= {*names}:
         return None
-    right = names[names.index("note") + 1 :][:1]
-    return next((name for name in right if not columns[name].is_float()), None)
+    between = names[names.index(left) + 1 : names.index(right)]
+    return between[0] if len(between) == 1 else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

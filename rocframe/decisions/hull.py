@@ -11,6 +11,7 @@ from rocframe.curves.convex_hull import HULL_ROUNDING, RATE_ROUNDING, common_ver
 from rocframe.curves.locate import round_values
 from rocframe.curves.table import (
     COMPLETE_CURVES,
+    NOTE,
     check_ends,
     check_new_columns,
     curve_layout,
@@ -80,8 +81,9 @@ def hull(curves: FrameT, /, *, across: str | None = None, by: By = None) -> Fram
         equal costs. They are null if the curve lacks a class. `note` (String) is null or `no_rows`,
         `no_positives`, `no_negatives`, `one_positive` or `one_negative`.
 
-        With `across="model"`, the last column is the `model` with the vertex, the first in sort
-        order of several, and null for the first and the last vertex, which are trivial classifiers.
+        With `across="model"`, the column left of `note` is the `model` with the vertex, the first
+        in sort order of several, and null for the first and the last vertex, which are trivial
+        classifiers.
         A model that is not in this column is not needed for any costs. Such a table is not a curve
         table, because its thresholds and counts belong to several curves.
 
@@ -136,8 +138,9 @@ def hull(curves: FrameT, /, *, across: str | None = None, by: By = None) -> Fram
             schema={
                 **{name: table.keys[name] for name in keys},
                 **table.row,
-                **HULL_COLUMNS,
+                **{name: HULL_COLUMNS[name] for name in HULL_COLUMNS if name != NOTE},
                 **({} if across is None else {across: table.keys[across]}),
+                NOTE: HULL_COLUMNS[NOTE],
             },
             by=keys,
             anchor="threshold",
@@ -171,19 +174,17 @@ class CommonHulls(NamedTuple):
 def hull_table(curves: Curves, across: str | None) -> pl.DataFrame:
     """Return the vertices of the common hulls of curves that differ only in `across`."""
     hulls = common_hulls(curves, across)
-    columns = optimal_ranges(curves, hulls)
-    note = hulls.note[hulls.group].tolist()
-    last = []
+    columns = {**optimal_ranges(curves, hulls), NOTE: hulls.note[hulls.group].tolist()}
+    models = []
     if across is not None:
         curve = pl.Series(hulls.curve).set(pl.Series(is_trivial(curves, hulls)), None)
-        last = [take_rows(curves.keys, curve).get_column(across)]
+        models = [take_rows(curves.keys, curve).get_column(across)]
+    *ranges, note = (
+        build_column(name, columns[name], dtype, len(hulls.row))
+        for name, dtype in HULL_COLUMNS.items()
+    )
     return take_rows(hulls.keys, hulls.group).with_columns(
-        *curves.take(hulls.row),
-        *(
-            build_column(name, note if name == "note" else columns[name], dtype, len(hulls.row))
-            for name, dtype in HULL_COLUMNS.items()
-        ),
-        *last,
+        *curves.take(hulls.row), *ranges, *models, note
     )
 
 

@@ -25,7 +25,7 @@ from rocframe.frames import (
 from rocframe.inputs.roles import check_column_type, resolve_column
 from rocframe.kernel.arrays import grouped_bisect
 from rocframe.kernel.groups import group_starts
-from rocframe.kinds import parse_metric
+from rocframe.kinds import PREVALENCE, parse_metric, prevalence_column
 from rocframe.options import check_group_columns, parse_integer, public
 from rocframe.rates import NAMES, Settings, as_fpr_or_tpr
 from rocframe.schemas import table_of
@@ -87,8 +87,8 @@ def mix(
     -------
     DataFrame or LazyFrame
         One row per group and value: `*by, fpr, tpr` (Float64), `at` (String, the name of the
-        argument), `at_value, tp, fp, fn, tn` (Float64); with `across="model"`, `model_above,
-        model_below`; then `threshold_above, threshold_below, mix` (Float64) and `note` (String).
+        argument), `at_value, tp, fp, fn, tn` (Float64); a column `prevalence` of the curves; with
+        `across="model"`, `model_above, model_below`; then `threshold_above, threshold_below, mix` (Float64) and `note` (String).
 
         To obtain the point, predict `score >= threshold_below` (of `model_below`) for a random
         proportion `mix` of the rows, from 0 to 1, and `score >= threshold_above` (of `model_above`)
@@ -128,9 +128,9 @@ def mix(
     axis, values = parse_point({**arguments, "alert_rate": alert_rate}, function="mix")
 
     def columns(schema: pl.Schema) -> Schema:
-        if isinstance(across, str) and across in schema:
-            return mixture_columns((across, schema[across]))
-        return mixture_columns()
+        is_column = isinstance(across, str) and across in schema
+        models = (across, schema[across]) if is_column else None
+        return mixture_columns(models, prevalence_column(schema))
 
     return plan_curves(
         curves,
@@ -185,6 +185,8 @@ def mixtures(
         # A group without another note has a hull without this point.
         "note": note.set(note.is_null() & pl.Series(~exists), "no_solution"),
     }
+    if curves.prevalence is not None:
+        result[PREVALENCE] = np.where(exists, curves.prevalence, np.nan)
     for side, rows in (("above", above), ("below", below)):
         threshold = curves.columns.at(THRESHOLD, hulls.row[rows])
         result[f"threshold_{side}"] = np.where(exists, threshold, np.nan)

@@ -25,6 +25,7 @@ from rocframe.kernel.groups import (
     sort_order,
 )
 from rocframe.kernel.scan import BLOCK_ROWS
+from rocframe.kinds import prevalence_column
 from rocframe.options import check_supported, public
 from rocframe.rates import CONFUSION
 from rocframe.schemas.curves import transfer_columns
@@ -96,8 +97,9 @@ def transfer(
     -------
     DataFrame or LazyFrame
         `*by, rule, value_realised, value_chosen, optimism, threshold, tp, fp, fn, tn, note`; one
-        row per curve and rule, in the order of the rules. With `subject_to`, the metrics of the
-        constraints and `is_met` are left of `note`.
+        row per curve and rule, in the order of the rules. A column `prevalence` of the curves is
+        right of `tn`. With `subject_to`, the metrics of the constraints and `is_met` are left of
+        `note`.
 
         - `value_realised` and `value_chosen` (Float64) are the metric of the rule (String) on the
           data of the curve in this row, and on the data of the choice. `optimism` (Float64) is the
@@ -175,7 +177,9 @@ def transfer(
         compute,
         over=over,
         keys=None if points is None else {name: points.rows.schema[name] for name in points.keys},
-        columns=lambda count: transfer_columns(count, options.subject_to),
+        columns=lambda schema: transfer_columns(
+            schema.get("tp", pl.Int64()), options.subject_to, prevalence_column(schema)
+        ),
         by=by,
         anchor="rule",
     )
@@ -187,7 +191,7 @@ def plan_transfer(
     *,
     over: str,
     keys: Mapping[str, pl.DataType] | None,
-    columns: Callable[[pl.DataType], Schema],
+    columns: Callable[[pl.Schema], Schema],
     by: By,
     anchor: str,
 ) -> FrameT:
@@ -199,7 +203,7 @@ def plan_transfer(
     return plan_curves(
         curves,
         by,
-        lambda schema: columns(schema.get("tp", pl.Int64())),
+        columns,
         compute,
         anchor=anchor,
         compared=("over", over) if keys is None else None,
@@ -246,7 +250,7 @@ def _apply(
         "value_chosen": value.ravel(),
         "optimism": optimism.ravel(),
         THRESHOLD: threshold.ravel(),
-        **curves.take(row.ravel(), CONFUSION).to_dict(),
+        **curves.take(row.ravel(), [*CONFUSION, *prevalence_column(curves.layout.row)]).to_dict(),
         **_realised_constraints(curves, row.ravel(), threshold.ravel(), constraints),
         "note": note.ravel().tolist(),
     }

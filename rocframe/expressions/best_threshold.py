@@ -158,7 +158,10 @@ def _best_score(rows: Rows, rule: Rule) -> pl.Expr:
         )
     best = values.max()
     is_above = above_all.is_not_null() & (best.is_null() | (above_all >= best))
-    threshold = field("score").filter(values == best).first().cast(pl.Float64)
+    score = field("score").filter(values == best).first()
+    # A whole number of more than 53 bits can be rounded up, and its row would then be negative.
+    threshold = score.cast(pl.Float64)
+    threshold = pl.when(threshold.cast(pl.Int128, strict=False) == score).then(threshold)
     result = pl.when(is_above).then(pl.lit(inf)).otherwise(threshold)
     if needs_both:
         result = pl.when((pos > 0) & (neg > 0)).then(result)

@@ -122,8 +122,9 @@ SMOOTH_CURVES = TableType(
     functions=("smooth", "theoretical_curve"),
     columns=lambda: SMOOTH_COLUMNS,
     recognize=has_columns(*SMOOTH_COLUMNS, adjacent=5),
-    lines=(LineStyle(title="Smooth ROC", x="fpr", y="tpr", area="auc"),),
-    chart_options=(*CHANNELS, *DOMAINS),
+    # The tolerance of broken lines would show corners in a smooth line.
+    lines=(LineStyle(title="Smooth ROC", x="fpr", y="tpr", area="auc", tolerance=1 / 5000),),
+    chart_options=(*CHANNELS, "scale", *DOMAINS),
     on_axes=CURVE,
 )
 
@@ -302,8 +303,13 @@ TIES = TableType(
 )
 
 
-def mixture_columns(across: tuple[str, pl.DataType] | None = None) -> Schema:
-    """Return the columns of `mix`; `across` is the name and the dtype of the model column."""
+def mixture_columns(
+    across: tuple[str, pl.DataType] | None = None, prevalence: Schema | None = None
+) -> Schema:
+    """Return the columns of `mix`; `across` is the name and the dtype of the model column.
+
+    `prevalence` has the column `prevalence` of the curves, if they have one.
+    """
     models = {}
     if across is not None:
         models = dict.fromkeys((f"{across[0]}_above", f"{across[0]}_below"), across[1])
@@ -311,6 +317,7 @@ def mixture_columns(across: tuple[str, pl.DataType] | None = None) -> Schema:
         floats("fpr", "tpr")
         | strings("at")
         | floats("at_value", *CONFUSION)
+        | (prevalence or {})
         | models
         | floats(*MIX)
         | strings("note")
@@ -326,12 +333,18 @@ MIXTURE = TableType(
 )
 
 
-def transfer_columns(count: pl.DataType, constrained: Iterable[str] = ()) -> Schema:
-    """Return the columns of `transfer`; `constrained` are the names of metrics in constraints."""
+def transfer_columns(
+    count: pl.DataType, constrained: Iterable[str] = (), prevalence: Schema | None = None
+) -> Schema:
+    """Return the columns of `transfer`; `constrained` are the names of metrics in constraints.
+
+    `prevalence` has the column `prevalence` of the curves, if they have one.
+    """
     columns = (
         strings("rule")
         | floats("value_realised", "value_chosen", "optimism")
         | curve_columns(count)
+        | (prevalence or {})
     )
     constraints = floats(*(name for name in constrained if name not in columns))
     met = {"is_met": pl.Boolean()} if constrained else {}

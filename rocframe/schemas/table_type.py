@@ -109,7 +109,8 @@ class LineStyle:
     limit both axes. `compared` is the column whose differences to the baseline `y` contains; the
     name of the baseline follows `meaning` and the title of `y`. `band` are the columns with the
     scope and the method of bands. `area` is the column of the areas under the lines. `line` is the
-    style of lines that are not the curves themselves.
+    style of lines that are not the curves themselves. `tolerance` is the maximum error of a drawn
+    line, as a share of an axis.
     """
 
     title: str
@@ -128,6 +129,7 @@ class LineStyle:
     band: tuple[str, ...] = ()
     area: str | None = None
     line: str = "curve"
+    tolerance: float = 1 / 500
 
     @property
     def limited(self) -> dict[str, str]:
