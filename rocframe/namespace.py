@@ -60,11 +60,18 @@ NAME_HINTS = {
     "multiclass_losses": "Use {}multiclass_metrics(label, scores, …): it returns brier, log_loss, "
     "accuracy and, with metrics=, other metrics.",
     "class_metrics": "It was renamed. Use {}add_metrics, with the same arguments.",
+    "best_threshold": "Use {}operating_point for curve tables, or the expression "
+    'pl.col("score").roc.best_threshold("label").',
+    "thresholds": "Use {}at for given thresholds or rates, or {}operating_point for the best "
+    "threshold.",
     **dict.fromkeys(
         ("save", "savefig", "to_html", "to_png"),
         "Use rocframe.write for tables and rocframe.save_chart for charts.",
     ),
 }
+
+
+METRICS_AT_THRESHOLDS = "rocframe.expressions.thresholds"
 
 
 class LazyMethod:
@@ -117,17 +124,21 @@ def suggest_name(name: str, names: Iterable[str], prefix: str) -> str:
     line is empty if no function is similar.
     """
     key = name.lower()
+    available, expressions = list(names), lazy_methods(RocExpr)
+    is_expression = available == [*expressions]
     if key in NAME_HINTS:
-        return "\n" + NAME_HINTS[key].format(prefix)
-    available = list(names)
+        return "\n" + NAME_HINTS[key].replace("{}", "rocframe." if is_expression else prefix)
     function = NAME_ALIASES.get(key, name)
+    if is_expression and function == "operating_point":
+        return '\nUse .roc.best_threshold("label", rule="youden"), or another rule.'
     if function not in available:
         if function in FUNCTION_MODULES:
             return f"\nUse the function rocframe.{function}."
         if function in lazy_methods(RocFrame):
             return f"\nUse .roc.{function} of a DataFrame or LazyFrame."
-        if function in lazy_methods(RocExpr):
-            return f'\nUse the expression pl.col("score").roc.{function}("label").'
+        if function in expressions:
+            at = ", threshold=0.5" if expressions[function] == METRICS_AT_THRESHOLDS else ""
+            return f'\nUse the expression pl.col("score").roc.{function}("label"{at}).'
     guess = get_close_matches(function, available, n=1)
     return f"\nDid you mean {prefix}{guess[0]}?" if guess else ""
 
@@ -246,14 +257,14 @@ class RocExpr(Namespace):
     placement = LazyMethod("rocframe.expressions.rates")
     at_prevalence = LazyMethod("rocframe.expressions.rates")
     best_threshold = LazyMethod("rocframe.expressions.best_threshold")
-    confusion = LazyMethod("rocframe.expressions.thresholds")
-    accuracy = LazyMethod("rocframe.expressions.thresholds")
-    balanced_accuracy = LazyMethod("rocframe.expressions.thresholds")
-    precision = LazyMethod("rocframe.expressions.thresholds")
-    recall = LazyMethod("rocframe.expressions.thresholds")
-    specificity = LazyMethod("rocframe.expressions.thresholds")
-    f1 = LazyMethod("rocframe.expressions.thresholds")
-    f_beta = LazyMethod("rocframe.expressions.thresholds")
-    jaccard = LazyMethod("rocframe.expressions.thresholds")
-    mcc = LazyMethod("rocframe.expressions.thresholds")
-    kappa = LazyMethod("rocframe.expressions.thresholds")
+    confusion = LazyMethod(METRICS_AT_THRESHOLDS)
+    accuracy = LazyMethod(METRICS_AT_THRESHOLDS)
+    balanced_accuracy = LazyMethod(METRICS_AT_THRESHOLDS)
+    precision = LazyMethod(METRICS_AT_THRESHOLDS)
+    recall = LazyMethod(METRICS_AT_THRESHOLDS)
+    specificity = LazyMethod(METRICS_AT_THRESHOLDS)
+    f1 = LazyMethod(METRICS_AT_THRESHOLDS)
+    f_beta = LazyMethod(METRICS_AT_THRESHOLDS)
+    jaccard = LazyMethod(METRICS_AT_THRESHOLDS)
+    mcc = LazyMethod(METRICS_AT_THRESHOLDS)
+    kappa = LazyMethod(METRICS_AT_THRESHOLDS)

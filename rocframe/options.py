@@ -457,6 +457,8 @@ HINTS_OF_FUNCTIONS = {
         ("confusion_matrix", name): "For a threshold of scores, use curve(…).roc.at(threshold=0.5)."
         for name in ("threshold", "thresholds", "cutoff", "cutoffs")
     },
+    ("fpr", "threshold"): 'Use 1 - pl.col("score").roc.specificity("label", threshold=…).',
+    ("tpr", "threshold"): 'Use pl.col("score").roc.recall("label", threshold=…).',
     ("chart", "hull"): "Add the chart of the hull: curves.roc.chart() + "
     "curves.roc.hull().roc.chart().",
     ("chart", "mark"): "Add the chart of the points: curves.roc.chart() + "

@@ -47,7 +47,7 @@ AVERAGE = {"fpr", "tpr", "side"}
 CONDITIONAL = {
     "curve": {"prevalence"},
     "iso_lines": {"prevalence", "alert_rate"},
-    "mix": {"across", "_above", "_below"},
+    "mix": {"prevalence", "across", "_above", "_below"},
     "cost_curve": {"across", "second_cost", "cost_difference"},
     "hull": {"across"},
     "summary": {"model"},
@@ -56,7 +56,7 @@ CONDITIONAL = {
     "calibration_summary": {"model"},
     "fit_calibration": {"model", "over"},
     "murphy_curve": {"side"},
-    "transfer": {"subject_to", "is_met"},
+    "transfer": {"prevalence", "subject_to", "is_met"},
 }
 
 # Types of tables for which the page and the docstring do not repeat the columns of the curve.

@@ -156,6 +156,27 @@ def test_a_verb_by_another_name_is_guessed(frame):
         frame(PREDICTIONS).roc.roc_curve("label", "score")
 
 
+HINTS = """
+.youden: Use .roc.best_threshold("label", rule="youden"), or another rule.
+.class_metrics: It was renamed. Use rocframe.add_metrics, with the same arguments.
+best_threshold: Use rocframe.operating_point for curve tables, or the expression \
+pl.col("score").roc.best_threshold("label").
+f1: Use the expression pl.col("score").roc.f1("label", threshold=0.5).
+confusion: Use the expression pl.col("score").roc.confusion("label", threshold=0.5).
+brier: Use the expression pl.col("score").roc.brier("label").
+thresholds: Use rocframe.at for given thresholds or rates, or rocframe.operating_point for the \
+best threshold.
+"""
+
+
+def test_names_of_other_namespaces_have_a_hint():
+    for line in HINTS.strip().splitlines():
+        name, hint = line.split(": ", 1)
+        with pytest.raises(AttributeError) as caught:
+            getattr(pl.col("score").roc if name.startswith(".") else rf, name.lstrip("."))
+        assert str(caught.value).endswith(f"\n{hint}")
+
+
 def test_series_have_no_accessor():
     with pytest.raises(AttributeError, match=r"^'Series' object has no attribute 'roc'$"):
         pl.Series([0.5]).roc  # noqa: B018

@@ -209,3 +209,13 @@ def test_rules_that_an_expression_cannot_have_raise_an_error():
                 assert str(caught.value) == text
     with pytest.raises(rf.OptionValueError, match="cannot be used with expressions"):
         best(own)
+
+
+@pytest.mark.parametrize("low", [0, 2**53 - 4, 2**53, 2**60])
+def test_a_best_threshold_that_a_float_cannot_tell_from_other_scores_is_null(low):
+    table = pl.DataFrame({"label": [1, 0, 0], "score": [low + 3, low + 2, low + 1]})
+    found = table.select(best("youden")).item()
+    assert found == (float(low + 3) if low < 2**53 else None)
+    # Large floats are exact.
+    floats = pl.DataFrame({"label": [1, 0], "score": [2.0**60, 2.0**59]})
+    assert floats.select(best("youden")).item() == 2.0**60

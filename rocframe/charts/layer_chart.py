@@ -422,14 +422,12 @@ def _check_axes(first: Any, second: Any) -> None:
         [(axis.get("field"), (axis.get("scale") or {}).get("type")) for axis in one] for one in axes
     ]
     if all(len(one) == 2 for one in fields) and fields[0] != fields[1]:
-        titles = [[repr(axis.get("title", axis.get("field"))) for axis in one] for one in axes]
-        if titles[0] == titles[1]:  # their scales differ, and so do the fields or types
-            titles = [
-                [f"{name} ({kind or field})" for name, (field, kind) in zip(*one, strict=True)]
-                for one in zip(titles, fields, strict=True)
-            ]
-        names, others = (" and ".join(one) for one in titles)
+        names, others = (
+            " and ".join(repr(axis.get("title", axis.get("field"))) for axis in one) for one in axes
+        )
         problem = f"chart + chart: the axes differ: {names} in one chart, {others} in the other"
+        if names == others:
+            problem = f"chart + chart: the scales of the axes differ: {names}"
         hint = (
             "Draw both charts with the same kind= and scale=, or with the same x= and y=. "
             "To draw them side by side, use chart | chart."

@@ -313,7 +313,8 @@ def _recomputed_column(curves: Curves, name: str, points: pl.DataFrame) -> pl.Se
     """Return a column of the curve table at interpolated points; null if its formula is unknown.
 
     The formula is known if the column has the name of a metric, and if the formula of this metric
-    with its default options gives the values of the column in all rows of the table, apart from rounding errors.
+    with its default options gives the values of the column in all rows of the table, apart from
+    rounding errors.
     """
     dtype = curves.layout.row[name]
     unknown = pl.Series(name, [None], dtype).new_from_index(0, points.height)

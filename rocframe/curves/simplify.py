@@ -62,7 +62,11 @@ def simplify(
 
     The remaining rows are unchanged; counts are interpolated linearly between them. The first and
     the last row of each curve, all vertices of its convex hull, and the operating points in `keep`
-    are never removed. With `max_error=0`, the curve does not change.
+    are never removed.
+
+    With `max_error=0`, the lines between the rows, `auc` and `pr_auc` do not change. But rows are
+    missing, so `average_precision`, `tie_bounds`, the row that `at` returns, and the best row under
+    constraints can change, as with any `max_error`: compute them from the full curve.
 
     Parameters
     ----------

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rocframe.curves.curve import check_metric_columns, metric_expression, with_metrics
-from rocframe.curves.table import check_new_columns
+from rocframe.curves.table import check_new_columns, check_threshold_column
 from rocframe.decisions.costs import CLASS_KEY, CLASS_KEY_HINT, ClassCosts
-from rocframe.errors import ColumnTypeError, MissingColumnError
+from rocframe.errors import ColumnTypeError, MissingColumnError, RepeatedNameError
 from rocframe.frames import as_input_frame, column, lazy_plan
 from rocframe.kinds import PREVALENCE, check_metric_settings, has_prevalence, parse_metrics
 from rocframe.options import check_supported, public
-from rocframe.rates import CONFUSION, Settings
+from rocframe.rates import CONFUSION, NAMES, Settings
+from rocframe.schemas.table_type import THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -112,23 +113,19 @@ def add_metrics(
     def expressions(settings: Settings) -> dict[str, pl.Expr]:
         return parse_metrics(metrics, lambda metric: metric_expression(metric, settings))
 
-    names = [*expressions(given)]
+    named = expressions(given)
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-        for name in CONFUSION:
-            if name not in schema:
-                raise MissingColumnError.of_table("table", name, schema)
-            if not schema[name].is_numeric():
-                hint = "Counts must be numbers. Cast the column first."
-                raise ColumnTypeError.of_table("table", name, schema[name], hint)
-        if classes is not None and CLASS_KEY not in schema:
-            raise MissingColumnError.of_table("table", CLASS_KEY, schema, hint=CLASS_KEY_HINT)
-        check_new_columns(schema, names, "add_metrics", argument="table")
+        _check_columns(schema, named, classes)
         has_default = prevalence is None and classes is None and has_prevalence([*schema])
         settings = of_table if has_default else given
         exprs = expressions(settings)
         rates = check_metric_columns(exprs, [*schema])
         check_metric_settings([*exprs, *rates], beta=beta, costs=costs)
+        depends = any(NAMES[name].depends_on_prevalence for name in {*exprs, *rates} & {*NAMES})
+        subject = "metrics that do not depend on the prevalence"
+        for option, value in (("prevalence", prevalence), ("prior", prior)):
+            check_supported(option, value, subject, supported=depends)
         # Sums of small integers, such as Int8, could overflow.
         integers = [name for name in CONFUSION if schema[name].is_integer()]
         counts = plan.with_columns(column(name).cast(pl.Int64) for name in integers)
@@ -136,3 +133,23 @@ def add_metrics(
         return result.with_columns(column(name).cast(schema[name]) for name in integers)
 
     return as_input_frame(table, lazy_plan("table", table).pipe_with_schema(resolve))
+
+
+def _check_columns(
+    schema: pl.Schema, metrics: Mapping[str, pl.Expr], classes: ClassCosts | None
+) -> None:
+    """Raise an error if a table lacks a needed column or already has the column of a metric."""
+    for name in CONFUSION:
+        if name not in schema:
+            raise MissingColumnError.of_table("table", name, schema)
+        if not schema[name].is_numeric():
+            hint = "Counts must be numbers. Cast the column first."
+            raise ColumnTypeError.of_table("table", name, schema[name], hint)
+    if classes is not None and CLASS_KEY not in schema:
+        raise MissingColumnError.of_table("table", CLASS_KEY, schema, hint=CLASS_KEY_HINT)
+    if THRESHOLD in schema and "net_benefit" in metrics:
+        check_threshold_column("table", schema)
+    for name, expr in metrics.items():
+        if name in schema and name not in NAMES:
+            raise RepeatedNameError.of_expression("metrics", expr, name, schema)
+    check_new_columns(schema, metrics, "add_metrics", argument="table")

@@ -88,7 +88,8 @@ def mix(
     DataFrame or LazyFrame
         One row per group and value: `*by, fpr, tpr` (Float64), `at` (String, the name of the
         argument), `at_value, tp, fp, fn, tn` (Float64); a column `prevalence` of the curves; with
-        `across="model"`, `model_above, model_below`; then `threshold_above, threshold_below, mix` (Float64) and `note` (String).
+        `across="model"`, `model_above, model_below`; then `threshold_above, threshold_below, mix`
+        (Float64) and `note` (String).
 
         To obtain the point, predict `score >= threshold_below` (of `model_below`) for a random
         proportion `mix` of the rows, from 0 to 1, and `score >= threshold_above` (of `model_above`)

@@ -11,7 +11,13 @@ import numpy as np
 import polars as pl
 
 from rocframe.curves.at import point_axis, rows_at
-from rocframe.curves.table import check_new_columns, curve_layout, read_curves, score_outside_unit
+from rocframe.curves.table import (
+    TOTAL_ROUNDING,
+    check_new_columns,
+    curve_layout,
+    read_curves,
+    score_outside_unit,
+)
 from rocframe.decisions.costs import (
     CLOSEST_TOP_LEFT,
     EQUAL_ERROR,
@@ -315,6 +321,22 @@ class RuleOptions:
         """The names of the rules, and of the metrics in constraints."""
         return {*self.rules, *self.subject_to}
 
+    def of_curves(self, curves: Curves) -> tuple[list[Rule], list[Constraint]]:
+        """Return the rules and constraints at the prevalence of the curves.
+
+        A limit of `"alerts"` raises an error if the counts are no numbers of rows, but shares.
+        """
+        total = curves.pos + curves.neg
+        are_shares = (
+            total.dtype.kind == "f" and len(total) and (abs(total - 1) <= TOTAL_ROUNDING).all()
+        )
+        if "alerts" in self.subject_to and are_shares:
+            problem = "the counts of these curves are shares of all cases, which sum to 1"
+            hint = 'Use the proportion of alerts: subject_to={"alert_rate": …}.'
+            limits = self.subject_to["alerts"]
+            raise OptionValueError.compose("subject_to['alerts']", limits, problem, hint)
+        return self.at_prevalence(curves.prevalence)
+
     def at_prevalence(self, prevalence: float | None) -> tuple[list[Rule], list[Constraint]]:
         """Return the rules and constraints at the prevalence of the options, or at this one."""
         settings = self.settings
@@ -366,7 +388,7 @@ OPTION_USERS = (
 def _named_rule(rule: object) -> tuple[str, str | pl.Expr]:
     if isinstance(rule, pl.Expr):
         return expression_name("rule", rule), rule
-    check_choice("rule", rule, (*OWN_RULES, *(name for name in NAMES if name not in OWN_RULES)))
+    check_choice("rule", rule, RULES)
     return str(rule), str(rule)
 
 
@@ -472,11 +494,12 @@ OWN_RULES: dict[str, Callable[[Settings, Mapping[str, float] | None], Rule]] = {
     "profit": _profit_rule,
     "bayes": _bayes_rule,
 }
+RULES = (*OWN_RULES, *(name for name in NAMES if name not in OWN_RULES))
 
 
 def best_points(curves: Curves, options: RuleOptions) -> pl.DataFrame:
     """Return the best row of each curve by each rule; null if there is none."""
-    rules, constraints = options.at_prevalence(curves.prevalence)
+    rules, constraints = options.of_curves(curves)
     n_curves = len(curves.firsts)
     bayes_rows = {
         rule.name: _rows_at_threshold(curves, rule.threshold)

@@ -223,7 +223,7 @@ def _apply(
     curves: Curves, options: RuleOptions, over: str, chosen: PointTable | None
 ) -> dict[str, object]:
     """Return the columns of the result: a row per curve and rule."""
-    rules, constraints = options.at_prevalence(curves.prevalence)
+    rules, constraints = options.of_curves(curves)
     if chosen is None:
         choices = _choose_on_others(curves, over, rules, constraints)
     else:

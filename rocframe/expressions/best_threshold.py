@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from rocframe.curves.locate import SIGNIFICANT_DIGITS
-from rocframe.decisions.operating_point import RuleOptions
+from rocframe.decisions.operating_point import RULES, RuleOptions
 from rocframe.expressions.rates import field, formula_expression, record, steps
 from rocframe.inputs.cases import MAX_TOTAL_COUNT
 from rocframe.inputs.roles import MAX_INT128
-from rocframe.options import check_supported, public
+from rocframe.options import check_choice, check_supported, public
 from rocframe.rates import Counts
 
 if TYPE_CHECKING:
@@ -68,7 +68,8 @@ def best_threshold(
     -------
     Expr
         Float64, one value per group, named like the score. Null if the group has no positives, or
-        if the rule is undefined: most rules need negatives, too.
+        if the rule is undefined: most rules need negatives, too. Null also if the threshold is an
+        integer that Float64 cannot distinguish from its neighbors, above 2**53.
 
     Notes
     -----
@@ -90,8 +91,9 @@ def best_threshold(
     (3.0, 1.0)
     """
     hint = "Use the function operating_point, which accepts it."
-    is_name = isinstance(rule, str)
-    check_supported("rule", rule, "expressions", supported=is_name, noun="value", hint=hint)
+    is_supported = isinstance(rule, str) and rule not in OF_OPERATING_POINT
+    check_supported("rule", rule, "expressions", supported=is_supported, noun="value", hint=hint)
+    check_choice("rule", rule, [name for name in RULES if name not in OF_OPERATING_POINT])
     options = RuleOptions.parse(
         rule,
         subject_to=None,
@@ -102,12 +104,12 @@ def best_threshold(
         beta=beta,
     )
     ((chosen,), _) = options.at_prevalence(None)
-    is_supported = chosen.threshold is None and not chosen.value.uses_threshold
-    check_supported("rule", rule, "expressions", supported=is_supported, noun="value", hint=hint)
     return formula_expression(
         lambda rows: _best_score(rows, chosen), score, label, positive, weight, count
     )
 
+
+OF_OPERATING_POINT = ("bayes", "net_benefit")  # rules that depend on the threshold itself
 
 # A group has at most this many rows. The largest product of the sizes of both classes is 2**62.
 MOST_ROWS = 2**32
@@ -159,9 +161,11 @@ def _best_score(rows: Rows, rule: Rule) -> pl.Expr:
     best = values.max()
     is_above = above_all.is_not_null() & (best.is_null() | (above_all >= best))
     score = field("score").filter(values == best).first()
-    # A whole number of more than 53 bits can be rounded up, and its row would then be negative.
     threshold = score.cast(pl.Float64)
-    threshold = pl.when(threshold.cast(pl.Int128, strict=False) == score).then(threshold)
+    # Whole numbers of more than 53 bits can be rounded, also to a number that is another score.
+    whole, rounded = (part.cast(pl.Int128, strict=False) for part in (score, threshold))
+    is_single = (field("score").cast(pl.Float64) == threshold).sum() == 1
+    threshold = pl.when(whole.eq_missing(rounded) & is_single).then(threshold)
     result = pl.when(is_above).then(pl.lit(inf)).otherwise(threshold)
     if needs_both:
         result = pl.when((pos > 0) & (neg > 0)).then(result)

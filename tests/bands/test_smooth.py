@@ -12,6 +12,7 @@ from scipy.stats import beta, expon, invgauss, ncf, norm, pareto, poisson, unifo
 
 import rocframe as rf
 from tests.bands.binormal_samples import samples
+from tests.charts.specifications import records
 
 # Positives and negatives of each rating (Hanley and McNeil 1982), from the highest down.
 HANLEY = pl.DataFrame(
@@ -65,8 +66,8 @@ def test_all_evenly_spaced_grids_have_the_same_values():
     curve = rf.curve(frame, "label", "score", by="sample")
     grids = [
         rf.band(frame, "label", "score")["fpr"],
-        rf.smooth(frame, "label", "score")["fpr"],
-        rf.theoretical_curve(norm(1, 1), norm(0, 1))["fpr"],
+        rf.smooth(frame, "label", "score", grid=101)["fpr"],
+        rf.theoretical_curve(norm(1, 1), norm(0, 1), grid=101)["fpr"],
         rf.average(curve, over="sample", ci=None)["fpr"],
         rf.cost_curve(rf.curve(frame, "label", "score"))["probability_cost"],
     ]
@@ -94,11 +95,23 @@ def test_groups_without_a_fit_are_null_and_say_why():
         for name, (label, score) in rows.items()
     )
     table = rf.smooth(frame, "label", "score", by="g", grid=[0.5])
-    assert table["note"].to_list() == list(rows)
-    counts = {"threshold": [math.inf], "tp": [0.0], "fp": [0.0], "fn": [0.0], "tn": [0.0]}
-    for part in table.partition_by("g"):
-        assert part.select(counts.keys()).to_dict(as_series=False) == counts
-        assert part.select(pl.col("fpr", "tpr", "auc", "a", "b").null_count()).row(0) == (1,) * 5
+    found = table.select("g", "tp", "fp", "fn", "tn", "fpr", "tpr")
+    assert found.rows() == [
+        ("no_negatives", 0, 0, 2, 0, None, 0),
+        ("no_negatives", 2, 0, 0, 0, None, 1),
+        ("no_positives", 0, 0, 0, 2, 0, None),
+        ("no_positives", 0, 2, 0, 0, 1, None),
+        ("no_solution", 0, 0, 0, 0, None, None),
+        ("one_positive", 0, 0, 0, 0, None, None),
+    ]
+    assert (table["note"] == table["g"]).all()
+    assert table.select(pl.col("auc", "a", "b").null_count()).row(0) == (6,) * 3
+    # Functions of curves state the missing class.
+    for points in (rf.operating_point(table), rf.hull(table).unique("g", keep="first")):
+        notes = dict(points.sort("g").select("g", "note").iter_rows())
+        assert notes["no_negatives"] == "no_negatives"
+        assert notes["no_positives"] == "no_positives"
+    assert rf.area(table)["auc"].null_count() == 4
     empty = rf.smooth(frame.clear(), "label", "score", grid=[0.5])
     assert empty["note"].to_list() == ["no_rows"]
 
@@ -380,3 +393,43 @@ def test_large_counts_of_one_group_do_not_change_the_fit_of_another():
     alone = rf.smooth(small, "label", "score", **options)
     assert alone["tpr"].null_count() == 0
     assert_frame_equal(both.filter(group="b"), alone)
+
+
+def test_the_default_grid_is_dense_at_both_ends_and_contains_the_even_one():
+    curve = rf.theoretical_curve(norm(1), norm())
+    even = rf.theoretical_curve(norm(1), norm(), grid=101)
+    assert even["fpr"].is_in(curve["fpr"].to_list()).all()
+    # The straight line between two rows is near the curve, also at its ends.
+    for fpr in (1e-6, 1e-4, 0.005, 0.995, 0.9999):
+        found = rf.at(curve, fpr=fpr, interpolate=True)["tpr"].item()
+        assert found == pytest.approx(norm.cdf(1 + norm.ppf(fpr)), abs=2e-4, rel=2e-2)
+    assert rf.area(curve)["auc"].item() == pytest.approx(norm.cdf(1 / math.sqrt(2)), abs=1e-4)
+    # The integral of the precision over the recall.
+    recall = np.linspace(0, 1, 200_001)[1:-1]
+    precision = recall / (recall + norm.sf(norm.isf(recall) + 1))
+    areas = rf.area(curve, kind="precision_recall").row(0, named=True)
+    assert areas["pr_auc"] == pytest.approx(precision.mean(), abs=1e-4)
+    assert areas["average_precision"] == pytest.approx(precision.mean(), abs=2e-3)
+
+
+@pytest.mark.parametrize("prevalence", [0.5, 0.3, 0.25])
+def test_interpolated_points_have_rates_at_any_prevalence(prevalence):
+    # fp / (fp + tn) and the column fpr differ by a rounding error.
+    curve = rf.theoretical_curve(norm(1), norm(), grid=101, prevalence=prevalence)
+    point = rf.at(curve, fpr=[0.155], interpolate=True).row(0, named=True)
+    tpr = norm.cdf(1 + norm.ppf([0.15, 0.16])).mean()
+    assert (point["fpr"], point["tpr"]) == pytest.approx((0.155, tpr))
+
+
+def test_charts_of_smooth_curves_have_no_visible_corners_and_the_scales_of_roc_curves():
+    frame, _ = samples(100, 1, a=1.0, b=1.0)
+    table = rf.smooth(frame, "label", "score")
+    (record,) = records(table.roc.chart())
+    x, y = (np.array(record[name]) for name in ("fpr", "tpr"))
+    drawn = np.interp(table["fpr"] + table["tpr"], x + y, y)
+    assert drawn == pytest.approx(table["tpr"].to_numpy(), abs=1e-3)
+    turns = np.abs(np.diff(np.arctan2(np.diff(y), np.diff(x))))
+    assert np.degrees(turns.max()) < 10
+    for scale in ("log", "normal_deviate"):
+        both = rf.curve(frame, "label", "score").roc.chart(scale=scale)
+        assert (both + table.roc.chart(scale=scale)).to_dict()

@@ -401,7 +401,7 @@ def test_points_without_colors_have_those_of_their_curves(vote):
 
 
 def test_sums_of_charts_with_different_scales_raise(two):
-    with pytest.raises(rf.OptionValueError, match="the axes differ"):
+    with pytest.raises(rf.OptionValueError, match="the scales of the axes differ"):
         two.roc.chart(scale="log") + two.roc.at(threshold=0.5).roc.chart()
 
 

@@ -111,6 +111,34 @@ def test_the_prevalence_of_the_table_is_the_default():
     assert_series_equal(found["ppv"], found["precision"], check_names=False)
 
 
+def test_results_of_transfer_and_mix_keep_the_prevalence_of_the_curves():
+    curves = rf.curve(VOTE, "label", "score", by=["model", "fold"], prevalence=0.02)
+    for table in (rf.transfer(curves, "accuracy"), rf.mix(curves, fpr=0.1)):
+        names = table.columns
+        assert names[names.index("tn") + 1] == "prevalence"
+        tpr, fpr = (
+            pl.col(part) / (pl.col(part) + pl.col(rest))
+            for part, rest in (("tp", "fn"), ("fp", "tn"))
+        )
+        found = rf.add_metrics(table, "precision")
+        precision = table.select(0.02 * tpr / (0.02 * tpr + 0.98 * fpr)).to_series()
+        assert_series_equal(found["precision"], precision.fill_nan(None), check_names=False)
+        assert found["precision"].null_count() < found.height
+
+
+def test_metrics_right_of_a_hull_are_no_models():
+    net = (pl.col("tp") - pl.col("fp")).alias("net")
+    hull = rf.hull(MODELS)
+    chosen = hull.sort("slope_low").group_by("model", maintain_order=True).first()
+    for added in (net, net.cast(pl.String), "f1"):
+        found = rf.transfer(CURVES, chosen=chosen.roc.add_metrics(added))
+        assert_frame_equal(found, rf.transfer(CURVES, chosen=chosen))
+        common = rf.hull(MODELS, across="model")
+        vertex = common.filter(pl.col("model").is_not_null()).unique("model", keep="first")
+        found = rf.transfer(CURVES, chosen=vertex.roc.add_metrics(added))
+        assert_frame_equal(found, rf.transfer(CURVES, chosen=vertex))
+
+
 def test_alerts_have_a_limit_at_the_given_prevalence():
     limit = {"subject_to": {"alerts": (0, 30)}, "minimize": False}
     for prevalence in (None, 0.02):
