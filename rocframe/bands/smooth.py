@@ -96,8 +96,9 @@ def smooth(
         A group without one of the classes has the first and the last row, with the counts and the
         rate of the other class. If the likelihood has no maximum, such as if a threshold separates
         the classes, the group has one row with counts 0, and other functions return the note
-        `no_rows` for it. All other numbers are null. `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
-        no_negatives, one_positive, one_negative, no_solution`.
+        `no_rows` for it. All other numbers are null. `note` (String) is null, or the first of these
+        values that applies: `no_rows, no_positives, no_negatives, one_positive, one_negative,
+        no_solution`.
 
     Raises
     ------
@@ -113,9 +114,10 @@ def smooth(
     -----
     The fit depends only on the order of the scores. Tied rows, and neighboring rows of the same
     class, have the same rating; of more than 1000 ratings, neighbors are merged. If `b` is not 1,
-    the curve crosses the diagonal; far from the corners, the model is not suitable. The column `auc`
-    is exact; `area` returns the area under the straight lines between the points of the grid, which
-    is lower where the curve is concave (by less than 0.0001 for the default grid).
+    the curve crosses the diagonal; far from the corners, the model is not suitable.
+
+    The column `auc` is exact. `area` returns the area under the straight lines between the rows,
+    which is lower where the curve is concave.
 
     References
     ----------

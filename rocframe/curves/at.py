@@ -326,7 +326,8 @@ def _recomputed_column(curves: Curves, name: str, points: pl.DataFrame) -> pl.Se
     formula = rate.expr(Settings(prevalence=curves.prevalence)).alias(name)
     values = rows.select(formula).to_series()
     # The rates of weighted and of smooth curves differ from those of the counts by rounding errors.
-    pairs = (part.fill_null(np.nan).to_numpy() for part in (values, observed))
-    if not np.allclose(*pairs, rtol=TOTAL_ROUNDING, atol=TOTAL_ROUNDING, equal_nan=True):
+    first, second = (part.fill_null(np.nan).to_numpy() for part in (values, observed))
+    tolerance = TOTAL_ROUNDING
+    if not np.allclose(first, second, rtol=tolerance, atol=tolerance, equal_nan=True):
         return unknown
     return points.select(formula).to_series().cast(dtype)

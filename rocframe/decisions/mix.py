@@ -129,8 +129,9 @@ def mix(
     axis, values = parse_point({**arguments, "alert_rate": alert_rate}, function="mix")
 
     def columns(schema: pl.Schema) -> Schema:
-        is_column = isinstance(across, str) and across in schema
-        models = (across, schema[across]) if is_column else None
+        models = None
+        if isinstance(across, str) and across in schema:
+            models = across, schema[across]
         return mixture_columns(models, prevalence_column(schema))
 
     return plan_curves(

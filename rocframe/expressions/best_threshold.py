@@ -91,7 +91,8 @@ def best_threshold(
     (3.0, 1.0)
     """
     hint = "Use the function operating_point, which accepts it."
-    is_supported = isinstance(rule, str) and rule not in OF_OPERATING_POINT
+    is_name = isinstance(rule, str)
+    is_supported = is_name and rule not in OF_OPERATING_POINT
     check_supported("rule", rule, "expressions", supported=is_supported, noun="value", hint=hint)
     check_choice("rule", rule, [name for name in RULES if name not in OF_OPERATING_POINT])
     options = RuleOptions.parse(
