@@ -412,7 +412,7 @@ ARGUMENT_ALIASES: dict[str, tuple[str, ...]] = {
         ("seed",): "random_state random_seed rng",
         ("id",): "ids id_column pair_by",
         ("cluster",): "clusters user_id",
-        ("metrics",): "metric",
+        ("metrics",): "metric loss losses",
         ("thresholds", "threshold", "grid"): "threshold thresholds cutoff cutoffs",
         ("thresholds",): "grid",
         ("method",): "strategy",
@@ -456,6 +456,11 @@ HINTS_OF_FUNCTIONS = {
     **{
         ("confusion_matrix", name): "For a threshold of scores, use curve(…).roc.at(threshold=0.5)."
         for name in ("threshold", "thresholds", "cutoff", "cutoffs")
+    },
+    **{
+        ("multiclass_auc", name): 'Use average="hand_till" for all pairs of classes, or '
+        'average="macro" for each class against all others. For intervals, use ci=.'
+        for name in ("method", "multi_class")
     },
     ("chart", "hull"): "Add the chart of the hull: curves.roc.chart() + "
     "curves.roc.hull().roc.chart().",
@@ -501,10 +506,10 @@ def _unknown_argument_hint(
             "Weight positives by their benefit and negatives by their cost, for example with "
             'weight=pl.when(pl.col("label") == 1).then("amount").otherwise(5).'
         )
-    elif name in ARGUMENTS_OF_OTHERS:
-        hint = ARGUMENTS_OF_OTHERS[name].format(name=name)
     elif (function.__name__, name.lower()) in HINTS_OF_FUNCTIONS:
         hint = HINTS_OF_FUNCTIONS[function.__name__, name.lower()]
+    elif name in ARGUMENTS_OF_OTHERS:
+        hint = ARGUMENTS_OF_OTHERS[name].format(name=name)
     elif name == "alpha" and "level" in by_name:
         hint = "Use level=, the confidence level: 1 minus alpha."
     elif argument := suggest_argument(name, by_name):

@@ -684,7 +684,7 @@ HINTS = {
     ),
     "several labels": (
         lambda: rf.multiclass_auc(SCORED, ["label", "fold"], ["score", "other"]),
-        "Pass one column, or use one_vs_rest for several labels per row.",
+        "Pass a mapping {class: column} of Boolean or 0/1 columns, or one column of lists of classes.",
     ),
 }
 

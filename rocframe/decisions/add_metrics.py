@@ -16,6 +16,11 @@ from rocframe.kinds import PREVALENCE, check_metric_settings, has_prevalence, pa
 from rocframe.options import check_supported, public
 from rocframe.rates import CONFUSION, Settings
 
+CLASSES_HINT = (
+    "This is a confusion matrix of several classes. Use multiclass_metrics for metrics of several "
+    "classes, or one_vs_rest for a curve of each class."
+)
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -117,7 +122,8 @@ def add_metrics(
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         for name in CONFUSION:
             if name not in schema:
-                raise MissingColumnError.of_table("table", name, schema)
+                hint = CLASSES_HINT if {"true", "predicted"} <= {*schema} else None
+                raise MissingColumnError.of_table("table", name, schema, hint=hint)
             if not schema[name].is_numeric():
                 hint = "Counts must be numbers. Cast the column first."
                 raise ColumnTypeError.of_table("table", name, schema[name], hint)
