@@ -441,9 +441,15 @@ WRONG_ROLES = {
     "a group key that replaces a column of another argument": (
         {"by": pl.col("svm").round(1)},
         (
-            "by=col(\"svm\").round(): another argument uses the column 'svm', which has the same "
-            "name.\n"
+            "by=col(\"svm\").round(): score= uses the column 'svm', which has the same name.\n"
             "Give the group column another name, with .alias()."
+        ),
+    ),
+    "a selector in an expression that would also select a group key": (
+        {"score": cs.float() * 2, "by": pl.col("n").cast(pl.Float64).alias("size")},
+        (
+            "score=[(cs.float()) * (dyn int: 2)]: the selector also selects group columns that are "
+            "computed in by=.\nSelect the columns by name."
         ),
     ),
     "a group key with the name of a result column": (
@@ -804,3 +810,20 @@ def test_private_names_differ_from_the_names_of_groups():
     ]
     assert bound.models == ("svm", "tree")
     assert bound.result_keys == {"(label)": pl.Int32, "((label))": pl.Int32, "model": pl.String}
+
+
+def test_selectors_do_not_select_group_columns_that_are_computed_in_the_call():
+    table = pl.DataFrame({"label": [1, 0, 1, 0], "score": [0.9, 0.4, 0.4, 0.6], "n": [1, 1, 2, 2]})
+    key = (pl.col("n") * 0.5).alias("half")
+    expected = rf.auc(table.with_columns(key), "label", {"score": "score"}, by="half")
+    for label, score in (
+        (cs.first(), ["score"]),
+        ("label", pl.nth(1)),
+        ("label", cs.float()),
+        ("label", {"score": pl.nth(-2)}),
+    ):
+        for frame in (table, table.lazy()):
+            found = rf.auc(frame, label, score, by=key)
+            assert_frame_equal(found.lazy().collect(), expected)
+    # The name of a key may be the value of an option that is not a column.
+    assert rf.curve(table, "label", "score", by=pl.col("n").alias("roc"), kind="roc").height == 6
