@@ -10,6 +10,8 @@ import re
 from fractions import Fraction
 from functools import partial
 from math import inf, nan, nextafter, sqrt
+from textwrap import indent
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -19,11 +21,11 @@ from polars.testing import assert_frame_equal
 import rocframe as rf
 from tests import oracles
 from tests.all_cases import all_cases
+from tests.test_error_messages import FOLDER, blocks, error_of, names_of_calls
 from tests.verbs import OF_CURVES, OF_PREDICTIONS
 
 LABEL = [True, False, True, False]
 SCORE = [0.9, 0.4, 0.4, 0.1]
-PLAN = "\n\nResolved plan until failure"
 
 # The functions that are called with all bad inputs. The other registered functions read their
 # predictions in the same way, and are called with a few.
@@ -47,11 +49,6 @@ VERBS = {
 every_verb = pytest.mark.parametrize("verb", VERBS.values(), ids=VERBS)
 
 
-def text_of(caught) -> str:
-    """Return the message without the plan that polars appends to errors in the schema."""
-    return str(caught.value).split(PLAN)[0]
-
-
 def log(label=LABEL, score=SCORE, **more) -> dict[str, pl.Series]:
     columns = {"label": label, "score": score, **more}
     return {
@@ -60,378 +57,22 @@ def log(label=LABEL, score=SCORE, **more) -> dict[str, pl.Series]:
     }
 
 
-MISSING_SCORE = (
-    'Use missing="drop" to leave these rows out, or missing="worst" to count '
-    "rows without a score as wrong at every threshold."
-)
-MISSING = 'Use missing="drop" to leave these rows out.'
-WEIGHTS = (
-    "A weight must be finite and at least 0; correct these rows, or remove them with .filter()."
-)
-COUNTS = WEIGHTS.replace("weight", "count")
-SCORES = "Scores must be numbers. Cast the column first."
-LABELS = (
-    "Labels must be Boolean, numbers, text, dates, times or bytes. Compute such a column first."
-)
-WHICH = "and only Boolean and 0/1 labels have a default positive class."
-
-REFUSED = [
-    pytest.param(
-        log(score=[0.9, nan, 0.4, nan]),
-        {},
-        f"missing='raise': score column 'score' is null or NaN in 2 rows.\n{MISSING_SCORE}",
-        id="a NaN score",
-    ),
-    pytest.param(
-        log(score=[0.9, None, 0.4, 0.1]),
-        {},
-        f"missing='raise': score column 'score' is null or NaN in 1 row.\n{MISSING_SCORE}",
-        id="a null score",
-    ),
-    pytest.param(
-        log(score=[0.9, 0.4, None, 0.1], day=["mo", "mo", "tu", "tu"], fold=["a"] * 4),
-        {"by": ["fold", "day"]},
-        "missing='raise': score column 'score' is null or NaN in 1 row, the first one in group "
-        f"fold='a', day='tu'.\n{MISSING_SCORE}",
-        id="a null score in a group",
-    ),
-    pytest.param(
-        log(label=[True, None, None, False]),
-        {},
-        f"missing='raise': label column 'label' is null or NaN in 2 rows.\n{MISSING}",
-        id="a null label",
-    ),
-    pytest.param(
-        log(label=[1.0, 0.0, nan, 0.0]),
-        {},
-        f"missing='raise': label column 'label' is null or NaN in 1 row.\n{MISSING}",
-        id="a NaN label",
-    ),
-    pytest.param(
-        log(label=[True, None, True, False]),
-        {"missing": "worst"},
-        "missing='worst': label column 'label' is null or NaN in 1 row.\n"
-        'missing="worst" applies to scores only.\n'
-        'Use missing="drop" to leave these rows out, or remove them with .filter().',
-        id="a null label where unscored rows count as errors",
-    ),
-    pytest.param(
-        log(score=[2**53 + 1, 0, 3, 3]),
-        {},
-        "score='score': Int64 value 9007199254740993 changes when it becomes Float64, so two "
-        "scores might become equal.\n"
-        "Scale or rank the scores first, for example with pl.col('score').rank('dense').",
-        id="an Int64 score that Float64 cannot hold",
-    ),
-    pytest.param(
-        log(score=pl.Series([2**64 - 1, 0, 3, 3], dtype=pl.UInt64)),
-        {},
-        "score='score': UInt64 value 18446744073709551615 changes when it becomes Float64, so two "
-        "scores might become equal.\n"
-        "Scale or rank the scores first, for example with pl.col('score').rank('dense').",
-        id="a UInt64 score that Float64 cannot hold",
-    ),
-    pytest.param(
-        log(
-            score=pl.Series(["0.1", "0.2", "0.3", "0.12345678901234567890"]).cast(
-                pl.Decimal(38, 20)
-            )
-        ),
-        {},
-        "score='score': Decimal(precision=38, scale=20) value 0.12345678901234567890 changes when "
-        "it becomes Float64, so two scores might become equal.\n"
-        "Scale or rank the scores first, for example with pl.col('score').rank('dense').",
-        id="a Decimal score that Float64 cannot hold",
-    ),
-    pytest.param(
-        log(score=["0.9", "0.4", "0.4", "0.1"]),
-        {},
-        "score='score': the column has type String.\n"
-        "Scores must be numbers. Cast the column first, for example with "
-        "pl.col('score').cast(pl.Float64). For predicted classes, use a comparison, such as "
-        "pl.col('score') == 'yes'.",
-        id="scores that are text",
-    ),
-    pytest.param(
-        log(score=[dt.date(2026, 1, day) for day in (1, 2, 3, 4)]),
-        {},
-        f"score='score': the column has type Date.\n{SCORES}",
-        id="scores that are dates",
-    ),
-    pytest.param(
-        log(score=[dt.timedelta(hours=hours) for hours in (1, 2, 3, 4)]),
-        {},
-        f"score='score': the column has type Duration(time_unit='us').\n{SCORES}",
-        id="scores that are durations",
-    ),
-    pytest.param(
-        log(score=pl.Series([None] * 4, dtype=pl.Null)),
-        {"missing": "drop"},
-        f"score='score': the column has type Null.\n{SCORES}",
-        id="a score column of nothing but nulls",
-    ),
-    pytest.param(
-        log(label=pl.Series([None] * 4, dtype=pl.Null)),
-        {"missing": "drop"},
-        f"label='label': the column has type Null.\n{LABELS}",
-        id="a label column of nothing but nulls",
-    ),
-    pytest.param(
-        log(score=[[0.9, 0.1], [0.4], [], [0.1, 0.2]]),
-        {},
-        f"score='score': the column has type List(Float64).\n{SCORES}",
-        id="ragged lists of scores",
-    ),
-    pytest.param(
-        log(score=pl.Series([[0.9, 0.1]] * 4, dtype=pl.Array(pl.Float64, 2))),
-        {},
-        f"score='score': the column has type Array(Float64, shape=(2,)).\n{SCORES}",
-        id="arrays of scores",
-    ),
-    pytest.param(
-        log(label=[[1], [2], [1], [2]]),
-        {"positive": [1]},
-        f"label='label': the column has type List(Int64).\n{LABELS}",
-        id="labels that are lists",
-    ),
-    pytest.param(
-        log(label=[{"a": 1}, {"a": 2}, {"a": 1}, {"a": 2}]),
-        {"positive": {"a": 1}},
-        f"label='label': the column has type Struct({{'a': Int64}}).\n{LABELS}",
-        id="labels that are structs",
-    ),
-    pytest.param(
-        log(label=[dt.date(2026, 1, day) for day in (1, 2, 2, 1)]),
-        {},
-        f"label='label': the positive class is unknown. The labels have type Date, {WHICH}\n"
-        "Found: datetime.date(2026, 1, 1), datetime.date(2026, 1, 2).\n"
-        "Use, for example, positive=datetime.date(2026, 1, 2).",
-        id="labels that are dates",
-    ),
-    pytest.param(
-        log(label=[1, -1, 1, -1]),
-        {},
-        f"label='label': the positive class is unknown. The labels have type Int64, {WHICH}\n"
-        "Found: -1, 1.\nUse, for example, positive=1.",
-        id="labels -1 and 1",
-    ),
-    pytest.param(
-        log(label=[1, 2, 1, 2]),
-        {},
-        f"label='label': the positive class is unknown. The labels have type Int64, {WHICH}\n"
-        "Found: 1, 2.\nUse, for example, positive=2.",
-        id="labels 1 and 2",
-    ),
-    pytest.param(
-        log(label=["yes", "no", "yes", "no"]),
-        {},
-        f"label='label': the positive class is unknown. The labels have type String, {WHICH}\n"
-        "Found: 'no', 'yes'.\nUse, for example, positive='yes'.",
-        id="labels that are text",
-    ),
-    pytest.param(
-        log(label=pl.Series(["yes", "no", "yes", "no"], dtype=pl.Enum(["yes", "no"]))),
-        {"positive": "Yes"},
-        "positive='Yes': no label of column 'label' has this value.\n"
-        "Found: 'yes', 'no'.\nUse one of these values as positive. "
-        "If the data has no positives, cast the labels to an Enum of both classes.",
-        id="a positive value that an Enum does not have",
-    ),
-    pytest.param(
-        log(label=pl.Series(["yes", "no", "yes", "no"], dtype=pl.Categorical)),
-        {"positive": "never seen anywhere"},
-        "positive='never seen anywhere': no label of column 'label' has this value.\n"
-        "Found: 'no', 'yes'.\nUse one of these values as positive. "
-        "If the data has no positives, cast the labels to an Enum of both classes.",
-        id="a positive value that a Categorical does not have",
-    ),
-    pytest.param(
-        log(label=[0.0, 0.5, 1.0, 0.0]),
-        {},
-        f"label='label': the positive class is unknown. The labels have type Float64, {WHICH}\n"
-        "Found: 0.0, 0.5, 1.0.\nUse, for example, positive=1.0.",
-        id="labels 0, 0.5 and 1",
-    ),
-    pytest.param(
-        log(label=["a", "b", "c", "a"]),
-        {},
-        f"label='label': the positive class is unknown. The labels have type String, {WHICH}\n"
-        "Found: 'a', 'b', 'c'.\nUse, for example, positive='c'.",
-        id="three labels without a positive class",
-    ),
-    pytest.param(
-        log(label=["yes", "no", "yes", "no"]),
-        {"positive": "Yes"},
-        "positive='Yes': no label of column 'label' has this value.\n"
-        "Found: 'no', 'yes'.\nUse one of these values as positive. "
-        "If the data has no positives, cast the labels to an Enum of both classes.",
-        id="a positive value that never occurs",
-    ),
-    pytest.param(
-        log(label=["1", "1.0", "True", " yes"]),
-        {},
-        f"label='label': the positive class is unknown. The labels have type String, {WHICH}\n"
-        "Found: ' yes', '1', '1.0', 'True'.\nUse, for example, positive='True'.",
-        id="odd labels, shown as they are",
-    ),
-    pytest.param(
-        log(label=[f"label {i:02}" for i in range(25)], score=[0.5] * 25),
-        {},
-        f"label='label': the positive class is unknown. The labels have type String, {WHICH}\n"
-        "Found: 'label 00', 'label 01', 'label 02', 'label 03', 'label 04', 'label 05', "
-        "'label 06', 'label 07', 'label 08', 'label 09' and 15 more.\n"
-        "Use, for example, positive='label 24'.",
-        id="many labels, of which ten are shown",
-    ),
-    pytest.param(
-        log(g=pl.Series([1, "a", 1, "a"], dtype=pl.Object)),
-        {"by": "g"},
-        "by='g': the column has type Object.\n"
-        "Groups are sorted, and this type has no order. Cast the column first.",
-        id="group keys without an order",
-    ),
-    pytest.param(
-        log(w=[1.0, -2.0, 1.0, -0.5]),
-        {"weight": "w"},
-        f"weight='w': the weight is negative in 2 rows.\n{WEIGHTS}",
-        id="negative weights",
-    ),
-    pytest.param(
-        log(w=[1.0, nan, 1.0, 1.0]),
-        {"weight": "w"},
-        f"missing='raise': weight column 'w' is null or NaN in 1 row.\n{MISSING}",
-        id="a NaN weight",
-    ),
-    pytest.param(
-        log(w=[1.0, inf, 1.0, 1.0]),
-        {"weight": "w"},
-        f"weight='w': the weight is infinite in 1 row.\n{WEIGHTS}",
-        id="an infinite weight",
-    ),
-    pytest.param(
-        log(w=[1e308] * 4),
-        {"weight": "w"},
-        "weight='w': the sum of the weights is more than 1e+150.\n"
-        "Divide all weights by a common factor first. Rates do not change.",
-        id="weights whose sum overflows",
-    ),
-    pytest.param(
-        log(w=[1e200] * 4),
-        {"weight": "w"},
-        "weight='w': the sum of the weights is more than 1e+150.\n"
-        "Divide all weights by a common factor first. Rates do not change.",
-        id="weights whose squares overflow",
-    ),
-    pytest.param(
-        log(w=[1e149] * 4, n=[10**9] * 4),
-        {"weight": "w", "count": "n"},
-        "weight='w': the sum of weight times count is more than 1e+150.\n"
-        "Divide all weights by a common factor first. Rates do not change.",
-        id="weights whose sum overflows when rows repeat",
-    ),
-    pytest.param(
-        log(w=["1", "2", "3", "4"]),
-        {"weight": "w"},
-        "weight='w': the column has type String.\nWeights must be numbers. Cast the column first.",
-        id="weights that are text",
-    ),
-    pytest.param(
-        log(n=[1, -2, 1, 1]),
-        {"count": "n"},
-        f"count='n': the count is negative in 1 row.\n{COUNTS}",
-        id="a negative count",
-    ),
-    pytest.param(
-        log(n=[0.5, 1.0, 1.0, 1.0]),
-        {"count": "n"},
-        "count='n': the column has type Float64.\n"
-        "Counts must be integers. Cast the column first, or pass fractions as weight=.",
-        id="counts that are fractions",
-    ),
-    pytest.param(
-        log(n=[2**62] * 4),
-        {"count": "n"},
-        "count='n': the sum of the counts is more than half of the maximum of Int64.\n"
-        "Divide all counts by a common factor first. Rates do not change.",
-        id="counts whose sum overflows",
-    ),
-    pytest.param(
-        log(count=[1, 2, 3, 4]),
-        {},
-        "count: the frame has a column named 'count', which may hold the number of rows that "
-        "each row represents.\n"
-        'If the column holds these numbers, pass count="count". If not, pass count=None.',
-        id="a column that may be a count",
-    ),
-    pytest.param(
-        log(region=[1, 1, 2, 2]),
-        {"by": "regoin"},
-        "by='regoin': the frame has no column of this name.\n"
-        "The frame has: 'label', 'score', 'region'.\n"
-        "Did you mean by='region'?",
-        id="a missing column, with a guess",
-    ),
-    pytest.param(
-        log(),
-        {"weight": "importance"},
-        "weight='importance': the frame has no column of this name.\n"
-        "The frame has: 'label', 'score'.",
-        id="a missing column that resembles none",
-    ),
-    pytest.param(
-        log(g=[1, 1, 2, 2]),
-        {"by": ["g", "g"]},
-        "by='g': the name is given more than once.\nGiven: 'g', 'g'.\nUse each name once.",
-        id="a group column named twice",
-    ),
-    pytest.param(
-        log(g=[1, 1, 2, 2]),
-        {"by": pl.col("g").max()},
-        'by=col("g").max(): the expression does not return one value for each row.\n'
-        "Use a function of the values of a row. For a value of each group, use .over().",
-        id="a group key that is one value",
-    ),
-    pytest.param(
-        log(),
-        {"missing": "ignore"},
-        "missing='ignore': unknown value.\nChoose one of: 'raise', 'drop', 'worst'.",
-        id="a missing policy that there is not",
-    ),
-]
-
-
 @every_verb
-def test_an_input_that_is_wrong_everywhere_raises(frame, verb):
+def test_an_input_that_is_wrong_everywhere_raises_the_error_of_curve(frame, verb):
+    path = FOLDER / "predictions.txt"
+    text, names = path.read_text(encoding="utf-8"), {}
+
+    def call(table, *_, **options):  # the columns are `label` and `score` in all calls
+        return verb(table.lazy() if frame is pl.LazyFrame else table, **options)
+
     with all_cases() as case:
-        for wrong in REFUSED:
-            columns, options, text = wrong.values
-            with case(wrong.id):
-                with pytest.raises(rf.RocframeError) as caught:
-                    verb(frame(columns), **options).lazy().collect()
-                assert text_of(caught) == text
-
-
-def test_a_curve_table_in_place_of_predictions_is_named():
-    curves = rf.curve(pl.DataFrame(log()), "label", "score")
-    for verb in (rf.auc, rf.summary, rf.curve):
-        with pytest.raises(rf.MissingColumnError) as caught:
-            verb(curves, "label", "score")
-        assert str(caught.value) == (
-            "label='label': the frame has no column of this name.\n"
-            "The frame has: 'threshold', 'tp', 'fp', 'fn', 'tn', 'fpr', 'tpr'.\n"
-            "This frame is a curve table. Pass the predictions, or use a function that reads curve "
-            "tables, such as area, at or hull."
-        )
-
-
-def test_the_error_of_a_dataframe_has_no_query_plan():
-    with pytest.raises(rf.RocframeError) as caught:
-        rf.auc(pl.DataFrame(log()), "label", "scroe")
-    assert str(caught.value) == (
-        "score='scroe': the frame has no column of this name.\n"
-        "The frame has: 'label', 'score'.\n"
-        "Did you mean score='score'?"
-    )
+        for source, is_call in blocks(text):
+            if not is_call:
+                exec(source, names := names_of_calls())
+                names["rf"] = SimpleNamespace(curve=call)
+                continue
+            with case(source):
+                assert f"{source}\n{indent(error_of(source, names), '    ')}\n" in text
 
 
 def counts(thresholds, *confusion) -> pl.DataFrame:
@@ -800,57 +441,24 @@ def test_the_scale_of_weights_changes_no_area(scale):
     )
 
 
-RESERVED = {
-    "curve": (VERBS["curve"], ["threshold", "tp", "fp", "fn", "tn", "fpr", "tpr"]),
-    "auc": (
-        VERBS["auc"],
-        [
-            *("auc", "lower", "upper", "se", "auc_pessimistic", "auc_optimistic"),
-            *("n_pos", "n_neg", "n_missing", "ci_level", "ci_method", "note"),
-        ],
-    ),
-    "compare": (
-        VERBS["compare models"],
-        [
-            *("model_a", "model_b", "difference", "lower", "upper", "p_value", "p_adjusted"),
-            *("se", "statistic", "df", "auc_a", "auc_b", "n_paired", "n_pos", "n_neg"),
-            *("ci_level", "test", "note"),
-        ],
-    ),
-    "auc covariance": (
-        VERBS["covariance of models"],
-        [
-            *("covariance", "correlation", "auc_a", "auc_b", "n_pos", "n_neg"),
-            *("model_a", "model_b", "note"),
-        ],
-    ),
-    "contrast": (
-        VERBS["contrast of models"],
-        [
-            *("p_value", "p_adjusted", "statistic", "df", "df_denominator"),
-            *("n_models", "n_paired", "n_pos", "n_neg", "test", "note"),
-        ],
-    ),
-    "auc test": (
-        VERBS["auc test"],
-        [
-            *("auc", "p_adjusted", "p_value", "null", "se", "statistic", "df"),
-            *("n_pos", "n_neg", "n_missing", "test", "note"),
-        ],
-    ),
-}
-
-
-@pytest.mark.parametrize(("verb", "names"), RESERVED.values(), ids=RESERVED)
-def test_a_group_column_named_like_a_column_of_the_table_raises(frame, verb, names):
-    for name in names:
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("curve", "auc", "auc test", "compare models"),
+        *("covariance of models", "contrast of models"),
+    ],
+)
+def test_a_group_column_named_like_a_column_of_the_table_raises(frame, name):
+    verb = VERBS[name]
+    names = verb(pl.DataFrame(log())).columns
+    for column in names:
         with pytest.raises(rf.ReservedColumnError) as caught:
-            verb(frame(log(**{name: [1, 1, 2, 2]})), by=name).lazy().collect()
-        assert text_of(caught) == (
-            f"by={name!r}: the result already has a column of this name.\n"
+            verb(frame(log(**{column: [1, 1, 2, 2]})), by=column).lazy().collect()
+        assert str(caught.value).startswith(
+            f"by={column!r}: the result already has a column of this name.\n"
             f"Columns of the result: {', '.join(map(repr, names))}.\n"
             "Rename the group column first, for example with "
-            f".rename({{{name!r}: '{name}_group'}})."
+            f".rename({{{column!r}: '{column}_group'}})."
         )
 
 
