@@ -441,27 +441,6 @@ def test_the_scale_of_weights_changes_no_area(scale):
     )
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("curve", "auc", "auc test", "compare models"),
-        *("covariance of models", "contrast of models"),
-    ],
-)
-def test_a_group_column_named_like_a_column_of_the_table_raises(frame, name):
-    verb = VERBS[name]
-    names = verb(pl.DataFrame(log())).columns
-    for column in names:
-        with pytest.raises(rf.ReservedColumnError) as caught:
-            verb(frame(log(**{column: [1, 1, 2, 2]})), by=column).lazy().collect()
-        assert str(caught.value).startswith(
-            f"by={column!r}: the result already has a column of this name.\n"
-            f"Columns of the result: {', '.join(map(repr, names))}.\n"
-            "Rename the group column first, for example with "
-            f".rename({{{column!r}: '{column}_group'}})."
-        )
-
-
 def test_counts_do_not_wrap_at_32_bits(frame):
     many = 70_000**2
     columns = log([True, False, True], [0.9, 0.5, 0.1], n=[many, many, 3])

@@ -15,7 +15,7 @@ import datetime as dt
 import math
 import re
 from pathlib import Path
-from textwrap import indent
+from textwrap import dedent, indent
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -142,3 +142,14 @@ def test_no_block_is_in_a_file_twice():
     for path in FOLDER.glob("*.txt"):
         blocks = path.read_text(encoding="utf-8").split("\n\n")
         assert len(set(blocks)) == len(blocks), path.name
+
+
+def test_a_message_states_the_argument_then_the_problem_then_a_remedy():
+    for path in FOLDER.glob("*.txt"):
+        for block in path.read_text(encoding="utf-8").split("\n\n"):
+            if found := ERROR.search(block):
+                problem, *rest = dedent(block[found.end() :]).splitlines()
+                assert re.match(r"[\w./]+(\[.+?\])?(=.*?)?: .+[.?]$", problem), problem
+                assert rest, problem
+                words = r"\b(invalid|should|illegal|bad|please)\b"
+                assert not re.search(words, f"{problem} {rest}", flags=re.IGNORECASE), problem

@@ -289,78 +289,14 @@ def test_pyarrow_reads_arrow_files_and_their_metadata(tmp_path):
     assert table.column("tp").to_pylist() == curve()["tp"].to_list()
 
 
-@pytest.mark.parametrize(
-    "name", ["kind", "table", "by", "rule", "ties", "version", "schema", "prevalence"]
-)
-def test_reserved_metadata_names_raise_an_error(tmp_path, name):
-    with pytest.raises(rf.RepeatedNameError) as caught:
-        rf.write(curve(), tmp_path / "curve.parquet", about={name: "x"})
-    assert str(caught.value) == (
-        f"about={name!r}: rocframe writes this name itself.\nUse another name."
-    )
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    ("value", "reason"),
-    [
-        (float("nan"), "Out of range float values are not JSON compliant"),
-        (date(2024, 1, 1), "Object of type date is not JSON serializable"),
-    ],
-)
-def test_a_value_that_json_cannot_represent_raises_an_error(tmp_path, value, reason):
-    with pytest.raises(rf.OptionValueError) as caught:
-        rf.write(curve(), tmp_path / "curve.parquet", about={"day": value})
-    assert str(caught.value).startswith(
-        f"about['day']={value!r}: JSON does not support this value: {reason}"
-    )
-
-
-def test_a_metadata_name_must_be_a_string(tmp_path):
-    with pytest.raises(rf.OptionValueError) as caught:
-        rf.write(curve(), tmp_path / "curve.parquet", about={1: "x"})
-    assert (
-        str(caught.value)
-        == "about=1: the names must be strings.\nUse, for example, about={'1': …}."
-    )
-
-
-@pytest.mark.parametrize("value", ["fraud", "", ["a"], 3])
-def test_metadata_must_be_a_mapping(tmp_path, value):
-    with pytest.raises(rf.OptionValueError) as caught:
-        rf.write(curve(), tmp_path / "curve.parquet", about=value)
-    assert str(caught.value) == (
-        f"about={value!r}: expected a mapping from names to values.\n"
-        'Use, for example, about={"what": "fraud"}.'
-    )
-    assert list(tmp_path.iterdir()) == []
-
-
 @both_formats
-def test_a_file_of_another_program_can_be_read_but_has_no_metadata(tmp_path, suffix):
+def test_a_file_of_another_program_can_be_read(tmp_path, suffix):
     path = tmp_path / f"other.{suffix}"
     LOG.write_parquet(path) if suffix == "parquet" else LOG.write_ipc(path)
     assert_frame_equal(rf.read(path), LOG)
-    with pytest.raises(rf.StorageError) as caught:
-        rf.about(path)
-    assert str(caught.value) == (
-        f"path={str(path)!r}: the file has no rocframe metadata, because it was not "
-        "written by rocframe.write.\nrocframe.read can read the table nevertheless."
-    )
 
 
 # Missing and damaged files
-
-
-@pytest.mark.parametrize("verb", [rf.read, rf.scan, rf.about])
-@both_formats
-def test_an_error_names_a_missing_file(tmp_path, verb, suffix):
-    path = tmp_path / f"gone.{suffix}"
-    with pytest.raises(rf.StorageError) as caught:
-        verb(path)
-    assert str(caught.value) == (
-        f"path={str(path)!r}: the file does not exist.\nCheck the path, or write the file again."
-    )
 
 
 @pytest.mark.parametrize("verb", [rf.read, rf.scan, rf.about])
@@ -461,17 +397,6 @@ def test_invalid_metadata_are_reported(tmp_path):
     assert str(caught.value).startswith(f"path={str(path)!r}: the file cannot be read: Expecting")
 
 
-@pytest.mark.parametrize("verb", [rf.read, rf.scan, rf.about, lambda path: rf.write(LOG, path)])
-def test_an_unknown_suffix_raises_an_error(tmp_path, verb):
-    with pytest.raises(rf.StorageError) as caught:
-        verb(tmp_path / "curve.csv")
-    path = str(tmp_path / "curve.csv")
-    assert str(caught.value) == (
-        f"path={path!r}: unknown suffix '.csv'.\n"
-        "Supported: '.parquet', '.pq', '.arrow', '.feather', '.ipc'."
-    )
-
-
 def test_a_name_that_no_file_can_have_raises_an_error(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     table = curve()
@@ -557,15 +482,6 @@ def test_metadata_of_other_programs_with_too_many_levels_raise_a_storage_error(t
         rf.about(path)
 
 
-def test_only_polars_frames_can_be_written(tmp_path):
-    with pytest.raises(rf.OptionValueError) as caught:
-        rf.write({"a": [1]}, tmp_path / "table.parquet")
-    assert str(caught.value) == (
-        "table: expected a DataFrame, LazyFrame or Arrow table, but this is a dict.\n"
-        "Convert the value first: pl.DataFrame(…)."
-    )
-
-
 def test_a_dtype_that_arrow_does_not_support_raises_and_the_old_file_is_unchanged(tmp_path):
     path = tmp_path / "table.arrow"
     rf.write(LOG, path)
@@ -581,19 +497,6 @@ def test_a_dtype_that_arrow_does_not_support_raises_and_the_old_file_is_unchange
 
 def broken(_):
     raise ZeroDivisionError
-
-
-@both_formats
-def test_a_column_of_python_objects_raises_an_error(tmp_path, suffix):
-    table = pl.DataFrame({"x": [1], "y": pl.Series([{1, 2}], dtype=pl.Object)})
-    for frame in (table, table.lazy()):
-        with pytest.raises(rf.ColumnTypeError) as caught:
-            rf.write(frame, tmp_path / f"table.{suffix}")
-        assert str(caught.value) == (
-            "table: column 'y' of the table has type Object.\n"
-            "Files cannot store Python objects. Cast the column first, or leave it out."
-        )
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_query_that_fails_does_not_change_the_old_file(tmp_path):
@@ -742,7 +645,7 @@ def test_two_writers_produce_one_complete_file(tmp_path):
     assert rf.read(path).height in {10, 100_000}
 
 
-def test_a_query_of_a_deleted_file_and_a_name_with_a_null_character_cannot_be_written(tmp_path):
+def test_a_query_of_a_deleted_file_cannot_be_written(tmp_path):
     source, target = tmp_path / "log.parquet", tmp_path / "table.parquet"
     pl.DataFrame({"a": [1]}).write_parquet(source)
     plan = pl.scan_parquet(source)
@@ -753,12 +656,4 @@ def test_a_query_of_a_deleted_file_and_a_name_with_a_null_character_cannot_be_wr
         f"path={str(target)!r}: the table cannot be computed: a file that it reads has been "
         "deleted since the scan.\nScan the file again, then write the table."
     )
-    for suffix in ("parquet", "arrow"):
-        target = tmp_path / f"table.{suffix}"
-        with pytest.raises(rf.StorageError) as caught:
-            rf.write(pl.DataFrame({"a\0b": [1]}), target)
-        assert str(caught.value) == (
-            f"path={str(target)!r}: the name of column 'a\\x00b' contains a null character.\n"
-            "Files cannot store this character. Rename the column."
-        )
-        assert not target.exists()
+    assert not target.exists()

@@ -77,18 +77,3 @@ def test_f_beta_has_an_option():
     table = pl.DataFrame({"label": [1, 1, 0, 0], "score": [0.9, 0.1, 0.8, 0.2]})
     found = table.select(at_threshold("f_beta", 0.7, beta=2)).item()
     assert found == pytest.approx(5 * 0.5 * 0.5 / (4 * 0.5 + 0.5))
-
-
-@pytest.mark.parametrize("threshold", [float("nan"), "high", [0.5, 0.6], None, True])
-def test_a_wrong_threshold_raises_an_error(threshold):
-    with pytest.raises(rf.OptionValueError) as caught:
-        at_threshold("recall", threshold)
-    assert str(caught.value).endswith(
-        ": expected a number or an expression.\nUse, for example, threshold=0.5."
-    )
-
-
-def test_a_column_of_text_is_no_threshold():
-    table = pl.DataFrame({"label": [1, 0], "score": [0.7, 0.2], "name": ["a", "b"]})
-    with pytest.raises(rf.ColumnTypeError, match="Thresholds must be numbers"):
-        table.select(at_threshold("recall", pl.col("name")))
