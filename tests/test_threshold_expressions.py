@@ -29,14 +29,20 @@ def test_counts_and_metrics_are_those_of_at(options):
         curves = rf.curve(
             table, "label", "score", by="group", metrics=METRICS, missing="drop", **options
         )
-        for threshold in (-1, 0.5, 1, float("inf")):
-            columns = [at_threshold("confusion", threshold, **options).alias("counts")]
-            columns += [at_threshold(name, threshold, **options).alias(name) for name in METRICS]
-            found = table.group_by("group").agg(columns).unnest("counts").sort("group")
-            expected = rf.at(curves, threshold=threshold).filter(pl.col("tp") + pl.col("fn") > 0)
+        thresholds = (-1, 0.5, 1, float("inf"))
+        columns = [
+            at_threshold(name, threshold, **options).alias(f"{name} {threshold}")
+            for threshold in thresholds
+            for name in ("confusion", *METRICS)
+        ]
+        found = table.group_by("group").agg(columns).sort("group")
+        points = rf.at(curves, threshold=thresholds).filter(pl.col("tp") + pl.col("fn") > 0)
+        for threshold in thresholds:
+            metrics = [pl.col(f"{name} {threshold}").alias(name) for name in METRICS]
+            at = found.select("group", f"confusion {threshold}", *metrics)
             assert_frame_equal(
-                found.drop_nulls("tp"),
-                expected.select("group", *COUNTS, *METRICS),
+                at.unnest(f"confusion {threshold}").drop_nulls("tp"),
+                points.filter(at_value=threshold).select("group", *COUNTS, *METRICS),
                 rel_tol=1e-12,
                 abs_tol=1e-12,
                 check_dtypes=False,
