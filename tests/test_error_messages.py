@@ -14,6 +14,9 @@ import ast
 import datetime as dt
 import math
 import re
+import shlex
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
 from textwrap import dedent, indent
 from typing import TYPE_CHECKING
@@ -23,12 +26,28 @@ import polars as pl
 import pytest
 
 import rocframe as rf
+from rocframe.cli import main as cli
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 FOLDER = Path(__file__).with_name("errors")
+FILES = sorted(FOLDER.glob("*.txt"))
+TABLES = [path for path in FILES if path.stem != "command_line"]  # calls with tables
 ERROR = re.compile(r"^    \w+:\n", re.MULTILINE)  # the first line below a call
+
+
+class CommandError(rf.RocframeError):
+    """The error of a command of the command line."""
+
+
+def command(line: str) -> None:
+    """Run a command, and raise its error, with a dot in place of the current folder."""
+    with redirect_stderr(StringIO()) as errors, redirect_stdout(StringIO()):
+        code = cli.main(shlex.split(line))
+    if code == 2:
+        text = errors.getvalue().removeprefix("rocframe: ").strip()
+        raise CommandError(text.replace(str(Path.cwd()), "."))
 
 
 def names_of_calls() -> dict[str, object]:
@@ -48,7 +67,7 @@ def names_of_calls() -> dict[str, object]:
     long = wide.unpivot(["a", "b"], index=index, variable_name="model", value_name="score")
     one = wide.select("label", score="a")
     modules = {"rf": rf, "pl": pl, "cs": pl.selectors, "np": np, "dt": dt}
-    modules |= {"inf": math.inf, "nan": math.nan}
+    modules |= {"inf": math.inf, "nan": math.nan, "command": command}
     return modules | {
         "predictions": one,  # label, score
         "curve": rf.curve(one, "label", "score"),
@@ -101,7 +120,7 @@ def with_errors(text: str) -> str:
     return "\n\n".join(results) + "\n"
 
 
-@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.txt")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_calls_raise_the_errors_below_them(path, request, tmp_path, monkeypatch):
     text = path.read_text(encoding="utf-8")
     monkeypatch.chdir(tmp_path)
@@ -112,7 +131,7 @@ def test_calls_raise_the_errors_below_them(path, request, tmp_path, monkeypatch)
         assert result == text, f"{path.name}: see --update-golden"
 
 
-@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.txt")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", TABLES, ids=lambda path: path.stem)
 def test_calls_with_lazy_frames_raise_the_same_errors(path, tmp_path, monkeypatch):
     text = path.read_text(encoding="utf-8")
     monkeypatch.chdir(tmp_path)
@@ -139,13 +158,13 @@ def test_a_call_without_an_error_fails():
 
 
 def test_no_block_is_in_a_file_twice():
-    for path in FOLDER.glob("*.txt"):
+    for path in FILES:
         blocks = path.read_text(encoding="utf-8").split("\n\n")
         assert len(set(blocks)) == len(blocks), path.name
 
 
 def test_a_message_states_the_argument_then_the_problem_then_a_remedy():
-    for path in FOLDER.glob("*.txt"):
+    for path in TABLES:
         for block in path.read_text(encoding="utf-8").split("\n\n"):
             if found := ERROR.search(block):
                 problem, *rest = dedent(block[found.end() :]).splitlines()

@@ -164,74 +164,90 @@ def metadata_of(tmp_path, table):
     return metadata["table"], metadata["kind"], metadata["by"], metadata["ties"]
 
 
-@pytest.mark.parametrize(
-    "kind",
-    ["roc", "precision_recall", "det", "gain", "lift", "lift_chart", "predictive_value", "skill"],
-)
-def test_the_metadata_contain_the_kind_of_a_curve(tmp_path, kind):
-    table = rf.curve(LOG, "label", "score", kind=kind)
-    assert metadata_of(tmp_path, table) == ("curve", kind, [], "a tie is one row")
+ROW, HALF = "a tie is one row", "a tie counts one half"
+BY_MODEL = ["model"]
+CLASSES = {digit: f"p{digit}" for digit in range(10)}
+PAIR = {"a": "score", "b": "score"}
+AS_M = LOG.rename({"model": "m"})
+AT = LOG.with_columns(at=pl.col("model"), at_value=1, day=2)
 
 
-def test_a_curve_without_rates_has_no_kind(tmp_path):
-    table = curve().select("model", "threshold", "tp", "fp", "fn", "tn")
-    assert metadata_of(tmp_path, table) == ("curve", None, ["model"], "a tie is one row")
+def of_log(function, **options):
+    return function(LOG, "label", "score", **options)
 
 
-def test_the_metadata_contain_the_meaning_of_ties(tmp_path):
-    areas = rf.auc(LOG, "label", "score", by="model")
-    assert metadata_of(tmp_path, areas) == ("auc", None, ["model"], "a tie counts one half")
-    areas = rf.auc(LOG, "label", "score", fpr=(0, 0.5))
-    assert metadata_of(tmp_path, areas) == ("partial_auc", None, [], "a tie counts one half")
-    digits = rf.datasets.digits().head(20)
-    classes = {digit: f"p{digit}" for digit in range(10)}
-    areas = rf.multiclass_auc(digits, "label", classes, by="model")
-    assert metadata_of(tmp_path, areas) == (
-        "multiclass_auc",
-        None,
-        ["model"],
-        "a tie counts one half",
-    )
-    losses = rf.multiclass_losses(digits, "label", classes, by="model")
-    assert metadata_of(tmp_path, losses) == ("multiclass_losses", None, ["model"], None)
-    three = digits.filter(pl.col("label") < 3)
-    volumes = rf.volume(three, "label", "p0", classes=[2, 1, 0], by="model")
-    ties = "a tie counts 1/k if k orders of the tied rows are possible"
-    assert metadata_of(tmp_path, volumes) == ("volume", None, ["model"], ties)
-    test = rf.auc_test(LOG, "label", "score", by="model")
-    assert metadata_of(tmp_path, test) == ("auc_test", None, ["model"], "a tie counts one half")
-    for verb, name in (
-        (rf.compare, "comparison"),
-        (rf.contrast, "contrast"),
-        (rf.auc_covariance, "auc_covariance"),
-    ):
-        table = verb(LOG.rename({"model": "m"}), "label", {"a": "score", "b": "score"}, by="m")
-        assert metadata_of(tmp_path, table) == (name, None, ["m"], "a tie counts one half")
-    shares = rf.hull_shares(LOG, "label", {"a": "score", "b": "score"}, n_boot=2)
-    assert metadata_of(tmp_path, shares) == ("hull_shares", None, ["model"], "a tie is one row")
-    band = rf.band(LOG, "label", "score", by="model", grid=3)
-    assert metadata_of(tmp_path, band) == ("band", None, ["model"], "a tie is one row")
+def of_digits(function, n_classes=10, scores=CLASSES, **options):
+    rows = rf.datasets.digits().head(20).filter(pl.col("label") < n_classes)
+    return function(rows, "label", scores, by="model", **options)
 
 
-def test_metrics_with_intervals_differ_from_operating_points(tmp_path):
-    table = rf.intervals(
-        LOG, "label", "score", metrics=["auc", "tpr"], fpr=0.1, by="model", ci=None
-    )
-    assert metadata_of(tmp_path, table) == ("intervals", None, ["model"], "a tie is one row")
+def described():
+    """Return tables, and their type, kind, group columns and rule of ties in the metadata."""
+    return [
+        *(
+            (of_log(rf.curve, kind=kind), ("curve", kind, [], ROW))
+            for kind in (
+                *("roc", "precision_recall", "det", "gain", "lift"),
+                *("lift_chart", "predictive_value", "skill"),
+            )
+        ),
+        (
+            curve().select("model", "threshold", "tp", "fp", "fn", "tn"),
+            ("curve", None, BY_MODEL, ROW),
+        ),
+        (of_log(rf.auc, by="model"), ("auc", None, BY_MODEL, HALF)),
+        (of_log(rf.auc, fpr=(0, 0.5)), ("partial_auc", None, [], HALF)),
+        (of_digits(rf.multiclass_auc), ("multiclass_auc", None, BY_MODEL, HALF)),
+        (of_digits(rf.multiclass_losses), ("multiclass_losses", None, BY_MODEL, None)),
+        (
+            of_digits(rf.volume, 3, "p0", classes=[2, 1, 0]),
+            (
+                "volume",
+                None,
+                BY_MODEL,
+                "a tie counts 1/k if k orders of the tied rows are possible",
+            ),
+        ),
+        (of_log(rf.auc_test, by="model"), ("auc_test", None, BY_MODEL, HALF)),
+        (rf.compare(AS_M, "label", PAIR, by="m"), ("comparison", None, ["m"], HALF)),
+        (rf.contrast(AS_M, "label", PAIR, by="m"), ("contrast", None, ["m"], HALF)),
+        (rf.auc_covariance(AS_M, "label", PAIR, by="m"), ("auc_covariance", None, ["m"], HALF)),
+        (rf.hull_shares(LOG, "label", PAIR, n_boot=2), ("hull_shares", None, BY_MODEL, ROW)),
+        (of_log(rf.band, by="model", grid=3), ("band", None, BY_MODEL, ROW)),
+        (
+            of_log(rf.intervals, metrics=["auc", "tpr"], fpr=0.1, by="model", ci=None),
+            ("intervals", None, BY_MODEL, ROW),
+        ),
+        (rf.at(curve(), fpr=[0.1, 0.5]), ("operating_points", "roc", BY_MODEL, ROW)),
+        (rf.area(curve()), ("area", None, BY_MODEL, HALF)),
+        (rf.area(curve(), kind="precision_recall"), ("area", None, BY_MODEL, ROW)),
+        # A group column has the name of a column of another table.
+        (
+            rf.curve(LOG.rename({"model": "auc"}), "label", "score", by="auc"),
+            ("curve", "roc", ["auc"], ROW),
+        ),
+        (
+            rf.curve(AT, "label", "score", by=["at", "at_value", "day"]),
+            ("curve", "roc", ["at", "at_value", "day"], ROW),
+        ),
+        # Columns are dropped or added.
+        (
+            of_log(rf.auc, by="model").drop("se", "n_missing").with_columns(owner=pl.lit("me")),
+            ("auc", None, BY_MODEL, HALF),
+        ),
+        (
+            rf.compare(AS_M, "label", PAIR, by="m").drop("df", "n_paired"),
+            ("comparison", None, ["m"], HALF),
+        ),
+        (LOG, ("table", None, [], None)),
+    ]
 
 
-def test_operating_points_and_areas_differ_from_curves(tmp_path):
-    points = rf.at(curve(), fpr=[0.1, 0.5])
-    assert metadata_of(tmp_path, points) == (
-        "operating_points",
-        "roc",
-        ["model"],
-        "a tie is one row",
-    )
-    area = rf.area(curve())
-    assert metadata_of(tmp_path, area) == ("area", None, ["model"], "a tie counts one half")
-    area = rf.area(curve(), kind="precision_recall")
-    assert metadata_of(tmp_path, area) == ("area", None, ["model"], "a tie is one row")
+def test_the_metadata_contain_type_kind_groups_and_ties_of_each_table(tmp_path):
+    with all_cases() as case:
+        for table, expected in described():
+            with case(expected):
+                assert metadata_of(tmp_path, table) == expected
 
 
 def test_a_plan_has_neither_groups_nor_ties(tmp_path):
@@ -239,33 +255,6 @@ def test_a_plan_has_neither_groups_nor_ties(tmp_path):
     assert metadata_of(tmp_path, plan) == ("plan", None, [], None)
     assert rf.about(tmp_path / "table.parquet")["rule"] is None
     assert_frame_equal(rf.read(tmp_path / "table.parquet"), plan)
-
-
-def test_a_group_column_may_have_the_name_of_a_column_of_another_table(tmp_path):
-    table = rf.curve(LOG.rename({"model": "auc"}), "label", "score", by="auc")
-    assert metadata_of(tmp_path, table) == ("curve", "roc", ["auc"], "a tie is one row")
-
-
-def test_a_table_is_recognized_with_columns_dropped_or_added(tmp_path):
-    areas = rf.auc(LOG, "label", "score", by="model").drop("se", "n_missing")
-    assert metadata_of(tmp_path, areas.with_columns(owner=pl.lit("me")))[:3] == (
-        "auc",
-        None,
-        ["model"],
-    )
-    scores = {"a": "score", "b": "score"}
-    pairs = rf.compare(LOG.rename({"model": "m"}), "label", scores, by="m").drop("df", "n_paired")
-    assert metadata_of(tmp_path, pairs)[:3] == ("comparison", None, ["m"])
-
-
-def test_group_columns_named_at_and_at_value_make_no_operating_points(tmp_path):
-    keys = {"at": pl.col("model"), "at_value": pl.lit(1), "day": pl.lit(2)}
-    table = rf.curve(LOG.with_columns(**keys), "label", "score", by=["at", "at_value", "day"])
-    assert metadata_of(tmp_path, table)[:3] == ("curve", "roc", ["at", "at_value", "day"])
-
-
-def test_an_unknown_table_has_the_type_table(tmp_path):
-    assert metadata_of(tmp_path, LOG) == ("table", None, [], None)
 
 
 def test_other_programs_read_the_metadata(tmp_path):

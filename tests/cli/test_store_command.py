@@ -330,16 +330,6 @@ def test_wrong_options_raise_an_error_and_change_nothing(capsys, arguments, text
     assert not Path("new").exists()
 
 
-@pytest.mark.parametrize(
-    ("option", "values"),
-    [("--last", ["7d"]), ("--last", [""]), ("--resolution", ["0"]), ("--drop-missing-parts", [])],
-)
-def test_options_of_a_store_need_a_store(capsys, option, values):
-    assert error_of(capsys, "logs", *OPTIONS, option, *values) == (
-        f"{option}: this option needs a store.\nPass a folder as --store, or leave out {option}."
-    )
-
-
 @pytest.mark.slow
 def test_options_that_are_not_given_are_those_of_the_store(capsys):
     evaluate(capsys, *CREATE, "--resolution", "0.25")
