@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).with_name("errors")
 FILES = sorted(FOLDER.glob("*.txt"))
-TABLES = [path for path in FILES if path.stem != "command_line"]  # calls with tables
+TABLES = [path for path in FILES if path.stem not in {"command_line", "logs"}]  # calls with tables
 ERROR = re.compile(r"^    \w+:\n", re.MULTILINE)  # the first line below a call
 
 
@@ -67,7 +67,7 @@ def names_of_calls() -> dict[str, object]:
     long = wide.unpivot(["a", "b"], index=index, variable_name="model", value_name="score")
     one = wide.select("label", score="a")
     modules = {"rf": rf, "pl": pl, "cs": pl.selectors, "np": np, "dt": dt}
-    modules |= {"inf": math.inf, "nan": math.nan, "command": command}
+    modules |= {"inf": math.inf, "nan": math.nan, "command": command, "Path": Path}
     return modules | {
         "predictions": one,  # label, score
         "curve": rf.curve(one, "label", "score"),

@@ -164,7 +164,7 @@ def metadata_of(tmp_path, table):
     return metadata["table"], metadata["kind"], metadata["by"], metadata["ties"]
 
 
-ROW, HALF = "a tie is one row", "a tie counts one half"
+ROW, HALF, ORDERS = "a tie is one row", "a tie counts one half", "a tie counts 1/k"
 BY_MODEL = ["model"]
 CLASSES = {digit: f"p{digit}" for digit in range(10)}
 PAIR = {"a": "score", "b": "score"}
