@@ -92,119 +92,59 @@ def counted(frame, columns, **options) -> pl.DataFrame:
     return curve.lazy().collect().drop("fpr", "tpr", *(GIVEN if "thresholds" in options else ()))
 
 
-ORDINARY = [[0, 1, 2, 2], [0, 0, 1, 2], [2, 1, 0, 0], [2, 2, 1, 0]]
-
-SCORED = [
-    pytest.param(
-        [inf, 0.4, 0.4, 0.1],
-        counts([inf, inf, 0.4, 0.1], *ORDINARY),
-        id="plus infinity has a row of its own below the first",
-    ),
-    pytest.param(
-        [0.9, 0.4, 0.4, -inf],
-        counts([inf, 0.9, 0.4, -inf], *ORDINARY),
-        id="minus infinity is the lowest threshold",
-    ),
-    pytest.param(
-        [0.5] * 4, counts([inf, 0.5], [0, 2], [0, 2], [2, 0], [2, 0]), id="constant scores"
-    ),
-    pytest.param(
-        [1.0, 0.0, 1.0, 1.0],
-        counts([inf, 1.0, 0.0], [0, 2, 2], [0, 1, 2], [2, 0, 0], [2, 1, 0]),
-        id="two scores, as hard labels have",
-    ),
-    pytest.param(
-        [0.9, 0.0, -0.0, -0.1],
-        counts([inf, 0.9, 0.0, -0.1], *ORDINARY),
-        id="0.0 and -0.0 tie",
-    ),
-    pytest.param(
-        [1.0, nextafter(1, 0), 0.5, 0.1],
-        counts(
-            [inf, 1.0, nextafter(1, 0), 0.5, 0.1],
-            [0, 1, 1, 2, 2],
-            [0, 0, 1, 1, 2],
-            [2, 1, 1, 0, 0],
-            [2, 2, 1, 1, 0],
-        ),
-        id="neighboring doubles do not tie",
-    ),
-    pytest.param(
-        [0.1 + 0.2, 0.3, 0.2, 0.1],
-        counts(
-            [inf, 0.1 + 0.2, 0.3, 0.2, 0.1],
-            [0, 1, 1, 2, 2],
-            [0, 0, 1, 1, 2],
-            [2, 1, 1, 0, 0],
-            [2, 2, 1, 1, 0],
-        ),
-        id="0.1 + 0.2 is above 0.3 in Float64",
-    ),
-    pytest.param(
+# Scores of two positives and two negatives in turn, and the thresholds of their curve.
+EPSILON = nextafter(1, 0)
+SCORED = {
+    "plus infinity has a row of its own below the first": ([inf, 0.4, 0.4, 0.1], [inf, 0.4, 0.1]),
+    "minus infinity is the lowest threshold": ([0.9, 0.4, 0.4, -inf], [0.9, 0.4, -inf]),
+    "constant scores": ([0.5] * 4, [0.5]),
+    "two scores, as hard labels have": ([1.0, 0.0, 1.0, 1.0], [1.0, 0.0]),
+    "0.0 and -0.0 tie": ([0.9, 0.0, -0.0, -0.1], [0.9, 0.0, -0.1]),
+    "neighboring doubles do not tie": ([1.0, EPSILON, 0.5, 0.1], [1.0, EPSILON, 0.5, 0.1]),
+    "0.1 + 0.2 is above 0.3 in Float64": ([0.1 + 0.2, 0.3, 0.2, 0.1], [0.1 + 0.2, 0.3, 0.2, 0.1]),
+    "0.1 + 0.2 ties with 0.3 in Float32": (
         pl.Series([0.1 + 0.2, 0.3, 0.1, 0.0]).cast(pl.Float32),
-        counts(
-            [inf, float(np.float32(0.3)), float(np.float32(0.1)), 0.0],
-            [0, 1, 2, 2],
-            [0, 1, 1, 2],
-            [2, 1, 0, 0],
-            [2, 1, 1, 0],
-        ),
-        id="0.1 + 0.2 ties with 0.3 in Float32",
+        [float(np.float32(0.3)), float(np.float32(0.1)), 0.0],
     ),
-    pytest.param(
+    "Float16 scores": (
         pl.Series([0.9, 0.4, 0.4, 0.1]).cast(pl.Float16),
-        counts([inf, *(float(np.float16(score)) for score in (0.9, 0.4, 0.1))], *ORDINARY),
-        id="Float16 scores",
+        [float(np.float16(score)) for score in (0.9, 0.4, 0.1)],
     ),
-    pytest.param(
-        [1e-323, 5e-324, 5e-324, 0.0],
-        counts([inf, 1e-323, 5e-324, 0.0], *ORDINARY),
-        id="denormal scores are not flushed to zero",
-    ),
-    pytest.param(
+    "denormal scores": ([1e-323, 5e-324, 5e-324, 0.0], [1e-323, 5e-324, 0.0]),
+    "scores at the ends of Float64": (
         [1.79e308, 5e-324, 5e-324, -1.79e308],
-        counts([inf, 1.79e308, 5e-324, -1.79e308], *ORDINARY),
-        id="scores at the ends of Float64",
+        [1.79e308, 5e-324, -1.79e308],
     ),
-    pytest.param([9, 4, 4, 1], counts([inf, 9.0, 4.0, 1.0], *ORDINARY), id="whole scores"),
-    pytest.param(
-        pl.Series([255, 4, 4, 0], dtype=pl.UInt8),
-        counts([inf, 255.0, 4.0, 0.0], *ORDINARY),
-        id="UInt8 scores",
-    ),
-    pytest.param(
+    "whole scores": ([9, 4, 4, 1], [9.0, 4.0, 1.0]),
+    "UInt8 scores": (pl.Series([255, 4, 4, 0], dtype=pl.UInt8), [255.0, 4.0, 0.0]),
+    "a large UInt64 score that Float64 holds": (
         pl.Series([2**63, 4, 4, 0], dtype=pl.UInt64),
-        counts([inf, 2.0**63, 4.0, 0.0], *ORDINARY),
-        id="a large UInt64 score that Float64 holds",
+        [2.0**63, 4.0, 0.0],
     ),
-    pytest.param(
+    "large Int64 scores that Float64 holds": (
         [2**60, 2**53, 2**53, -(2**63)],
-        counts([inf, 2.0**60, 2.0**53, -(2.0**63)], *ORDINARY),
-        id="large Int64 scores that Float64 holds",
+        [2.0**60, 2.0**53, -(2.0**63)],
     ),
-    pytest.param(
+    "Decimal scores": (
         pl.Series(["0.9", "0.4", "0.4", "0.1"]).cast(pl.Decimal(10, 2)),
-        counts([inf, 0.9, 0.4, 0.1], *ORDINARY),
-        id="Decimal scores",
+        [0.9, 0.4, 0.1],
     ),
-    pytest.param(
-        [True, False, True, False],
-        counts([inf, 1.0, 0.0], [0, 2, 2], [0, 0, 2], [2, 0, 0], [2, 2, 0]),
-        id="Boolean scores",
-    ),
-    pytest.param(
-        [1.9, 0.4, 0.4, -7.1],
-        counts([inf, 1.9, 0.4, -7.1], *ORDINARY),
-        id="scores that are no probabilities",
-    ),
-]
+    "Boolean scores": ([True, False, True, False], [1.0, 0.0]),
+    "scores that are no probabilities": ([1.9, 0.4, 0.4, -7.1], [1.9, 0.4, -7.1]),
+}
 
 
-@pytest.mark.parametrize(("scores", "expected"), SCORED)
-def test_any_real_score_is_a_threshold(frame, scores, expected):
+@pytest.mark.parametrize(("scores", "thresholds"), SCORED.values(), ids=SCORED)
+def test_any_real_score_is_a_threshold(frame, scores, thresholds):
     columns = log(score=scores)
-    expected = expected.cast({"threshold": oracles.threshold_dtype(pl.DataFrame(columns))})
-    assert_frame_equal(counted(frame, columns), expected, check_exact=True)
+    dtype = oracles.threshold_dtype(pl.DataFrame(columns))
+    a, b, c, d = columns["score"].cast(dtype).to_list()
+    tp = [0, *((a >= t) + (c >= t) for t in thresholds)]
+    fp = [0, *((b >= t) + (d >= t) for t in thresholds)]
+    expected = counts([inf, *thresholds], tp, fp, [2 - n for n in tp], [2 - n for n in fp])
+    assert_frame_equal(
+        counted(frame, columns), expected.cast({"threshold": dtype}), check_exact=True
+    )
 
 
 AREAS = ["auc", "auc_pessimistic", "auc_optimistic"]

@@ -205,7 +205,7 @@ def described():
                 "volume",
                 None,
                 BY_MODEL,
-                "a tie counts 1/k if k orders of the tied rows are possible",
+                f"{ORDERS} if k orders of the tied rows are possible",
             ),
         ),
         (of_log(rf.auc_test, by="model"), ("auc_test", None, BY_MODEL, HALF)),
