@@ -398,16 +398,19 @@ def parse_rates(metrics: object, settings: Settings) -> dict[str, Rate]:
 
 
 def check_metric_settings(
-    names: Iterable[str], *, beta: float, costs: Mapping[str, float] | None
+    names: Iterable[str], *, beta: float, costs: object, f_beta: str = "f_beta"
 ) -> None:
-    """Raise an error if `costs` or `beta` is set and no metric in `names` uses the option."""
+    """Raise an error if `costs` or `beta` is set and no metric in `names` uses the option.
+
+    `f_beta` is the name of the metric that the error suggests for `beta`.
+    """
     metrics = set(names)
-    for option, value, default, metric in (
-        ("costs", costs, None, "expected_cost"),
-        ("beta", beta, 1, "f_beta"),
+    for option, value, is_set, metric, example in (
+        ("costs", costs, costs is not None, "expected_cost", "expected_cost"),
+        ("beta", beta, beta != 1, "f_beta", f_beta),
     ):
-        if value != default and metric not in metrics:
-            hint = f'Use, for example, metrics=["{metric}"].'
+        if is_set and metric not in metrics:
+            hint = f'Use, for example, metrics=["{example}"].'
             raise OptionValueError.compose(
                 option, value, "no metric in this call uses this option", hint
             )

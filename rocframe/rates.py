@@ -42,11 +42,16 @@ COSTS_HINT = 'Use, for example, costs={"fp": 1, "fn": 5}.'
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Settings:
-    """Parameters of metrics: `beta`, `costs` and `prevalence`."""
+    """Parameters of metrics: `beta`, `costs` and `prevalence`.
+
+    `row_prevalence` and `row_costs` are used instead of numbers that differ between rows.
+    """
 
     beta: float = 1.0
     costs: Mapping[str, float] | None = None
     prevalence: float | None = None
+    row_costs: Mapping[str, pl.Expr] | None = None
+    row_prevalence: pl.Expr | None = None
 
     def __post_init__(self) -> None:
         parse_number("beta", self.beta, low=0, example=2)
@@ -61,13 +66,13 @@ class Settings:
             check_choice("costs", name, CONFUSION)
             parse_number(f"costs[{name!r}]", cost, hint=COSTS_HINT)
 
-    @property
-    def counts(self) -> Counts:
-        """The four counts as expressions; if `prevalence` is set, reweighted to this prevalence."""
-        if self.prevalence is None:
-            return COUNT_COLUMNS
-        tp, fp, fn, tn = COUNT_COLUMNS
-        pos_weight, neg_weight = prevalence_weight_exprs(tp + fn, fp + tn, self.prevalence)
+    def reweight(self, counts: Counts) -> Counts:
+        """Return the counts, with weights that give them the prevalence if one is set."""
+        prevalence = self.prevalence if self.row_prevalence is None else self.row_prevalence
+        if prevalence is None:
+            return counts
+        tp, fp, fn, tn = counts
+        pos_weight, neg_weight = prevalence_weight_exprs(tp + fn, fp + tn, prevalence)
         return Counts(
             tp=tp * pos_weight, fp=fp * neg_weight, fn=fn * pos_weight, tn=tn * neg_weight
         )
@@ -88,7 +93,7 @@ def prevalence_weights(
 
 
 def prevalence_weight_exprs(
-    pos: pl.Expr, neg: pl.Expr, prevalence: float
+    pos: pl.Expr, neg: pl.Expr, prevalence: float | pl.Expr
 ) -> tuple[pl.Expr, pl.Expr]:
     """Return the weights of `prevalence_weights` as expressions; null without both classes."""
     total, defined = pos + neg, (pos > 0) & (neg > 0)
@@ -236,6 +241,12 @@ class Rate:
         return self.formula
 
     @property
+    def proportion(self) -> CountRatio | None:
+        """The formula if it is a proportion of rows at the prevalence of the data, or None."""
+        ratio = self.count_ratio
+        return ratio if ratio is not None and ratio.denominator else None
+
+    @property
     def rising(self) -> bool | None:
         """Whether it rises (True) or falls as the threshold is lowered; None if it does both."""
         return self.formula.rising if isinstance(self.formula, CountRatio) else None
@@ -270,10 +281,10 @@ class Rate:
         """Whether the formula contains the threshold."""
         return "threshold" in self.expr().meta.root_names()
 
-    def expr(self, settings: Settings | None = None) -> pl.Expr:
-        """Return the metric as a Float64 expression; null where it is undefined."""
+    def expr(self, settings: Settings | None = None, counts: Counts = COUNT_COLUMNS) -> pl.Expr:
+        """Return the metric of counts as a Float64 expression; null where it is undefined."""
         settings = settings or self.settings or Settings()
-        counts = settings.counts if self.depends_on_prevalence else COUNT_COLUMNS
+        counts = settings.reweight(counts) if self.depends_on_prevalence else counts
         return self.formula(counts, settings).cast(pl.Float64).alias(self.column or self.name)
 
     def at_prevalence(self, prevalence: float | None) -> Rate:
@@ -388,7 +399,8 @@ def mutual_information(c: Counts, _: Settings) -> pl.Expr:
 
 def expected_cost(c: Counts, s: Settings) -> pl.Expr:
     """Return the mean cost per row."""
-    if s.costs is None:
+    costs = s.row_costs or s.costs
+    if costs is None:
         raise OptionValueError.compose(
             "metrics",
             "expected_cost",
@@ -396,7 +408,13 @@ def expected_cost(c: Counts, s: Settings) -> pl.Expr:
             'Use, for example, costs={"fp": 1, "fn": 5}; '
             "the cost of correct predictions is 0 by default.",
         )
-    cost = sum((getattr(c, name) * float(cost) for name, cost in s.costs.items()), pl.lit(0.0))
+    cost = sum(
+        (
+            getattr(c, name) * (cost if isinstance(cost, pl.Expr) else float(cost))
+            for name, cost in costs.items()
+        ),
+        pl.lit(0.0),
+    )
     return ratio(cost, c.n)
 
 
@@ -527,6 +545,14 @@ RATES = {
             formula=alert_rate,
             better="neither",
             aliases=("rpp", "yrate"),
+        ),
+        Rate(
+            name="alerts",
+            extends=True,
+            label="Alerts",
+            formula=CountRatio(("tp", "fp")),
+            better="neither",
+            bounds=(0, inf),
         ),
         Rate(name="rnp", label="Rate of negative predictions", formula=rnp, better="neither"),
         Rate(

@@ -79,7 +79,7 @@ def test_every_function_of_a_table_says_how_to_make_one_of_other_objects(tmp_pat
                 if one.default is inspect.Parameter.empty
             }
             required |= {"tpr": 0.5} if function in {rf.at, rf.mix} else {}
-            required |= {"metrics": "f1"} if function is rf.class_metrics else {}
+            required |= {"metrics": "f1"} if function is rf.add_metrics else {}
             for what, (value, hint) in NO_FRAMES.items():
                 with case(name, what):
                     with pytest.raises(rf.OptionValueError) as caught:

@@ -198,7 +198,7 @@ def described():
         (of_log(rf.auc, by="model"), ("auc", None, BY_MODEL, HALF)),
         (of_log(rf.auc, fpr=(0, 0.5)), ("partial_auc", None, [], HALF)),
         (of_digits(rf.multiclass_auc), ("multiclass_auc", None, BY_MODEL, HALF)),
-        (of_digits(rf.multiclass_losses), ("multiclass_losses", None, BY_MODEL, None)),
+        (of_digits(rf.multiclass_metrics), ("multiclass_metrics", None, BY_MODEL, None)),
         (
             of_digits(rf.volume, 3, "p0", classes=[2, 1, 0]),
             (

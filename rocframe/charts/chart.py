@@ -118,7 +118,7 @@ def chart(
     - `auc`, `multiclass_auc`, `volume`, `area`: the areas. A dotted box shows the range from
       `auc_pessimistic` to `auc_optimistic`, if the table has these columns. A dashed line shows
       chance, if chance is near the areas and their limits.
-    - `multiclass_losses`: the Brier score; hollow marks show `log_loss` and `accuracy`.
+    - `multiclass_metrics`: a panel for each metric.
     - `auc_test`: the areas, a dashed line at each null hypothesis, and the adjusted p-values.
     - `fold_auc`: the mean of the areas with its interval; hollow marks show
       `pooled_auc` and `auc_of_mean`.
@@ -130,6 +130,7 @@ def chart(
       than 40 rows, the 40 rows with the smallest p-values are drawn.
 
     Tables of `auc_covariance` become a matrix of correlations, with a panel per group. Tables of
+    `confusion_matrix` of several classes become a heat map, with a panel per group. Tables of
     `power`, `sample_size` and `detectable_difference` become lines. If a target power was given,
     the x axis shows the number of positives. The y axis then shows the difference, or, if all
     differences are equal, the power. Without a target power, the y axis shows the power, and the x

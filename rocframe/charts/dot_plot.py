@@ -422,7 +422,10 @@ def _mark_layer(plot: DotPlot, i: int) -> alt.Chart:
 
 # Parts of column names that are not words, and their spelling in texts.
 SPELLINGS = {
-    **{name: name.upper() for name in ("auc", "ece", "fpr", "h", "ici", "ks", "pr", "tpr")},
+    **{
+        name: name.upper()
+        for name in ("auc", "ece", "f1", "fpr", "h", "ici", "ks", "mcc", "npv", "pr", "tpr")
+    },
     "brier": "Brier score",
     "log": "logarithmic",
 }

@@ -28,7 +28,7 @@ from rocframe.charts.curve_layers import (
     limit_channels,
     overlay,
 )
-from rocframe.charts.dot_charts import model_columns
+from rocframe.charts.dot_charts import MODEL_PAIR, paired_columns
 from rocframe.charts.groups import (
     GROUP_INDEX,
     JOINT,
@@ -600,7 +600,7 @@ def combination_chart(
     the measured point.
     """
     sides, pair = ("model_a", "model_b"), f"model_a{JOINT}model_b"
-    models = zip(sides, model_columns(table), strict=True)
+    models = zip(sides, paired_columns(table, MODEL_PAIR), strict=True)
     texts = (pl.Series(name, one.texts, pl.String) for name, one in models)
     table = table.with_columns(texts).with_columns(pl.format("{} and {}", *sides).alias(pair))
     if options.color is NOT_GIVEN:
