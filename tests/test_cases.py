@@ -9,7 +9,6 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
-from rocframe.inputs.cases import is_positive
 
 # Two groups; a is missing one score of each class, b a label and a score.
 COLUMNS = {
@@ -242,22 +241,3 @@ def test_counts_and_weights_multiply(frame):
         for table, option in ((pl.DataFrame(rows), {"count": "n"}), (repeated, {}))
     ]
     assert_frame_equal(*areas, rel_tol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("label", "positive", "expected"),
-    [
-        (pl.Series([True, False, None]), None, [True, False, None]),
-        (pl.Series([True, False, None]), False, [False, True, None]),
-        (pl.Series([1, 0, None]), None, [True, False, None]),
-        (pl.Series([1.0, 0.0, nan]), None, [True, False, None]),
-        (pl.Series([3.0, 2.0, nan]), 3, [True, False, None]),
-        (pl.Series(["b", "a", None]), "b", [True, False, None]),
-        (pl.Series(["b", "a", None], dtype=pl.Enum(["b", "a"])), "b", [True, False, None]),
-        (pl.Series(["a", "a", None], dtype=pl.Enum(["b", "a"])), "b", [False, False, None]),
-        (pl.Series([None, None], dtype=pl.String), "b", [None, None]),
-    ],
-    ids=range(9),
-)
-def test_positives_are_true_negatives_false_and_missing_labels_null(label, positive, expected):
-    assert is_positive(label, positive, "label").to_list() == expected

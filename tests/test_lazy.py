@@ -101,20 +101,10 @@ WIDTHS[NAME] = 2
 # One verb for each node of a plan (each use of `plan_table` or `through_node`) with and without
 # adjusted p-values. What polars moves past a node depends on no other option.
 NODES = [
-    "curve of models",
-    "auc test, adjusted",
-    "volume",
-    "fold auc",
-    "drift over folds",
-    "fit of calibration of models over folds",
-    "compare models",
-    "compare models, one family of tests",
-    "at thresholds, weighted",
-    "transfer over folds",
-    "simplify",
-    "area",
-    "average",
-    "average, pooled, at rates",
+    *("curve of models", "auc test, adjusted", "volume", "fold auc", "drift over folds"),
+    *("fit of calibration of models over folds", "compare models"),
+    *("compare models, one family of tests", "at thresholds, weighted", "transfer over folds"),
+    *("simplify", "area", "average", "average, pooled, at rates"),
 ]
 every_verb = pytest.mark.parametrize("verb", VERBS.values(), ids=VERBS)
 every_verb_by_group = pytest.mark.parametrize("verb", BY_GROUP.values(), ids=BY_GROUP)
