@@ -107,7 +107,9 @@ def test_windows_of_days_are_calendar_days_when_the_clock_changes():
         time_zone="Europe/Berlin",
         eager=True,
     )
-    table = rf.windows(pl.DataFrame({"time": hours}), "time", every="1d", period="2d")
+    rows = pl.DataFrame({"time": hours})
+    table = rf.windows(rows, "time", every="1d", period="2d")
+    assert_frame_equal(rf.windows(rows, "time", every=timedelta(days=1), period="2d"), table)
     expected = {  # the clock changes on 29 March: this day has 23 hours
         date(2026, 3, 28): 47,
         date(2026, 3, 29): 47,
