@@ -81,10 +81,7 @@ class Settings:
 def prevalence_weights(
     pos: NDArray[Any], neg: NDArray[Any], prevalence: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return weights for positives and negatives that give them the prevalence and the same total.
-
-    Both weights are 0 if there are no positives or no negatives.
-    """
+    """Return weights of both classes for a prevalence and the same total; 0 if one is missing."""
     total, defined = pos + neg, (pos > 0) & (neg > 0)
     pos_weight, neg_weight = np.zeros((2, *np.shape(total)))
     np.divide(total * prevalence, pos, out=pos_weight, where=defined)
@@ -118,8 +115,7 @@ def ratio_or_inf(numerator: pl.Expr, denominator: pl.Expr) -> pl.Expr:
 def as_fpr_or_tpr(name: str, values: Sequence[float]) -> tuple[str, list[float]]:
     """Return the FPR and its values for `specificity`, and the TPR for `sensitivity`.
 
-    Other rates are unchanged. The complement of the exact fraction is exact: the FPR of specificity
-    0.9 is 0.1, and that of 5/6 is 1/6.
+    The complement is exact: the FPR of specificity 0.9 is 0.1, and that of 5/6 is 1/6.
     """
     if name == "specificity":
         return "fpr", [float(1 - exact_fraction(value)) for value in values]
@@ -132,10 +128,7 @@ TOTALS = (("tp", "fn"), ("fp", "tn"), ("tp", "fp", "fn", "tn"))
 
 @dataclass(frozen=True, slots=True)
 class CountRatio:
-    """A ratio of two sums of counts, such as tp / (tp + fn).
-
-    If `denominator` is empty, the value is the numerator.
-    """
+    """A ratio of two sums of counts, such as tp / (tp + fn), or a sum if `denominator` is empty."""
 
     numerator: tuple[str, ...]
     denominator: tuple[str, ...] = ()
@@ -166,44 +159,21 @@ class CountRatio:
         return are_alerts.pop() if len(are_alerts) == 1 else None
 
 
-@dataclass(
-    frozen=True, slots=True, kw_only=True, eq=False
-)  # eq=False: `==` of two expressions is an expression, not a Boolean
+# eq=False: `==` of two expressions is an expression, not a Boolean
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Rate:
     """A metric of a confusion matrix: its name, formula and properties.
 
-    Parameters
-    ----------
-    name : str
-        Name of the metric; empty for a user-defined expression.
-    label : str
-        Title of an axis that shows the metric.
-    formula : callable
-        Function of the four counts and the settings that returns the metric as an expression.
-    better : {"higher", "lower", "neither"}
-        Whether higher or lower values are better.
-    bounds : tuple of float
-        Smallest and largest possible value.
-    aliases : tuple of str
-        Other names of the metric.
-    depends_on_prevalence : bool
-        Whether the metric depends on the prevalence.
-    occurrence : {"first", "last"}
-        Which row of a curve is used if several rows have the same value of the metric: the row with
-        the highest threshold (`"first"`) or with the lowest threshold (`"last"`).
-    extends : bool
-        Whether a value outside the range of a curve has a point: the first row for values below
-        the range and, if the curve is complete, the last row for values above the range.
-    needs_alerts : bool
-        Whether the metric is undefined if no row is predicted positive.
-    one_class : bool
-        Whether the metric describes rows of one class too, although it is not a `CountRatio`.
-    column : str
-        Name of the column; by default, `name`.
-    settings : Settings
-        Parameters of the formula.
-    function_of : tuple of CountRatio and callable
-        A proportion p and an increasing function f such that the metric is f(p), or None.
+    `label` is the title of an axis. `formula` is a function of the four counts and of the
+    `settings` that returns an expression. `better` states which values are better, and `bounds` are
+    the smallest and the largest possible value. Of several rows of a curve with the same value, the
+    row with the highest threshold (`occurrence="first"`) or with the lowest one (`"last"`) is used.
+    If the metric `extends`, a value outside the range of a curve has a point: the first row for
+    values below the range and, if the curve is complete, the last row for values above it. If it
+    `needs_alerts`, it is undefined if no row is predicted positive. If it is of `one_class`, it
+    describes rows of one class too, although it is not a `CountRatio`. A user-defined metric has a
+    `column`, but no name. `function_of` are a proportion p and an increasing function f such that
+    the metric is f(p), or None.
     """
 
     name: str
@@ -258,10 +228,7 @@ class Rate:
 
     @property
     def proportion_of(self) -> tuple[str, ...]:
-        """The counts in the denominator, if their sum is the same in all rows of a curve.
-
-        Empty for other metrics, and for metrics that are computed at a given prevalence.
-        """
+        """The counts in the denominator, if their sum is the same in all rows of a curve."""
         ratio = self.count_ratio
         return ratio.denominator if ratio is not None and ratio.denominator in TOTALS else ()
 
@@ -269,8 +236,7 @@ class Rate:
     def needs_both_classes(self) -> bool:
         """Whether the metric says nothing about the decisions on rows of one class.
 
-        Without positives, for example, the precision is 0 at each threshold with alerts. Counts,
-        proportions of one class, proportions of all rows, and user-defined metrics are meaningful.
+        Without positives, for example, the precision is 0 at each threshold with alerts.
         """
         ratio = self.formula if isinstance(self.formula, CountRatio) else None
         is_share = ratio is not None and (not ratio.denominator or ratio.denominator in TOTALS)

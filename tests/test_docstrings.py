@@ -46,7 +46,10 @@ def sections(function: Callable) -> dict[str, str]:
 
 
 def documented(function: Callable) -> dict[str, str]:
-    """Return the text of each parameter in a docstring, in one line."""
+    """Return the text of each parameter in a docstring, in one line.
+
+    The text "As in `f`." is replaced by the text of the parameter in the docstring of `f`.
+    """
     found: dict[str, list[str]] = {}
     for line in sections(function).get("Parameters", "").splitlines():
         if line and not line[0].isspace():
@@ -54,7 +57,13 @@ def documented(function: Callable) -> dict[str, str]:
             found |= dict.fromkeys(line.split(" : ")[0].strip().split(", "), words)
         elif line.strip():
             words.append(line.strip())
-    return {name: " ".join(words) for name, words in found.items()}
+    texts = {name: " ".join(words) for name, words in found.items()}
+    for name, text in texts.items():
+        if other := re.fullmatch(r"As in `(\w+)`\.", text):
+            in_expressions = function.__module__.startswith("rocframe.expressions")
+            page = EXPRESSIONS if in_expressions else FUNCTIONS
+            texts[name] = documented(page[f"{'expr.roc.' * in_expressions}{other[1]}"])[name]
+    return texts
 
 
 def lists(function: Callable) -> list[list[str]]:
@@ -209,8 +218,6 @@ def test_shared_parameters_are_explained_in_the_same_words_everywhere():
     for function in (*FUNCTIONS.values(), *EXPRESSIONS.values()):
         for parameter, text in documented(function).items():
             every.setdefault(parameter, set()).add(text)
-    for texts in every.values():  # metrics at a threshold refer to the first function of their page
-        texts.discard("As in `confusion`.")
     assert documented(rf.band)["level"] == "Confidence level of the band, between 0 and 1."
     every["level"].discard(documented(rf.band)["level"])
     # Where there are many classes, labels are classes.

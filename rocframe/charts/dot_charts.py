@@ -135,29 +135,16 @@ def comparison_chart(
                 for name, part in zip((low, high), limits, strict=True)
             )
             text = f"{level_text(table.get_column('ci_level'))} intervals"
-            style = replace(
-                style,
-                spans=(
-                    Span(
-                        start=low,
-                        end=high,
-                        width=SIMULTANEOUS_WIDTH,
-                        name=f"simultaneous {text} (Bonferroni)",
-                    ),
-                    Span(start="lower", end="upper", width=UNADJUSTED_WIDTH, name=text),
-                ),
-            )
+            joint = f"simultaneous {text} (Bonferroni)"
+            simultaneous = Span(start=low, end=high, width=SIMULTANEOUS_WIDTH, name=joint)
+            unadjusted = Span(start="lower", end="upper", width=UNADJUSTED_WIDTH, name=text)
+            style = replace(style, spans=(simultaneous, unadjusted))
     table, rule = _smallest_p_values(table)
     models = paired_columns(table, MODEL_PAIR, PAIR_NAME_LENGTH)
     pairs = zip(*(column.texts for column in models), strict=True)
     part = pl.Series(pair, [f"{a} − {b}" for a, b in pairs], pl.String)
-    style = replace(
-        style,
-        title=f"{style.title} of {name}",
-        axis=f"{style.axis} of {name}",
-        part=pair,
-        subtitle=rule,
-    )
+    title, axis = (f"{text} of {name}" for text in (style.title, style.axis))
+    style = replace(style, title=title, axis=axis, part=pair, subtitle=rule)
     return draw_dots(table.with_columns(part), layout.by, options, style)
 
 
@@ -176,10 +163,7 @@ def _smallest_p_values(table: pl.DataFrame) -> tuple[pl.DataFrame, str]:
 def paired_columns(
     table: pl.DataFrame, names: Sequence[str], length: int = MAX_NAME_LENGTH
 ) -> list[GroupColumn]:
-    """Return two columns, such as `model_a` and `model_b`, both with the values of both.
-
-    Each text has at most about `length` characters.
-    """
+    """Return two columns, such as `model_a` and `model_b`, both with the values of both."""
     keys = (table.get_column(name).alias(names[0]) for name in names)
     both = GroupColumn.from_keys(pl.concat(keys), length)
     return [
@@ -219,10 +203,7 @@ def _point_names(table: pl.DataFrame) -> list[str]:
 def transfer_chart(
     table: pl.DataFrame, layout: Table, options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:
-    """Draw two connected points for each row: `value_chosen` and `value_realised`.
-
-    If the table has several rules, each rule has a panel with its own axis.
-    """
+    """Draw `value_chosen` and `value_realised` of each row, with a panel for each rule."""
     style = layout.dots
     rules = table.get_column("rule").unique()
     if len(rules) < 2:

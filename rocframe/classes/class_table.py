@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from rocframe.classes.inputs import (
-    binary_label,
-    check_single_label,
-    known_labels,
-    labels_of_lists,
+    checked_labels,
+    label_sources,
     read_class_scores,
     read_labels,
     type_family,
-    typed_classes,
 )
 from rocframe.errors import LabelError
 from rocframe.frames import (
@@ -29,20 +25,17 @@ from rocframe.frames import (
     through_node,
 )
 from rocframe.inputs.cases import RowState, read_cases
-from rocframe.inputs.roles import (
-    bind_roles,
-    check_repeated_columns,
-    used_columns,
-)
+from rocframe.inputs.roles import bind_roles, check_repeated_columns, used_columns
+from rocframe.kernel.arrays import sums_at
 from rocframe.kernel.groups import RowGroups, scale_weights
 from rocframe.options import parse_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from rocframe.classes.inputs import Classes, ClassLabels, ScoreColumns
+    from rocframe.classes.inputs import Classes, LabelColumns, ScoreColumns
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import BoundRoles, Column, Roles
 
@@ -52,9 +45,8 @@ class MulticlassRows:
     """Rows with a known class, and their scores of all classes.
 
     `code` is the number of the class of each row. If rows can belong to several classes, it is 0,
-    and `labels` has a column for each class, which is true for its rows; otherwise it is None.
-    `scored` has, for each class, a mask of the rows that have a score of the class, or None if all
-    rows have it.
+    and `labels` has a Boolean column for each class. `scored` has, for each class, a mask of the
+    rows with a score of the class, or None if all have it.
     """
 
     code: NDArray[np.int32]
@@ -81,6 +73,11 @@ class MulticlassRows:
         """Return whether each row belongs to the class of this number."""
         return self.code == code if self.labels is None else self.labels[:, code]
 
+    def scored_of_class(self, code: int) -> NDArray[np.bool_]:
+        """Return whether each row belongs to the class and has a score of it."""
+        rows, scored = self.of_class(code), self.scored[code]
+        return rows if scored is None else rows & scored
+
     @property
     def row_weight(self) -> NDArray[Any]:
         """Count times weight of each row."""
@@ -91,9 +88,9 @@ class MulticlassRows:
 class MulticlassGroups:
     """The rows of all groups, without the rows that are left out.
 
-    `keys` has one row per group, and `group` is the group of each row. `n_missing` counts the rows
-    of each group without a label or a score. `classes` are the classes in the order of their
-    numbers, and `names` the names of their scores in error messages.
+    `group` is the row of `keys` of each row. `n_missing` counts the rows of each group without a
+    label or a score. `classes` are in the order of their numbers; `names` name their scores in
+    errors.
     """
 
     keys: pl.DataFrame
@@ -106,9 +103,7 @@ class MulticlassGroups:
     @property
     def n(self) -> NDArray[np.int64]:
         """The number of rows of each group."""
-        n = np.zeros(self.keys.height, np.int64)
-        np.add.at(n, self.group, self.rows.count)
-        return n
+        return sums_at(self.group, self.rows.count, self.keys.height)
 
 
 def compute_class_table(
@@ -132,7 +127,6 @@ def plan_class_table(
     compute: Callable[[MulticlassGroups], dict[str, Any]],
     *,
     columns: Callable[[pl.DataType], Mapping[str, pl.DataType]],
-    rows_per_group: Callable[[MulticlassGroups], int] = lambda _: 1,
     anchor: str,
     unknown_label: Callable[..., LabelError] = LabelError.without_score,
     read_columns: Callable[..., ScoreColumns] | None = None,
@@ -142,103 +136,84 @@ def plan_class_table(
     """Return the query plan of the group columns and the columns that `compute` returns.
 
     `columns` returns the names and dtypes of the computed columns for the dtype of the classes; the
-    column `anchor` is never null. `rows_per_group` returns the number of rows of each group.
-    `unknown_label` composes the error for labels that are not one of the classes. `read_columns`
-    reads the score columns; by default `read_class_scores`. `check_classes` may raise an error for
-    the classes. With `multilabel`, a row can belong to several classes: the label may be a mapping
-    from classes to columns, or a column of lists of classes.
+    column `anchor` is never null, and an array or list. `read_columns` reads the score columns.
+    `check_classes` may raise an error. With `multilabel`, a row can belong to several classes: the
+    label may be a mapping from classes to columns, or a column of lists of classes.
     """
     label: Any = roles.label
-    if not multilabel:
-        check_single_label(label)
-    labels = [*label.values()] if isinstance(label, Mapping) else [label]
+    sources = label_sources(label, multilabel=multilabel)
     # A selector of scores must not select the columns of other arguments.
     used = {
-        name for one in labels for name in used_columns(plan, schema, replace(roles, label=one))
+        name for one in sources for name in used_columns(plan, schema, replace(roles, label=one))
     }
     scores = (read_columns or read_class_scores)(plan, schema, roles.score, classes, used)
     arguments: list[tuple[str, Column]] = [("by", group) for group in parse_names(roles.by)]
     arguments += [("scores", score) for score in scores.columns]
-    check_repeated_columns([*(("label", one) for one in labels), *arguments])
-    label = labels_of_lists(plan, schema, label, scores) if multilabel else label
-    truth = _true_classes(plan, schema, label, scores, unknown_label)
-    values = truth.classes
+    check_repeated_columns([*(("label", one) for one in sources), *arguments])
+    labels = read_labels(plan, schema, label, scores, multilabel=multilabel)
+    values, is_known, true_classes = _read_true_classes(labels, scores, unknown_label)
     check_classes(values.to_list())
     names = columns(values.dtype)
-    rows, bound, codes = _encode(plan, schema, roles, scores, truth=truth, table=tuple(names))
+    plan, exprs = scores.split_lists(plan, [], private_names(["lists"], tuple(schema))["lists"])
+    by_class: Any = {
+        str(i): expr.alias(name)
+        for i, (expr, name) in enumerate(zip(exprs, scores.names, strict=True))
+    }
+    roles = replace(roles, label=is_known, score=by_class)
+    rows, bound, codes = bind_class_rows(plan, schema, roles, true_classes, tuple(names))
 
     def run(frame: pl.DataFrame) -> pl.DataFrame:
         truths = frame.select(map(column, codes))
         grouped = read_multiclass_groups(frame, bound, truths, values, scores.names)
-        group_of_row = np.repeat(np.arange(grouped.keys.height), rows_per_group(grouped))
-        table = build_table(grouped.keys, compute(grouped), names, rows=group_of_row)
-        return table.rename({str(i): name for i, name in enumerate(bound.by)})
+        return build_class_table(grouped, bound, compute(grouped), names, anchor)
 
     return through_node(rows, run, schema={**bound.keys, **names}, by=bound.by, anchor=anchor)
 
 
-class TrueClasses(NamedTuple):
-    """The classes in the order of their numbers, and the true classes of the rows.
+def _read_true_classes(
+    labels: LabelColumns, scores: ScoreColumns, unknown_label: Callable[..., LabelError]
+) -> tuple[pl.Series, pl.Expr, list[pl.Expr]]:
+    """Return the classes, whether a row has a label (or null), and the true classes of the rows.
 
-    `is_known` is true for rows with a label, and null for others. `columns` has the number of the
-    class of each row or, if rows can belong to several classes, a Boolean for each class.
+    The latter are the numbers of the classes or, with several labels per row, a Boolean per class.
     """
-
-    classes: pl.Series
-    is_known: pl.Expr
-    columns: list[pl.Expr]
-
-
-def _true_classes(
-    plan: pl.LazyFrame,
-    schema: pl.Schema,
-    label: ClassLabels,
-    scores: ScoreColumns,
-    unknown_label: Callable[..., LabelError],
-) -> TrueClasses:
-    """Check the labels, and return the classes of the rows."""
-    sources = read_labels(plan, schema, label, scores)
-    name, expr, dtype = sources[0]
-    is_single = not isinstance(label, Mapping)
-    classes = typed_classes(
-        scores.argument, scores.classes or [], dtype if is_single else None, name
-    )
-    if not is_single:
-        columns = [binary_label(*source) for source in sources]
-        is_missing = pl.any_horizontal(values.is_null() for values in columns)
-        name = ", ".join(dict.fromkeys(one for one, _, _ in sources))
-        known = pl.when(~is_missing).then(pl.lit(True)).alias(name)
-        return TrueClasses(classes, known, columns)
-    checked = known_labels(
-        expr,
-        dtype,
-        classes,
-        lambda labels: unknown_label(name, labels, classes.to_list(), scores.argument),
-    )
+    classes, columns = checked_labels(labels, scores, unknown_label)
+    name = ", ".join(dict.fromkeys(name for name, _, _ in labels.columns))
     # `read_cases` requires binary labels: true for a known class, null for a missing label.
-    known = pl.when(checked.is_not_null()).then(pl.lit(True)).alias(name)
-    return TrueClasses(classes, known, [_class_numbers(expr, dtype, classes)])
+    is_missing = pl.any_horizontal(values.is_null() for values in columns)
+    known = pl.when(~is_missing).then(pl.lit(True)).alias(name)
+    if not labels.is_multilabel:
+        columns = [_class_numbers(*labels.columns[0][1:], classes)]
+    return classes, known, columns
 
 
-def _encode(
+def bind_class_rows(
     plan: pl.LazyFrame,
     schema: pl.Schema,
     roles: Roles,
-    scores: ScoreColumns,
-    *,
-    truth: TrueClasses,
+    columns: Sequence[pl.Expr],
     table: Sequence[str],
 ) -> tuple[pl.LazyFrame, BoundRoles, list[str]]:
-    """Return a plan of the columns to read, their roles, and the columns of the true classes."""
-    plan, exprs = scores.split_lists(plan, [], private_names(["lists"], tuple(schema))["lists"])
-    named = [expr.alias(source) for expr, source in zip(exprs, scores.names, strict=True)]
-    columns: Any = {str(i): expr for i, expr in enumerate(named)}
-    bound = bind_roles(
-        plan, schema, replace(roles, label=truth.is_known, score=columns), table, keyed=False
-    )
-    codes = [*private_names([f"class {i}" for i in range(len(truth.columns))], bound.by).values()]
-    numbered = (expr.alias(name) for expr, name in zip(truth.columns, codes, strict=True))
-    return plan.select(*bound.inputs, *numbered), bound, codes
+    """Return a plan of the columns of the roles and `columns`, the roles, and their names."""
+    bound = bind_roles(plan, schema, roles, table, keyed=False)
+    taken = (*bound.by, *bound.private.values())
+    names = [*private_names([f"class {i}" for i in range(len(columns))], taken).values()]
+    numbered = (expr.alias(name) for expr, name in zip(columns, names, strict=True))
+    return plan.select(*bound.inputs, *numbered), bound, names
+
+
+def build_class_table(
+    grouped: MulticlassGroups,
+    bound: BoundRoles,
+    columns: Mapping[str, Any],
+    schema: Mapping[str, pl.DataType],
+    anchor: str,
+) -> pl.DataFrame:
+    """Return the table of computed columns; each group has as many rows as any other."""
+    n_groups = grouped.keys.height
+    rows = np.repeat(np.arange(n_groups), len(columns[anchor]) // max(n_groups, 1))
+    table = build_table(grouped.keys, columns, schema, rows=rows)
+    return table.rename({str(i): name for i, name in enumerate(bound.by)})
 
 
 def _class_numbers(label: pl.Expr, dtype: pl.DataType, classes: pl.Series) -> pl.Expr:
@@ -277,9 +252,8 @@ def read_multiclass_groups(
     count = np.ones(n, np.int64) if first.count is None else first.count
     groups = RowGroups.from_keys(first.keys, n)
     group = groups.number
-    n_missing = np.zeros(groups.keys.height, np.int64)
     missing = (left_out & ~absent) | (unscored & used)
-    np.add.at(n_missing, group[missing], count[missing])
+    n_missing = sums_at(group[missing], count[missing], groups.keys.height)
     codes, labels = truths.to_series().to_numpy(), None
     if truths.to_series().dtype == pl.Boolean:
         codes, labels = np.zeros(n, np.int32), truths.fill_null(False).to_numpy()
@@ -295,10 +269,5 @@ def read_multiclass_groups(
     if not used.all():
         rows, group = rows.take(used), group[used]
     return MulticlassGroups(
-        keys=groups.keys,
-        group=group,
-        rows=rows,
-        n_missing=n_missing,
-        classes=classes,
-        names=names,
+        keys=groups.keys, group=group, rows=rows, n_missing=n_missing, classes=classes, names=names
     )

@@ -8,8 +8,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from rocframe.classes.class_table import plan_class_table, read_multiclass_groups
-from rocframe.classes.inputs import check_class_type, is_comparable, nan_as_null, typed_classes
+from rocframe.classes.class_table import (
+    bind_class_rows,
+    build_class_table,
+    plan_class_table,
+    read_multiclass_groups,
+)
+from rocframe.classes.inputs import (
+    check_class_type,
+    is_comparable,
+    nan_as_null,
+    supertype,
+    typed_classes,
+)
 from rocframe.curves.curve import trace_curves
 from rocframe.decisions.concavities import doubled_pairs, doubled_wins
 from rocframe.decisions.costs import CurveRows
@@ -25,18 +36,12 @@ from rocframe.frames import (
     build_table,
     column,
     lazy_plan,
-    private_names,
     through_node,
 )
 from rocframe.inference import class_notes, first_notes
 from rocframe.inputs.cases import RowState, check_decisions, plan_table
-from rocframe.inputs.roles import (
-    Roles,
-    bind_roles,
-    check_repeated_columns,
-    resolve_column,
-)
-from rocframe.kernel.arrays import exact_quotient
+from rocframe.inputs.roles import Roles, check_repeated_columns, resolve_column
+from rocframe.kernel.arrays import exact_quotient, sums_at
 from rocframe.kernel.groups import groups_of_rows
 from rocframe.kernel.scan import Scan
 from rocframe.options import (
@@ -81,12 +86,9 @@ def confusion_matrix(
     """Return the confusion matrix of decisions: of two classes, or of several.
 
     Decisions about two classes are Boolean, or 1 for a positive and 0 for a negative prediction.
-    Their ROC curve has one point besides (0, 0) and (1, 1).
-
     For several classes, `score` is the column of the predicted classes, or `scores` has the score
-    of each class. The result then has a row for each true and predicted class. Several classes are
-    assumed if `scores` or `classes` is given, or if `label` and `score` are String, Categorical or
-    Enum and `positive` is not given.
+    of each class. Several classes are assumed if `scores` or `classes` is given, or if `label` and
+    `score` are String, Categorical or Enum and `positive` is not given.
 
     Parameters
     ----------
@@ -95,16 +97,14 @@ def confusion_matrix(
     label : str or Expr
         The true class: Boolean or 0/1, or any values with `positive`.
     score : str, Expr, selector, sequence or mapping, optional
-        The decision: Boolean, or 1 for a positive and 0 for a negative prediction. Several columns,
-        a selector or a mapping from models to columns add the group column `model` (String). For
-        several classes, the column with the predicted class.
+        The decision, or the predicted class. Several columns of decisions add the group column
+        `model`.
     scores : mapping, sequence of str, selector or str, default None
-        Score of each class, instead of `score`: a mapping from classes to columns, columns named
-        like their classes, or one column of lists. The class with the highest score is predicted;
-        of equal scores, that of the first class.
+        Score of each class, instead of `score`, as in `multiclass_auc`. The class with the highest
+        score is predicted; of equal scores, that of the first class.
     classes : sequence, default None
-        The classes of `score`, by default all classes of the table in sorted order, or the
-        categories of an Enum. For `scores`, the classes in the order of the lists.
+        The classes of `score`, by default all of the table in sorted order, or the categories of an
+        Enum; or the classes in the order of the lists in `scores`.
     by : str or sequence of str, default None
         Group columns; null is a group.
     positive : object, default None
@@ -122,30 +122,21 @@ def confusion_matrix(
         For two classes, one row per group, sorted by group: `*by`, (`model`,) `fpr, tpr, auc,
         below_chance, tp, fp, fn, tn, negated_fpr, negated_tpr, n_pos, n_neg, n_missing, note`.
 
-        - `auc` (Float64) is the area under the lines from (0, 0) over the point to (1, 1): (1 + tpr
-          - fpr) / 2, or with `missing="worst"`, the AUC of the function `auc`.
-        - `below_chance` (Boolean) is true if `tpr` is less than `fpr`. The negated classifier,
-          which reverses all decisions, is then better than chance, unless scores are missing.
-        - `negated_fpr` and `negated_tpr` (Float64) are its rates, 1 - `fpr` and 1 - `tpr`; with
-          `missing="worst"`, rows without a score are errors of both classifiers.
-        - `tp, fp, fn, tn` are Int64, or Float64 if rows are weighted. `n_pos`, `n_neg` and
-          `n_missing` (Int64) are the numbers of positives, of negatives, and of rows with a missing
-          value, without weights.
-
-        A rate is null if its class has no rows; `auc` and `below_chance` are then null too. `note`
-        (String) is null or `no_rows`, `no_positives`, `no_negatives`, `one_positive` or
-        `one_negative`.
+        - `auc` (Float64) is (1 + `tpr` - `fpr`) / 2, or the AUC of the function `auc` with
+          `missing="worst"`. `below_chance` (Boolean) is true if `tpr` is less than `fpr`.
+        - `negated_fpr`, `negated_tpr` (Float64) are the rates if all decisions are reversed.
+        - A rate is null if its class has no rows; `auc` and `below_chance` are then null too.
+          `note` is null or `no_rows`, `no_positives`, `no_negatives`, `one_positive` or
+          `one_negative`.
 
         For several classes, one row per group, true class and predicted class, sorted by group and
         in the order of the classes: `*by, true, predicted, count, share_of_true,
         share_of_predicted, n_missing, note`.
 
         - `count` is Int64, or Float64 if rows are weighted; 0 if no row has these two classes.
-        - `share_of_true` (Float64) is `count` divided by the rows of the true class: where both
-          classes are equal, the recall. It is null if the true class has no rows.
-        - `share_of_predicted` (Float64) is `count` divided by the rows for which the class is
-          predicted: where both are equal, the precision. It is null if there are no such rows.
-        - `note` (String) is `no_rows` for a group without rows.
+        - `share_of_true` and `share_of_predicted` (Float64) are `count` divided by the rows of the
+          true and of the predicted class, null if there are none: where both classes are equal,
+          recall and precision. `note` is `no_rows` for a group without rows.
 
     Raises
     ------
@@ -162,39 +153,20 @@ def confusion_matrix(
 
     References
     ----------
-    - T. Fawcett (2006), Pattern Recognition Letters 27(8), 861-874, section 3.
-      doi:10.1016/j.patrec.2005.10.010
+    T. Fawcett (2006), Pattern Recognition Letters 27(8), 861-874, section 3.
+    doi:10.1016/j.patrec.2005.10.010
 
     Examples
     --------
     >>> import polars as pl, rocframe as rf
-    >>> predictions = pl.DataFrame(
-    ...     {"label": [1, 1, 1, 0, 0, 0], "decision": [True, False, False, True, True, False]}
-    ... )
+    >>> predictions = pl.DataFrame({"label": [1, 1, 0, 0], "decision": [True, False, False, False]})
     >>> matrix = rf.confusion_matrix(predictions, "label", "decision")
-    >>> matrix.select("fpr", "tpr", "auc", "below_chance", "negated_fpr", "negated_tpr")
-    shape: (1, 6)
-    ┌──────────┬──────────┬──────────┬──────────────┬─────────────┬─────────────┐
-    │ fpr      ┆ tpr      ┆ auc      ┆ below_chance ┆ negated_fpr ┆ negated_tpr │
-    │ ---      ┆ ---      ┆ ---      ┆ ---          ┆ ---         ┆ ---         │
-    │ f64      ┆ f64      ┆ f64      ┆ bool         ┆ f64         ┆ f64         │
-    ╞══════════╪══════════╪══════════╪══════════════╪═════════════╪═════════════╡
-    │ 0.666667 ┆ 0.333333 ┆ 0.333333 ┆ true         ┆ 0.333333    ┆ 0.666667    │
-    └──────────┴──────────┴──────────┴──────────────┴─────────────┴─────────────┘
+    >>> matrix.select("fpr", "tpr", "auc", "below_chance").row(0)
+    (0.0, 0.5, 0.75, False)
 
     >>> animals = pl.DataFrame({"truth": ["cat", "cat", "dog"], "call": ["cat", "dog", "dog"]})
-    >>> rf.confusion_matrix(animals, "truth", "call").select("true", "predicted", "count")
-    shape: (4, 3)
-    ┌──────┬───────────┬───────┐
-    │ true ┆ predicted ┆ count │
-    │ ---  ┆ ---       ┆ ---   │
-    │ str  ┆ str       ┆ i64   │
-    ╞══════╪═══════════╪═══════╡
-    │ cat  ┆ cat       ┆ 1     │
-    │ cat  ┆ dog       ┆ 1     │
-    │ dog  ┆ cat       ┆ 0     │
-    │ dog  ┆ dog       ┆ 1     │
-    └──────┴───────────┴───────┘
+    >>> rf.confusion_matrix(animals, "truth", "call").select("true", "predicted", "count").rows()
+    [('cat', 'cat', 1), ('cat', 'dog', 1), ('dog', 'cat', 0), ('dog', 'dog', 1)]
     """
     plan = lazy_plan("predictions", predictions)
     if (score is None) == (scores is None):
@@ -232,10 +204,9 @@ def _are_classes(plan: pl.LazyFrame, schema: pl.Schema, roles: Roles) -> bool:
 
 
 class Cells(NamedTuple):
-    """The cells with rows of confusion matrices of several classes, sorted.
+    """The cells with rows of confusion matrices of several classes, sorted, and their weights.
 
-    `group`, `true` and `predicted` are the numbers of the group and of the classes of each cell,
-    and `weight` is its number of rows, or the sum of their weights.
+    `group`, `true` and `predicted` are the numbers of the group and of the classes of each cell.
     """
 
     group: NDArray[np.int64]
@@ -252,22 +223,18 @@ class Cells(NamedTuple):
         cells, inverse = np.unique(
             (grouped.group * size + rows.code) * size + predicted, return_inverse=True
         )
-        weight = np.zeros(len(cells), rows.row_weight.dtype)
-        np.add.at(weight, inverse, rows.row_weight)
+        weight = sums_at(inverse, rows.row_weight, len(cells))
         segment, predicted = np.divmod(cells, max(size, 1))
         return cls(*np.divmod(segment, max(size, 1)), predicted, weight, grouped.keys.height, size)
 
     def by_group(self) -> NDArray[Any]:
         """Return the number of rows of each group."""
-        result = np.zeros(self.n_groups, self.weight.dtype)
-        np.add.at(result, self.group, self.weight)
-        return result
+        return sums_at(self.group, self.weight, self.n_groups)
 
     def by_class(self, code: NDArray[np.int64], where: Any = slice(None)) -> NDArray[Any]:
         """Return the numbers of rows by group and class, which `code` has for each cell."""
-        result = np.zeros((self.n_groups, self.n_classes), self.weight.dtype)
-        np.add.at(result, (self.group[where], code[where]), self.weight[where])
-        return result
+        cells = self.group[where], code[where]
+        return sums_at(cells, self.weight[where], (self.n_groups, self.n_classes))
 
     def n_distinct(self, code: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the number of classes of each group, which `code` has for each cell."""
@@ -317,7 +284,6 @@ def _class_matrix_of_scores(
         classes,
         lambda grouped: _matrix_cells(grouped, predicted_classes(grouped.rows)),
         columns=lambda dtype: class_matrix_columns(dtype, roles.count_dtype),
-        rows_per_group=lambda grouped: len(grouped.classes) ** 2,
         anchor="true",
     )
 
@@ -335,22 +301,18 @@ def _class_matrix(
     if classes is None and isinstance(dtype, pl.Enum):
         classes = dtype.categories.to_list()
     known = None if classes is None else typed_classes("classes", [*classes], dtype, label[0])
+    raw = [nan_as_null(expr, own) for _, expr, own in (label, predicted)]
     present = [
-        pl.when(nan_as_null(expr, own).is_not_null()).then(pl.lit(value)).alias(name)
-        for (name, expr, own), value in zip((label, predicted), (True, 0.0), strict=True)
+        pl.when(values.is_not_null()).then(pl.lit(value)).alias(name)
+        for values, value, (name, _, _) in zip(raw, (True, 0.0), (label, predicted), strict=True)
     ]
     columns = class_matrix_columns(dtype, roles.count_dtype)
     roles = replace(roles, label=present[0], score=present[1])
-    bound = bind_roles(plan, schema, roles, tuple(columns), keyed=False)
-    names = private_names(["true", "predicted"], (*bound.by, *bound.private.values()))
-    raw = zip(names.values(), (label, predicted), strict=True)
-    plan = plan.select(
-        *bound.inputs,
-        *(nan_as_null(expr, own).cast(dtype).alias(name) for name, (_, expr, own) in raw),
-    )
+    raw = [values.cast(dtype) for values in raw]
+    plan, bound, names = bind_class_rows(plan, schema, roles, raw, tuple(columns))
 
     def run(frame: pl.DataFrame) -> pl.DataFrame:
-        both = [frame.get_column(name) for name in names.values()]
+        both = [frame.get_column(name) for name in names]
         values = known
         if values is None:
             values = pl.concat([part.alias("class") for part in both]).drop_nulls().unique().sort()
@@ -372,9 +334,7 @@ def _class_matrix(
             frame.with_columns(score), bound, true, values, [predicted[0]]
         )
         cells = _matrix_cells(grouped, grouped.rows.scores[0].astype(np.int64))
-        rows = np.repeat(np.arange(grouped.keys.height), len(values) ** 2)
-        table = build_table(grouped.keys, cells, columns, rows=rows)
-        return table.rename({str(i): name for i, name in enumerate(bound.by)})
+        return build_class_table(grouped, bound, cells, columns, "true")
 
     # Without known classes, they are those of all rows: polars must not filter groups before.
     by = () if known is None else bound.by
@@ -382,10 +342,7 @@ def _class_matrix(
 
 
 def _class_dtype(label: ResolvedColumn, predicted: ResolvedColumn) -> pl.DataType:
-    """Return the type of both columns of classes; raise an error if their values cannot be equal.
-
-    It is String for text, except for two columns of the same Enum.
-    """
+    """Return the type of both columns of classes: String for text, except for two equal Enums."""
     check_class_type("label", label[0], label[2])
     check_class_type("score", predicted[0], predicted[2])
     if not is_comparable(predicted[2], label[2]):
@@ -398,8 +355,7 @@ def _class_dtype(label: ResolvedColumn, predicted: ResolvedColumn) -> pl.DataTyp
         return label[2]
     if is_comparable(label[2], pl.String()):
         return pl.String()
-    empty = [pl.Series("class", [], dtype).to_frame() for dtype in (label[2], predicted[2])]
-    return pl.concat(empty, how="vertical_relaxed").schema["class"]
+    return supertype((label[2], predicted[2]))
 
 
 def _confusion_table(cases: Cases) -> pl.DataFrame:
@@ -481,16 +437,15 @@ def expand_counts(table: FrameT, /, *, by: By = None) -> FrameT:
     Returns
     -------
     DataFrame or LazyFrame
-        Four rows per confusion matrix: `*by, label, decision` (Boolean) and `count` (Int64), the
-        number of predictions with this label and decision. `label` and `decision` are never null.
-        `count` is null if the corresponding count of the table is null.
+        Four rows per confusion matrix: `*by, label, decision` (Boolean, never null) and `count`
+        (Int64), the number of predictions with this label and decision; null if this count of the
+        table is.
 
     Raises
     ------
     RocframeError
         If a column is missing or not an integer column, if a count is negative or above the maximum
-        of Int64 (raised by `collect` for a LazyFrame), or if a group column is named `label`,
-        `decision` or `count`.
+        of Int64, or if a group column is named `label`, `decision` or `count`.
 
     See Also
     --------
@@ -499,24 +454,11 @@ def expand_counts(table: FrameT, /, *, by: By = None) -> FrameT:
     Examples
     --------
     >>> import polars as pl, rocframe as rf
-    >>> matrices = pl.DataFrame(
-    ...     {"model": ["a", "b"], "tp": [6, 8], "fp": [1, 3], "fn": [4, 2], "tn": [9, 7]}
-    ... )
-    >>> predictions = rf.expand_counts(matrices, by="model")
-    >>> rf.curve(predictions, "label", "decision", by="model", count="count")
-    shape: (6, 8)
-    ┌───────┬───────────┬─────┬─────┬─────┬─────┬─────┬─────┐
-    │ model ┆ threshold ┆ tp  ┆ fp  ┆ fn  ┆ tn  ┆ fpr ┆ tpr │
-    │ ---   ┆ ---       ┆ --- ┆ --- ┆ --- ┆ --- ┆ --- ┆ --- │
-    │ str   ┆ f64       ┆ i64 ┆ i64 ┆ i64 ┆ i64 ┆ f64 ┆ f64 │
-    ╞═══════╪═══════════╪═════╪═════╪═════╪═════╪═════╪═════╡
-    │ a     ┆ inf       ┆ 0   ┆ 0   ┆ 10  ┆ 10  ┆ 0.0 ┆ 0.0 │
-    │ a     ┆ 1.0       ┆ 6   ┆ 1   ┆ 4   ┆ 9   ┆ 0.1 ┆ 0.6 │
-    │ a     ┆ 0.0       ┆ 10  ┆ 10  ┆ 0   ┆ 0   ┆ 1.0 ┆ 1.0 │
-    │ b     ┆ inf       ┆ 0   ┆ 0   ┆ 10  ┆ 10  ┆ 0.0 ┆ 0.0 │
-    │ b     ┆ 1.0       ┆ 8   ┆ 3   ┆ 2   ┆ 7   ┆ 0.3 ┆ 0.8 │
-    │ b     ┆ 0.0       ┆ 10  ┆ 10  ┆ 0   ┆ 0   ┆ 1.0 ┆ 1.0 │
-    └───────┴───────────┴─────┴─────┴─────┴─────┴─────┴─────┘
+    >>> predictions = rf.expand_counts(pl.DataFrame({"tp": [6], "fp": [1], "fn": [4], "tn": [9]}))
+    >>> predictions.rows()
+    [(True, True, 6), (False, True, 1), (True, False, 4), (False, False, 9)]
+    >>> rf.auc(predictions, "label", "decision", count="count")["auc"].item()
+    0.75
     """
     keys = parse_names(by)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import polars as pl
 import polars.selectors as cs
@@ -17,19 +17,9 @@ from rocframe.errors import (
     PairingError,
     RepeatedNameError,
 )
-from rocframe.frames import (
-    as_input_frame,
-    column,
-    lazy_plan,
-    private_names,
-)
+from rocframe.frames import as_input_frame, column, lazy_plan, private_names
 from rocframe.inputs.cases import scores_as_floats
-from rocframe.inputs.roles import (
-    Column,
-    resolve_column,
-    selected_names,
-    source_columns,
-)
+from rocframe.inputs.roles import Column, resolve_column, selected_names, source_columns
 from rocframe.options import check_distinct, output_columns, returns_several_columns
 from rocframe.text import format_count, format_key, format_list, format_value
 
@@ -50,10 +40,10 @@ SCORES_HINT = (
 class ScoreColumns:
     """The score columns of a table with many classes.
 
-    `classes` has the class of each score, `argument` is the name of the option with the classes,
-    and `names` are those of the scores in error messages. If the scores are in one column of lists,
-    `lists` has its name, expression and dtype, and `exprs` is empty. If each row is one instance
-    and one class, there is one score, and `class_column` has the class.
+    `classes` has the class of each score, `argument` is the option with the classes, and `names`
+    are those of the scores in errors. `lists` is the name, expression and dtype of one column of
+    lists, and `exprs` is then empty. If each row is one class of an instance, `class_column` has
+    the class.
     """
 
     classes: list[Any] | None
@@ -91,9 +81,8 @@ def read_scores(
 ) -> ScoreColumns:
     """Check the options `scores` and `classes`, and return the score columns.
 
-    A selector of scores must not select a column in `used`. If `scores` is one numeric column: with
-    `ordered`, the score increases from class to class in the order of `classes`; without it,
-    `classes` is the name of the column with the class of each row.
+    A selector of scores must not select a column in `used`. One numeric column is the scores of the
+    column `classes` or, with `ordered`, a score that increases from class to class.
     """
     single = isinstance(scores, str) or (
         isinstance(scores, pl.Expr) and not returns_several_columns(scores)
@@ -210,11 +199,7 @@ def _expand_selector(
 
 
 def _read_score_lists(
-    name: str,
-    expr: pl.Expr,
-    dtype: pl.List | pl.Array,
-    columns: list[Column],
-    classes: Classes,
+    name: str, expr: pl.Expr, dtype: pl.List | pl.Array, columns: list[Column], classes: Classes
 ) -> ScoreColumns:
     """Read scores that are in one column of lists or arrays."""
     inner = dtype.inner() if isinstance(dtype.inner, type) else dtype.inner
@@ -276,12 +261,15 @@ def _check_numeric(name: str, dtype: pl.DataType) -> None:
         )
 
 
-def check_single_label(label: object) -> None:
-    """Raise an error if there is a label column for each class."""
-    if not isinstance(label, str | pl.Expr):
+def label_sources(label: ClassLabels, *, multilabel: bool) -> list[Column]:
+    """Return the label columns; without `multilabel`, a column for each class is an error."""
+    if multilabel and isinstance(label, Mapping):
+        return [*label.values()]
+    if not multilabel and not isinstance(label, str | pl.Expr):
         problem = "expected one label column, because each row must have one true class"
         hint = "Pass one column, or use one_vs_rest for several labels per row."
         raise OptionValueError.compose("label", label, problem, hint)
+    return [label]  # type: ignore[list-item]
 
 
 def check_class_type(argument: str, name: str, dtype: pl.DataType) -> None:
@@ -340,34 +328,17 @@ def type_family(dtype: pl.DataType) -> str:
     return "text" if is_text else str(dtype)
 
 
-def known_labels(
-    label: pl.Expr,
-    dtype: pl.DataType,
-    classes: pl.Series,
-    error: Callable[[list[object]], LabelError],
-) -> pl.Expr:
-    """Return labels with NaN as null; raise an error if a label is not one of the classes."""
-    known = set(classes.to_list())
-
-    def check(values: pl.Series) -> None:
-        unknown = unknown_values(values, known)
-        if unknown:
-            raise error(unknown)
-
-    return with_check(nan_as_null(label, dtype), check, dtype)
-
-
 def nan_as_null(expr: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     """Return the expression with null instead of NaN; `dtype` is its type."""
     return expr.fill_nan(None) if dtype.is_float() else expr
 
 
-def unknown_values(values: pl.Series, known: set[Any]) -> list[Any]:
+def _unknown_values(values: pl.Series, known: set[Any]) -> list[Any]:
     """Return the distinct values that are not in `known`, sorted, without null."""
     return sorted(value for value in values.drop_nulls().unique().to_list() if value not in known)
 
 
-def with_check(expr: pl.Expr, check: Callable[[pl.Series], None], dtype: pl.DataType) -> pl.Expr:
+def _with_check(expr: pl.Expr, check: Callable[[pl.Series], None], dtype: pl.DataType) -> pl.Expr:
     """Return the expression; `check` is called with its values and may raise an error."""
 
     def run(values: pl.Series) -> pl.Series:
@@ -388,11 +359,9 @@ ID_HINT = 'Pass the columns that identify an instance, such as id="id".'
 class Layout:
     """A query plan with the kept columns, and with labels and scores under private names.
 
-    `kept_columns` are the input columns of the result. The last of them, `id_names`, identify
-    instances. `scores` and `names` have the score of each class and its name in the table. `labels`
-    has one expression, the true class, or, if `is_multilabel`, whether the row belongs to each
-    class. If each row is one instance and one class, there is one score, `classes` is empty, and
-    `row_class` is the class of the row.
+    The last of `kept_columns`, `id_names`, identify instances. `labels` is the true class, or, if
+    `is_multilabel`, whether the row belongs to each class. If each row is one class of an instance,
+    there is one score, `classes` is empty, and `row_class` is the class of the row.
     """
 
     plan: pl.LazyFrame
@@ -489,37 +458,30 @@ def read_layout(
     id: str | Sequence[str] | None,  # noqa: A002 - the public name
     keep: KeepColumns,
     table: Sequence[str],
-    single_label: bool = False,
+    multilabel: bool = False,
 ) -> Layout:
     """Return the layout for the options of `one_vs_rest` or `one_vs_one`, after a check.
 
-    `table` are the names of the computed columns. With `single_label`, a label column for each
-    class is an error.
+    `table` are the names of the computed columns. With `multilabel`, a row can belong to several
+    classes.
     """
-    if single_label:
-        check_single_label(label)
+    sources = label_sources(label, multilabel=multilabel)
     ids = None if id is None else _column_names(plan, schema, "id", id)
     if ids == []:
         raise OptionValueError.compose("id", id, "expected at least one column", ID_HINT)
-    sources = label.values() if isinstance(label, Mapping) else [label]
     used = {name for s in sources for name in source_columns(plan, schema, "label", s)}
     score_columns = read_scores(plan, schema, scores, classes, used.union(ids or ()))
-    label = label if single_label else labels_of_lists(plan, schema, label, score_columns)
-    labels = read_labels(plan, schema, label, score_columns)
+    labels = read_labels(plan, schema, label, score_columns, multilabel=multilabel)
     class_column = score_columns.class_column
     if class_column is not None:
         used.add(class_column)
         if id is None:
-            raise OptionValueError.compose(
-                "id",
-                None,
-                "the table has one row per instance and class, so id= is required",
-                ID_HINT,
-            )
+            problem = "the table has one row per instance and class, so id= is required"
+            raise OptionValueError.compose("id", None, problem, ID_HINT)
     for source in score_columns.columns:
         used.update(source_columns(plan, schema, "scores", source))
     kept_columns = _read_kept_columns(plan, schema, keep=keep, ids=ids, used=used, table=table)
-    label_roles = [f"label {i}" for i in range(len(labels))]
+    label_roles = [f"label {i}" for i in range(len(labels.columns))]
     score_roles = [f"score {i}" for i in range(len(score_columns.names))]
     names = private_names([*label_roles, *score_roles, "class", "row", "lists"], (*schema, ID))
     if ids is None:
@@ -528,21 +490,13 @@ def read_layout(
     else:
         id_exprs = [column(name) for name in ids]
 
-    is_multilabel = isinstance(label, Mapping)
     row_class: list[pl.Expr] = []
     if class_column is not None:
         _, expr, dtype = resolve_column(plan, schema, "classes", class_column)
         row_class, class_series = [expr], pl.Series("class", [], dtype)
+        checked = [_label_in_rows(labels.columns[0], dtype, expr)]
     else:
-        name, _, label_dtype = labels[0]
-        dtype_of_labels = None if is_multilabel else label_dtype
-        values = score_columns.classes or []
-        class_series = typed_classes(score_columns.argument, values, dtype_of_labels, name)
-    checked = (
-        [binary_label(*label_column) for label_column in labels]
-        if is_multilabel
-        else [_checked_label(labels[0], score_columns, class_series, *row_class)]
-    )
+        class_series, checked = checked_labels(labels, score_columns)
     plan, exprs = score_columns.split_lists(plan, id_exprs, names["lists"])
     floats = _of_one_type(plan, exprs, score_columns.names)
     selected = plan.select(
@@ -562,7 +516,7 @@ def read_layout(
         names=tuple(score_columns.names),
         classes=class_series,
         row_class=column(names["class"]) if row_class else None,
-        is_multilabel=is_multilabel,
+        is_multilabel=labels.is_multilabel,
     )
 
 
@@ -573,9 +527,14 @@ def _of_one_type(
     dtypes = plan.select(expr.alias(str(i)) for i, expr in enumerate(exprs)).collect_schema()
     if len(set(dtypes.dtypes())) == 1:
         return exprs
-    empty = [pl.Series("score", [], dtype).to_frame() for dtype in dtypes.dtypes()]
-    common = pl.concat(empty, how="vertical_relaxed").schema["score"]
+    common = supertype(dtypes.dtypes())
     return _exact_floats(exprs, dtypes.dtypes(), names, common) if common.is_float() else exprs
+
+
+def supertype(dtypes: Iterable[pl.DataType]) -> pl.DataType:
+    """Return the type to which polars casts columns of these types when it concatenates them."""
+    empty = [pl.Series("", [], dtype).to_frame() for dtype in dtypes]
+    return pl.concat(empty, how="vertical_relaxed").dtypes[0]
 
 
 def _exact_floats(
@@ -598,10 +557,24 @@ def _exact_floats(
     return [exact(*arguments) for arguments in zip(exprs, dtypes, names, strict=True)]
 
 
+class LabelColumns(NamedTuple):
+    """The column of the true class or, if `is_multilabel`, a Boolean or 0/1 column per class."""
+
+    columns: list[ResolvedColumn]
+    is_multilabel: bool
+
+
 def read_labels(
-    plan: pl.LazyFrame, schema: pl.Schema, label: ClassLabels, scores: ScoreColumns
-) -> list[ResolvedColumn]:
-    """Return the label column, or the label columns of all classes, after a check."""
+    plan: pl.LazyFrame,
+    schema: pl.Schema,
+    label: ClassLabels,
+    scores: ScoreColumns,
+    *,
+    multilabel: bool,
+) -> LabelColumns:
+    """Return the label columns, after a check; with `multilabel`, also those of lists."""
+    if multilabel:
+        label = _labels_of_lists(plan, schema, label, scores)
     if not isinstance(label, Mapping):
         name, expr, dtype = resolve_column(plan, schema, "label", label)
         check_class_type("label", name, dtype)
@@ -611,7 +584,7 @@ def read_labels(
             if not is_comparable(class_dtype, dtype):
                 hint = f"The label column {name!r} has type {dtype}: cast one of the two columns."
                 raise ColumnTypeError.compose("classes", scores.class_column, class_dtype, hint)
-        return [(name, expr, dtype)]
+        return LabelColumns([(name, expr, dtype)], is_multilabel=False)
     if scores.classes is None:
         raise OptionValueError.compose(
             "label",
@@ -634,10 +607,10 @@ def read_labels(
         if not (dtype == pl.Boolean or dtype.is_numeric()):
             hint = "Each label column must contain Boolean values, or the numbers 0 and 1."
             raise ColumnTypeError.compose("label", name, dtype, hint)
-    return labels
+    return LabelColumns(labels, is_multilabel=True)
 
 
-def labels_of_lists(
+def _labels_of_lists(
     plan: pl.LazyFrame, schema: pl.Schema, label: ClassLabels, scores: ScoreColumns
 ) -> ClassLabels:
     """Return the label of each class if the label is a column of lists of classes."""
@@ -651,21 +624,54 @@ def labels_of_lists(
     check_class_type("label", name, inner)
     argument, keys = scores.argument, scores.classes
     classes = typed_classes(argument, keys, inner, name)
-    known = set(classes.to_list())
-
-    def check(values: pl.Series) -> None:
-        unknown = unknown_values(values.explode(), known)
-        if unknown:
-            raise LabelError.without_score(name, unknown, classes.to_list(), argument)
-
-    checked = with_check(lists, check, pl.List(inner))  # for one class is sufficient
+    values = classes.to_list()
+    check = _unknown_check(
+        values, lambda found: LabelError.without_score(name, found, values, argument)
+    )
+    # To check the labels for one class is sufficient.
+    checked = _with_check(lists, lambda rows: check(rows.explode()), pl.List(inner))
     return {
         key: (lists if i else checked).list.contains(pl.lit(classes[i], inner)).alias(name)
         for i, key in enumerate(keys)
     }
 
 
-def binary_label(name: str, expr: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+def checked_labels(
+    labels: LabelColumns,
+    scores: ScoreColumns,
+    unknown_label: Callable[..., LabelError] = LabelError.without_score,
+) -> tuple[pl.Series, list[pl.Expr]]:
+    """Return the classes, and the true class of each row or, for each class, whether it is one.
+
+    `unknown_label` composes the error for a label that is not one of the classes.
+    """
+    name, expr, dtype = labels.columns[0]
+    dtype_of_labels = None if labels.is_multilabel else dtype
+    classes = typed_classes(scores.argument, scores.classes or [], dtype_of_labels, name)
+    if labels.is_multilabel:
+        return classes, [_binary_label(*label) for label in labels.columns]
+    values = classes.to_list()
+    check = _unknown_check(
+        values, lambda found: unknown_label(name, found, values, scores.argument)
+    )
+    return classes, [_with_check(nan_as_null(expr, dtype), check, dtype)]
+
+
+def _unknown_check(
+    known: Sequence[Any], error: Callable[[list[Any]], LabelError]
+) -> Callable[[pl.Series], None]:
+    """Return a function that raises an error if a value is not one of the known values."""
+    known_values = set(known)
+
+    def check(values: pl.Series) -> None:
+        unknown = _unknown_values(values, known_values)
+        if unknown:
+            raise error(unknown)
+
+    return check
+
+
+def _binary_label(name: str, expr: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     """Return the label of one class as Boolean; raise an error for numbers except 0 and 1."""
     if dtype == pl.Boolean:
         return expr
@@ -679,30 +685,16 @@ def binary_label(name: str, expr: pl.Expr, dtype: pl.DataType) -> pl.Expr:
                 f"Convert the labels first, for example with pl.col({name!r}) == {others[0]!r}."
             )
 
-    return with_check(nan_as_null(expr, dtype), check, dtype) == 1
+    return _with_check(nan_as_null(expr, dtype), check, dtype) == 1
 
 
-def _checked_label(
-    label: ResolvedColumn,
-    scores: ScoreColumns,
-    classes: pl.Series,
-    row_class: pl.Expr | None = None,
-) -> pl.Expr:
-    """Return the true class; raise an error if a label is a class that has no score."""
+def _label_in_rows(label: ResolvedColumn, class_dtype: pl.DataType, row_class: pl.Expr) -> pl.Expr:
+    """Return the true class of rows of one class each; an error if no row has its score."""
     name, expr, dtype = label
-    if row_class is None:
-        return known_labels(
-            expr,
-            dtype,
-            classes,
-            lambda labels: LabelError.without_score(
-                name, labels, classes.to_list(), scores.argument
-            ),
-        )
 
     def run(rows: pl.Series) -> pl.Series:
         labels, row_classes = rows.struct.unnest()
-        unknown = unknown_values(labels, set(row_classes.unique().to_list()))
+        unknown = _unknown_values(labels, set(row_classes.unique().to_list()))
         if unknown:
             present = format_list(row_classes.drop_nulls().unique().sort())
             raise LabelError(
@@ -715,9 +707,9 @@ def _checked_label(
 
     both = pl.struct(nan_as_null(expr, dtype).alias("label"), row_class.alias("class"))
     checked = both.map_batches(run, return_dtype=dtype)
-    if dtype == classes.dtype or dtype.is_numeric():
+    if dtype == class_dtype or dtype.is_numeric():
         return checked
-    return checked.cast(pl.String).cast(classes.dtype, strict=False)
+    return checked.cast(pl.String).cast(class_dtype, strict=False)
 
 
 def _read_kept_columns(
@@ -729,11 +721,7 @@ def _read_kept_columns(
     used: Iterable[str],
     table: Sequence[str],
 ) -> list[str]:
-    """Return the names of the columns to keep.
-
-    `ids` are the columns in `id`. `used` are the input columns of labels and scores. `table` are
-    the computed columns.
-    """
+    """Return the names of the columns to keep, without those in `used` and `ids`."""
     if keep is None:
         taken = {*used, *(ids or ())}
         kept_columns = [name for name in schema if name not in taken]

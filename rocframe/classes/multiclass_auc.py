@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
@@ -12,6 +13,7 @@ from rocframe.classes.class_table import compute_class_table
 from rocframe.errors import OptionValueError
 from rocframe.inference import Confidence, first_notes, note_with_keys
 from rocframe.inputs.roles import Roles
+from rocframe.kernel.arrays import sums_at
 from rocframe.kernel.groups import group_starts, run_starts
 from rocframe.kernel.scan import BLOCK_ROWS, RowSampler, draw_valid, stream_keys
 from rocframe.options import NOT_GIVEN, check_choice, check_distinct, public
@@ -54,13 +56,9 @@ def multiclass_auc(
 
     All averages except `"micro"` compare two rows by their scores for class i: one row of class i
     and one row of another class. The pair counts 1 if the row of class i has the higher score, and
-    1/2 if the scores tie. The averages differ in the weights of the pairs.
-
-    `"micro"` compares the score of a row for its true class with a score, of the same or another
-    row, for a class that is not its true class.
-
-    If rows can belong to several classes (multilabel), each class is compared with the rows that do
-    not belong to it.
+    1/2 if the scores tie. `"micro"` compares the score of a row for its true class with any score,
+    of the same or another row, for a class that is not its true class. If rows can belong to
+    several classes (multilabel), each class is compared with the rows that do not belong to it.
 
     Parameters
     ----------
@@ -78,10 +76,10 @@ def multiclass_auc(
     classes : sequence, default None
         Classes in the order of the lists.
     average : str or sequence of str, default None
-        `"hand_till"`: Hand and Till's M, the mean AUC over ordered pairs of classes; not if a row
-        can belong to several classes. `"macro"`: the mean AUC of each class against all others.
-        `"weighted"`: the same mean, weighted by class frequency (Provost and Domingos). `"micro"`:
-        the AUC of all scores of all classes. None: all of these.
+        `"hand_till"`: Hand and Till's M, the mean AUC over ordered pairs of classes, undefined with
+        several classes per row. `"macro"`: the mean AUC of each class against all others.
+        `"weighted"`: that mean, weighted by class frequency. `"micro"`: of all scores of all
+        classes. None: all.
     ci : str or None, default None
         `"bootstrap"`: quantiles of the resamples. `"bootstrap_basic"`: 2·`auc` - quantile.
         `"bootstrap_bca"`: quantiles corrected for bias and skewness. None: no interval.
@@ -107,15 +105,14 @@ def multiclass_auc(
         average, note`; one row per group and average, sorted by group, with averages in the order
         of `average`.
 
-        - `auc` (Float64, in [0, 1]) is null if the group has rows of fewer than two classes or, for
-          several classes per row, if no class has rows in the class and rows outside it.
-        - `lower`, `upper` and `se` (Float64) are null without an interval. The limits of
-          `"bootstrap_bca"` are also null if every resample is above, or every one below, `auc`.
+        - `auc` (Float64, in [0, 1]) is null if no class has both rows in the class and rows outside
+          it. `lower`, `upper` and `se` (Float64) are null without an interval, and the limits of
+          `"bootstrap_bca"` also if every resample is above, or every one below, `auc`.
         - `n_classes` (Int64) counts the classes in `scores`, and `n_classes_used` (Int64) those
-          with rows in the group and, for several classes per row, rows outside the class. Averages
-          are over the latter; `"micro"` uses all classes.
-        - `n` (Int64) counts the rows that are used, and `n_missing` (Int64) those with a missing
-          value, which `missing="drop"` leaves out for all classes.
+          over which averages are: with rows in the group and, for several classes per row, rows
+          outside. `"micro"` uses all classes.
+        - `n` and `n_missing` (Int64) count the rows used and those with a missing value, which
+          `missing="drop"` leaves out for all classes.
         - `note` (String) is null, or the first of these values that applies: `no_rows, one_class,
           zero_variance, no_limits, redrawn, left_out`. With `left_out:1 (c)`, the class c has no
           rows, and the average is over the other classes.
@@ -132,52 +129,33 @@ def multiclass_auc(
 
     Notes
     -----
-    A resample has as many rows, or clusters, as the group; the numbers of rows of the classes vary.
-    The averages of a resample are over the classes that occur in it. `"bootstrap_bca"` estimates
-    the skewness from the derivatives of an average with respect to the weights of rows.
+    A resample has as many rows, or clusters, as the group, and its averages are over the classes
+    that occur in it. `"bootstrap_bca"` estimates the skewness from the derivatives of an average
+    with respect to the weights of rows.
 
     References
     ----------
-    D. J. Hand, R. J. Till (2001), "A simple generalisation of the area under the ROC curve for
-    multiple class classification problems", Machine Learning 45, 171-186.
-    doi:10.1023/A:1010920819831
-
-    F. Provost, P. Domingos (2003), "Tree induction for probability-based ranking", Machine
-    Learning 52, 199-215. doi:10.1023/A:1024099825458
-
-    B. Efron (1987), "Better bootstrap confidence intervals", Journal of the American Statistical
-    Association 82(397), 171-185. doi:10.1080/01621459.1987.10478410
+    - D. J. Hand, R. J. Till (2001), Machine Learning 45, 171-186. doi:10.1023/A:1010920819831
+    - F. Provost, P. Domingos (2003), Machine Learning 52, 199-215. doi:10.1023/A:1024099825458
+    - B. Efron (1987), Journal of the American Statistical Association 82(397), 171-185.
+      doi:10.1080/01621459.1987.10478410
 
     Examples
     --------
     >>> import polars as pl, rocframe as rf
     >>> predictions = pl.DataFrame(
-    ...     {
-    ...         "truth": ["cat", "dog", "emu"],
-    ...         "cat": [0.7, 0.2, 0.2],
-    ...         "dog": [0.2, 0.3, 0.5],
-    ...         "emu": [0.1, 0.5, 0.3],
-    ...     }
+    ...     {"truth": ["a", "b", "c"], "a": [7, 2, 2], "b": [2, 3, 5], "c": [1, 5, 3]}
     ... )
-    >>> areas = rf.multiclass_auc(predictions, "truth", ["cat", "dog", "emu"])
-    >>> areas.select("average", "auc", "n_classes_used", "n")
-    shape: (4, 4)
-    ┌───────────┬──────────┬────────────────┬─────┐
-    │ average   ┆ auc      ┆ n_classes_used ┆ n   │
-    │ ---       ┆ ---      ┆ ---            ┆ --- │
-    │ str       ┆ f64      ┆ i64            ┆ i64 │
-    ╞═══════════╪══════════╪════════════════╪═════╡
-    │ hand_till ┆ 0.666667 ┆ 3              ┆ 3   │
-    │ macro     ┆ 0.666667 ┆ 3              ┆ 3   │
-    │ weighted  ┆ 0.666667 ┆ 3              ┆ 3   │
-    │ micro     ┆ 0.777778 ┆ 3              ┆ 3   │
-    └───────────┴──────────┴────────────────┴─────┘
+    >>> areas = rf.multiclass_auc(predictions, "truth", ["a", "b", "c"], average=["macro", "micro"])
+    >>> areas.select("average", pl.col("auc").round(4), "n_classes_used", "n").rows()
+    [('macro', 0.6667, 3, 3), ('micro', 0.7778, 3, 3)]
     """
     confidence = Confidence.parse(ci, level, n_boot, seed, get_args(BootstrapMethod))
     _parse_averages(average, is_multilabel=isinstance(label, Mapping))
 
-    def averages(grouped: MulticlassGroups) -> tuple[Average, ...]:
-        return _parse_averages(average, is_multilabel=grouped.rows.labels is not None)
+    def compute(grouped: MulticlassGroups) -> dict[str, Any]:
+        averages = _parse_averages(average, is_multilabel=grouped.rows.labels is not None)
+        return _multiclass_auc_columns(grouped, averages, confidence)
 
     roles = Roles(
         label=label,  # type: ignore[arg-type]
@@ -192,9 +170,8 @@ def multiclass_auc(
         predictions,
         roles,
         classes,
-        lambda grouped: _multiclass_auc_columns(grouped, averages(grouped), confidence),
+        compute,
         columns=lambda _: MULTICLASS_AUC.columns(),
-        rows_per_group=lambda grouped: len(averages(grouped)),
         anchor="average",
         multilabel=True,
     )
@@ -275,10 +252,9 @@ def _multiclass_auc_columns(
 def _note_absent_classes(
     columns: dict[str, Any], has_rows: NDArray[np.bool_], names: list[str]
 ) -> None:
-    """Add the classes without rows, of which averages have no area, to the notes of rows without.
+    """Add the classes without rows, which averages except micro leave out, to notes that are null.
 
-    `has_rows` states for each group and class whether the group has rows of the class. The
-    micro-average uses all classes.
+    `has_rows` states for each group and class whether the group has rows of the class.
     """
     averages = columns["average"]
     size = len(averages) // max(len(has_rows), 1)
@@ -333,10 +309,7 @@ def _merge_identical(rows: MulticlassRows) -> MulticlassRows:
     _, first, inverse = np.unique(
         np.stack(keys, axis=1), axis=0, return_index=True, return_inverse=True
     )
-    merged = rows.take(first)
-    merged.count[:] = 0
-    np.add.at(merged.count, inverse.ravel(), rows.count)
-    return merged
+    return replace(rows.take(first), count=sums_at(inverse.ravel(), rows.count, len(first)))
 
 
 def _add_intervals(
@@ -407,10 +380,9 @@ Average = Literal["hand_till", "macro", "weighted", "micro"]
 
 
 def wins_fit_int64(total: int, rows: MulticlassRows) -> bool:
-    """Return whether Int64 can hold twice the number of won pairs of rows with this total count.
+    """Return whether Int64 holds twice the number of won pairs of rows with this total count.
 
-    For the average `"micro"`, a pair is a score of a row for one of its classes, and a score of a
-    row for another class.
+    For `"micro"`, a pair is a score of a row for one of its classes, and a score for another class.
     """
     n_classes = len(rows.scores)
     most_labels = 1 if rows.labels is None else n_classes
@@ -468,14 +440,11 @@ def _sizes_of_replicates(rows: MulticlassRows, row_weight: NDArray[Any]) -> Clas
 def _sizes_of_groups(rows: MulticlassRows, group: NDArray[np.int64], n_groups: int) -> ClassSizes:
     """Return the sizes of the classes in each group."""
     weight = rows.row_weight
-    size = np.zeros((n_groups, len(rows.scores)), weight.dtype)
+    shape = n_groups, len(rows.scores)
     if rows.labels is None:
-        np.add.at(size, (group, rows.code), weight)
-        return ClassSizes.of_one_label(size)
-    rest = size.copy()
-    np.add.at(size, group, weight[:, None] * rows.labels)
-    np.add.at(rest, group, weight[:, None] * ~rows.labels)
-    return ClassSizes.of_labels(size, rest)
+        return ClassSizes.of_one_label(sums_at((group, rows.code), weight, shape))
+    parts = (weight[:, None] * labels for labels in (rows.labels, ~rows.labels))
+    return ClassSizes.of_labels(*(sums_at(group, part, shape) for part in parts))
 
 
 class Placements(NamedTuple):
@@ -486,10 +455,7 @@ class Placements(NamedTuple):
 
     @classmethod
     def from_scores(
-        cls,
-        negated: NDArray[Any],
-        score: NDArray[Any],
-        scored: NDArray[np.bool_] | None,
+        cls, negated: NDArray[Any], score: NDArray[Any], scored: NDArray[np.bool_] | None
     ) -> Placements:
         """Return the placements of rows with these scores; both numbers are 0 for unscored rows.
 
@@ -503,22 +469,21 @@ class Placements(NamedTuple):
         return cls(higher, at_least)
 
     def doubled_wins(self, cumulated: NDArray[Any]) -> NDArray[Any]:
-        """Return twice the weight of the positives above each row, for each replicate.
+        """Return twice the weight of the positives above each row in each replicate.
 
-        A positive above a row has a higher score than this row. A tie counts half. `cumulated` is
-        the cumulative weight of the positives in the order of falling scores.
+        A tie counts half. `cumulated` is the cumulative weight of the positives by falling score.
         """
         wins: NDArray[Any] = cumulated[:, self.higher] + cumulated[:, self.at_least]
         return wins
 
 
 class ClassPlacements(NamedTuple):
-    """Placements of the rows of a group by their scores of one class.
+    """Placements of the rows of a group by their scores of one class, whose rows are `positive`.
 
-    `positive` are the rows of the class `code`. `order` are those with a score, in the order of
-    falling scores, and `of_class` are the placements of all rows among them. For the average
-    `"micro"`, the scores of all rows for their own classes are positives. `own_order` are the rows
-    in the order of these scores, and `of_all` the placements of the scores of the class among them.
+    `order` are the positives with a score, by falling score, and `of_class` the placements of all
+    rows among them. For `"micro"`, the scores of all rows for their own classes are positives:
+    `own_order` has their rows by falling score, `of_all` the placements of the scores of the class
+    among them.
     """
 
     code: int
@@ -532,9 +497,8 @@ class ClassPlacements(NamedTuple):
 def own_scores(rows: MulticlassRows) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the rows and their scores for the classes to which they belong, if not missing."""
     found, scores = [np.zeros(0, np.int64)], [np.zeros(0)]
-    for i, (score, scored) in enumerate(zip(rows.scores, rows.scored, strict=True)):
-        positive = rows.of_class(i)
-        found.append(np.flatnonzero(positive if scored is None else positive & scored))
+    for i, score in enumerate(rows.scores):
+        found.append(np.flatnonzero(rows.scored_of_class(i)))
         scores.append(score[found[-1]].astype(np.float64))
     return np.concatenate(found), np.concatenate(scores)
 
@@ -551,7 +515,7 @@ def class_placements(
     for code, (score, scored) in enumerate(zip(rows.scores, rows.scored, strict=True)):
         of_class, order, positive = None, np.zeros(0, np.int64), rows.of_class(code)
         if set(averages) != {"micro"} and positive.any():
-            order = np.flatnonzero(positive if scored is None else positive & scored)
+            order = np.flatnonzero(rows.scored_of_class(code))
             order = order[np.argsort(-score[order], kind="stable")]
             of_class = Placements.from_scores(-score[order], score, scored)
         of_all = Placements.from_scores(negated, score, scored) if "micro" in averages else None
@@ -624,7 +588,7 @@ def grouped_averages(
         for i, (score, scored) in enumerate(zip(rows.scores, rows.scored, strict=True)):
             size, rest, positive = sizes.size[:, i], sizes.rest[:, i], rows.of_class(i)
             if set(averages) != {"micro"} and positive.any():
-                ranked = np.flatnonzero(positive if scored is None else positive & scored)
+                ranked = np.flatnonzero(rows.scored_of_class(i))
                 wins = row_weight * _grouped_doubled_wins(
                     group, score, scored, (ranked, score[ranked]), row_weight
                 )
@@ -634,8 +598,7 @@ def grouped_averages(
                     pair_areas = won / (2 * size[cell_group] * class_weight)
                     pair_areas = np.nan_to_num(pair_areas, posinf=0.0)
                     pairs += np.bincount(cell_group, pair_areas, n_groups)
-                group_won = np.zeros(n_groups, np.int64)
-                np.add.at(group_won, cell_group, won)
+                group_won = sums_at(cell_group, won, n_groups)
                 area = np.nan_to_num(group_won / (2 * size * rest))
                 macro += area
                 weighted += area * size
@@ -678,10 +641,7 @@ def _grouped_doubled_wins(
 def _divide_sums(
     averages: Sequence[Average], sums: Sequence[NDArray[Any]], sizes: ClassSizes
 ) -> dict[Average, NDArray[np.float64]]:
-    """Return the average AUCs: the `sums` over classes, divided by their total weight.
-
-    `sums` has an item for each of the four averages. Results are NaN if no class has an area.
-    """
+    """Return the average AUCs: `sums` over classes, divided by total weights; NaN without areas."""
     pairs = dict(zip(get_args(Average), zip(sums, sizes.divisors, strict=True), strict=True))
     with np.errstate(divide="ignore", invalid="ignore"):
         areas = {name: np.clip(np.divide(*pairs[name]), 0, 1) for name in averages}
@@ -706,7 +666,7 @@ def influences(
         n_labels += positive
         size, rest = (float(part[0, placements.code]) for part in (sizes.size, sizes.rest))
         if placements.of_class is not None and sizes.used[0, placements.code]:
-            ranked = positive if scored is None else positive & scored
+            ranked = rows.scored_of_class(placements.code)
             cumulated = _cumulated(row_weight[None, :], placements.order)
             lost = np.where(positive, 0, placements.of_class.doubled_wins(cumulated)[0] / 2)
             gained = np.zeros(len(row_weight))

@@ -11,11 +11,7 @@ import numpy as np
 
 from rocframe.classes.class_table import compute_class_table
 from rocframe.classes.confusion_matrix import Cells, predicted_classes
-from rocframe.decisions.costs import (
-    COSTS_EXAMPLE,
-    parse_pairs,
-    parse_shares,
-)
+from rocframe.decisions.costs import COSTS_EXAMPLE, parse_pairs, parse_shares
 from rocframe.errors import OptionValueError, ScoreError
 from rocframe.inference import first_notes
 from rocframe.inputs.cases import outside_unit_problem
@@ -78,8 +74,8 @@ def multiclass_metrics(
         The true class: Boolean, numbers, String, Categorical or Enum.
     scores : mapping, sequence of str, selector or str
         Score of each class, higher for this class: a mapping from classes to columns, columns named
-        like their classes, or one column of lists. `"brier"` and `"log_loss"` require probabilities
-        with a sum of 1 ± 1e-4.
+        like their classes, or one column of lists. `"brier"` and `"log_loss"` require
+        probabilities.
     metrics : str or sequence of str, optional
         `"brier"`, `"log_loss"`, `"accuracy"`, `"balanced_accuracy"`, `"kappa"`, `"mcc"`,
         `"expected_cost"`; `"top_2_accuracy"` with any number instead of 2; and `"macro_f1"`,
@@ -90,12 +86,12 @@ def multiclass_metrics(
     classes : sequence, default None
         Classes in the order of the lists.
     prior : mapping, default None
-        Share of each class: a mapping from classes to numbers that sum to 1. Rows are weighted so
-        that the classes have these shares in each group.
+        Share of each class, such as `{"a": 0.9, "b": 0.1}`: rows are weighted so that the classes
+        have these shares in each group.
     costs : mapping or square matrix, default None
-        For `"expected_cost"`: costs of pairs of classes, such as `{("a", "b"): 5}` for predicting b
-        if the class is a; other errors cost 1. Or a matrix with a row for each true and a column
-        for each predicted class, in the order of `scores` or `classes`.
+        For `"expected_cost"`: costs of errors, such as `{("a", "b"): 5}` for predicting b if the
+        class is a; other errors cost 1. Or a matrix with a row per true and a column per predicted
+        class.
     beta : float, default 1.0
         Weight of recall relative to precision in `f_beta`.
     weight : str or Expr, default None
@@ -112,82 +108,56 @@ def multiclass_metrics(
         accuracy, balanced_accuracy, macro_f1, mcc, n, n_classes, n_classes_used,
         n_classes_predicted, n_missing, note`. Other metrics replace the first six.
 
-        - `brier` (Float64, in [0, 2]) is the mean over the rows of the sum of (probability -
-          outcome)² over the classes; the outcome is 1 for the true class and 0 for all others.
-        - `log_loss` (Float64, in [0, 36.05]) is the mean of -log(probability of the true class);
-          probabilities are clipped to [ε, 1 - ε] with ε = 2⁻⁵².
-        - `accuracy` (Float64) is the share of rows whose true class is predicted. For
-          `top_2_accuracy`, it is one of the two classes with the highest scores.
-        - `balanced_accuracy` (Float64) is the mean recall of the classes with rows.
-        - `macro_f1` (Float64) is the mean over the classes, `weighted_f1` (Float64) the mean
-          weighted by the rows of each class, and `micro_f1` (Float64) the F1 score of the sums of
-          the counts of all classes. Classes whose value is 0/0, such as the precision of a class
-          that is never predicted, are left out of the means.
-        - `mcc` (Float64) is Gorodkin's correlation coefficient, and `kappa` (Float64) is Cohen's.
-        - `n`, `n_classes` and `n_missing` (Int64) count used rows, classes and rows left out.
-          `n_classes_used` and `n_classes_predicted` (Int64) count the classes with rows, and those
-          that are predicted for some row.
+        - Metrics are Float64: `brier` in [0, 2], `log_loss` in [0, 36.05] (probabilities are
+          clipped to [ε, 1 - ε] with ε = 2⁻⁵²), `mcc` Gorodkin's and `kappa` Cohen's coefficient.
+        - `macro_f1` is the mean over the classes, `weighted_f1` the mean weighted by the rows of
+          each class, and `micro_f1` the F1 score of the summed counts. Classes whose value is 0/0
+          are left out of the means.
+        - `n`, `n_classes` and `n_missing` (Int64) count used rows, classes and rows left out;
+          `n_classes_used` and `n_classes_predicted` (Int64) the classes with rows and predicted
+          ones.
         - `note` (String) states why a metric is null: `no_rows`; `one_class`, if all rows have the
-          same true or the same predicted class; or `absent_class`, if with `prior` a class has no
-          rows, or if no class with rows is predicted. It is null if no metric is null.
+          same true or predicted class; or `absent_class`, if with `prior` a class has no rows, or
+          if no class with rows is predicted.
 
     Raises
     ------
     RocframeError
         If a column, an option or a value is invalid, if the class of a label has no score, or, for
-        `"brier"` and `"log_loss"`, if scores are not in [0, 1] or do not sum to 1 in each row.
+        `"brier"` and `"log_loss"`, if scores are not in [0, 1] with a sum of 1 ± 1e-4 in each row.
 
     See Also
     --------
     confusion_matrix : The numbers of rows of each true and predicted class.
     summary : Brier score and logarithmic loss of one score.
-    top_label : Return a table of the predicted classes, for example for `calibration`.
     multiclass_auc : Averages of AUCs, for any real scores.
 
     Notes
     -----
-    `brier` is the sum of the Brier scores of the classes in the table of `one_vs_rest`: for two
-    classes, twice the Brier score of one score. `log_loss` of two classes is that of one score.
-    Without `prior`, `micro_precision`, `micro_recall` and `micro_f1` are equal to `accuracy`.
+    For two classes, `brier` is twice the Brier score of one score. Without `prior`,
+    `micro_precision`, `micro_recall` and `micro_f1` are equal to `accuracy`.
 
     References
     ----------
-    G. W. Brier (1950), "Verification of forecasts expressed in terms of probability", Monthly
-    Weather Review 78(1), 1-3. doi:10.1175/1520-0493(1950)078<0001:VOFEIT>2.0.CO;2
-
-    I. J. Good (1952), "Rational decisions", Journal of the Royal Statistical Society B 14(1),
-    107-114. doi:10.1111/j.2517-6161.1952.tb00104.x
-
-    J. Gorodkin (2004), "Comparing two K-category assignments by a K-category correlation
-    coefficient", Computational Biology and Chemistry 28(5-6), 367-374.
-    doi:10.1016/j.compbiolchem.2004.09.006
-
-    M. Sokolova, G. Lapalme (2009), "A systematic analysis of performance measures for
-    classification tasks", Information Processing and Management 45(4), 427-437.
-    doi:10.1016/j.ipm.2009.03.002
+    - G. W. Brier (1950), Monthly Weather Review 78(1), 1-3.
+      doi:10.1175/1520-0493(1950)078<0001:VOFEIT>2.0.CO;2
+    - I. J. Good (1952), Journal of the Royal Statistical Society B 14(1), 107-114.
+      doi:10.1111/j.2517-6161.1952.tb00104.x
+    - J. Gorodkin (2004), Computational Biology and Chemistry 28(5-6), 367-374.
+      doi:10.1016/j.compbiolchem.2004.09.006
+    - M. Sokolova, G. Lapalme (2009), Information Processing and Management 45(4), 427-437.
+      doi:10.1016/j.ipm.2009.03.002
 
     Examples
     --------
     >>> import polars as pl, rocframe as rf
     >>> predictions = pl.DataFrame(
-    ...     {
-    ...         "truth": ["cat", "dog", "emu", "cat"],
-    ...         "cat": [0.7, 0.2, 0.2, 0.4],
-    ...         "dog": [0.2, 0.3, 0.5, 0.4],
-    ...         "emu": [0.1, 0.5, 0.3, 0.2],
-    ...     }
+    ...     {"truth": ["a", "b", "c"], "a": [7, 2, 4], "b": [2, 5, 5], "c": [1, 3, 3]}
     ... )
-    >>> names = ["accuracy", "top_2_accuracy", "macro_recall", "mcc"]
-    >>> found = rf.multiclass_metrics(predictions, "truth", ["cat", "dog", "emu"], metrics=names)
-    >>> found.select(*names, "n")
-    shape: (1, 5)
-    ┌──────────┬────────────────┬──────────────┬─────┬─────┐
-    │ accuracy ┆ top_2_accuracy ┆ macro_recall ┆ mcc ┆ n   │
-    │ ---      ┆ ---            ┆ ---          ┆ --- ┆ --- │
-    │ f64      ┆ f64            ┆ f64          ┆ f64 ┆ i64 │
-    ╞══════════╪════════════════╪══════════════╪═════╪═════╡
-    │ 0.5      ┆ 1.0            ┆ 0.333333     ┆ 0.2 ┆ 4   │
-    └──────────┴────────────────┴──────────────┴─────┴─────┘
+    >>> names = ["accuracy", "top_2_accuracy", "macro_recall"]
+    >>> metrics = rf.multiclass_metrics(predictions, "truth", ["a", "b", "c"], metrics=names)
+    >>> metrics.select(pl.col(names).round(4), "n").row(0)
+    (0.6667, 0.6667, 0.6667, 3)
     """
     named = parse_metrics(metrics, _parse_class_metric, example="macro_f1")
     check_metric_settings(
@@ -254,11 +224,7 @@ class PriorAndCosts(NamedTuple):
 
 
 class ClassDecisions:
-    """The predicted classes of the rows of all groups, and what the metrics need of them.
-
-    If the classes have shares in `prior`, means and counts are those of rows with weights that give
-    the classes these shares.
-    """
+    """The predicted classes of the rows of all groups; `prior` becomes weights of rows."""
 
     def __init__(
         self, grouped: MulticlassGroups, options: PriorAndCosts, settings: Settings
@@ -387,10 +353,7 @@ def _class_brier(rows: ClassDecisions) -> NDArray[np.float64]:
 
 
 def _top_accuracy(rows: ClassDecisions, k: int) -> NDArray[np.float64]:
-    """Return the share of rows whose true class is one of the k with the highest scores.
-
-    Of equal scores, that of the first class is the highest.
-    """
+    """Return the share of rows whose true class is among the k classes with the highest scores."""
     true, above = rows.true_scores(), np.zeros(len(rows.rows.code), np.int64)
     for i, score in enumerate(rows.rows.scores):
         above += (score > true) | ((score == true) & (i < rows.rows.code))

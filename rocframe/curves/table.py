@@ -12,12 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import polars as pl
 
-from rocframe.errors import (
-    BrokenCurveError,
-    ColumnTypeError,
-    MissingColumnError,
-    OptionValueError,
-)
+from rocframe.errors import BrokenCurveError, ColumnTypeError, MissingColumnError, OptionValueError
 from rocframe.frames import (
     as_input_frame,
     column,
@@ -124,11 +119,7 @@ class CurveLayout:
 def curve_layout(
     schema: Mapping[str, pl.DataType], by: By, new_columns: tuple[str, ...]
 ) -> CurveLayout:
-    """Check the columns of a curve table and return its layout.
-
-    Raise an error if a required column is missing, if its type is wrong, or if a group column has
-    the name of one of the `new_columns` of the result.
-    """
+    """Check the columns of a curve table, also against `new_columns`, and return its layout."""
     missing = [name for name in CURVE_COLUMNS if name not in schema]
     if missing:
         raise BrokenCurveError.compose(
@@ -165,11 +156,11 @@ def plan_curves(
 ) -> FrameT:
     """Return the table that `build` computes from the curves, as the same kind of frame.
 
-    `columns` are the columns of the result right of the group columns, or a function that returns
-    them for the schema of the curve table. `build` also gets them, with the dtype of the scores.
-    `anchor` is a column that is never null. `compared` are an argument and its value: the group
-    column whose curves are compared or pooled. Its `position` in the result is among the group
-    columns, at the end, or None. `check` raises an error if options do not fit the curve table.
+    `columns` are the columns of the result right of the group columns, or a function of the schema
+    of the curve table; `build` also gets them. `anchor` is a column that is never null. `compared`
+    are an argument and its value: the group column whose curves are compared or pooled, and whose
+    `position` in the result is among the group columns, at the end, or None. `check` may raise an
+    error.
     """
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
@@ -216,11 +207,10 @@ def check_new_columns(
 class Curves:
     """Complete curves, sorted by group and falling threshold.
 
-    `table` contains all columns; the columns right of the group columns have the names that
-    `layout.private` returns. Group i has the key `keys[i]` and the rows `starts[i]` to `starts[i +
-    1] - 1`. Without group columns, `keys` has one row and no columns. `prevalence` is the
-    prevalence at which the rates of the table are computed; None for the prevalence of each curve.
-    `has_gaps` is True for curves at given thresholds that lack rows between these thresholds.
+    Columns of `table` right of the group columns have the names that `layout.private` returns.
+    Group i has the key `keys[i]` and the rows `starts[i]` to `starts[i + 1] - 1`. `prevalence` is
+    that of the rates of the table; None for that of each curve. `has_gaps` is True for curves at
+    given thresholds that lack rows between these.
     """
 
     layout: CurveLayout

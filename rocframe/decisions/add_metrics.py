@@ -36,28 +36,27 @@ def add_metrics(
 ) -> FrameT:
     """Add metrics to a table with a confusion matrix in each row, such as a curve table.
 
-    A metric is computed from the counts of its row only. Therefore a curve may lack rows, and the
-    table may also be a result of `at`, `operating_point`, `transfer`, `hull`, `simplify`, `mix`,
-    `combine`, `chain` or `confusion_matrix`.
+    A metric is computed from the counts of its row only: a curve may lack rows, and the table may
+    also be a result of `at`, `operating_point`, `transfer`, `hull`, `mix`, `combine` or
+    `confusion_matrix`.
 
     Parameters
     ----------
     table : DataFrame, LazyFrame or Arrow table
         A table with the columns `tp`, `fp`, `fn` and `tn`.
     metrics : str, Expr or sequence of these
-        Metrics to add: names of metrics of `curve`, such as `"f1"`, and named expressions over all
-        columns of the table and over metrics that are not columns of the table.
+        Names of metrics of `curve`, such as `"f1"`, and named expressions over all columns of the
+        table and over other metrics.
     prevalence : float, default None
         Prevalence, between 0 and 1, at which metrics such as precision are computed. The default is
         the column `prevalence` right of `tn`, if any, or else the prevalence of the data.
     prior : mapping, default None
-        Share of each class, for tables with a column `class`: a mapping from classes to numbers
-        that sum to 1. The prevalence of each row is the share of its class.
+        Share of each class, such as `{"a": 0.9, "b": 0.1}`, for tables with a column `class`: the
+        prevalence of each row is the share of its class.
     costs : mapping or square matrix, default None
         Costs of one `tp`, `fp`, `fn` and `tn`, such as `{"fp": 1, "fn": 5}`; 0 if not given. With
         `prior=`, also costs of pairs of classes: `{("a", "b"): 5}` is the cost of predicting b for
-        class a, and all other errors cost 1. Or a matrix with a row for each true class and a
-        column for each predicted class, in the order of `prior`.
+        class a, and all other errors cost 1. Or a matrix with a row for each true class.
     beta : float, default 1.0
         Weight of recall relative to precision in `"f_beta"`.
 
@@ -65,15 +64,14 @@ def add_metrics(
     -------
     DataFrame or LazyFrame
         The table, in the same order, with a column for each metric on the right: Float64, or for an
-        expression the dtype that polars computes. Undefined values are null, also in rows without
-        counts. The counts do not depend on the options.
+        expression the dtype that polars computes. Undefined values are null. The counts do not
+        change.
 
     Raises
     ------
     RocframeError
-        If the table lacks a count or already has a metric, if a metric is unknown, or if an option
-        is invalid or unused. With `prior`, also if the table has no column `class`, or a class
-        without a share (raised by `collect` for a LazyFrame).
+        If the table lacks a count or already has a metric, if a metric is unknown, if an option is
+        invalid or unused, or if a class has no share in `prior`.
 
     See Also
     --------
@@ -88,24 +86,22 @@ def add_metrics(
 
     References
     ----------
-    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
-    861-874, section 9. doi:10.1016/j.patrec.2005.10.010
+    T. Fawcett (2006), Pattern Recognition Letters 27(8), 861-874, section 9.
+    doi:10.1016/j.patrec.2005.10.010
 
     Examples
     --------
     >>> import polars as pl, rocframe as rf
-    >>> predictions = pl.DataFrame({"label": [1, 0, 1, 0], "score": [0.9, 0.4, 0.4, 0.1]})
-    >>> curves = rf.curve(predictions, "label", "score")
-    >>> best = curves.roc.operating_point("youden").select("threshold", "tp", "fp", "fn", "tn")
-    >>> rf.add_metrics(best, ["precision", "alerts", (pl.col("tp") - pl.col("fp")).alias("net")])
-    shape: (1, 8)
-    ┌───────────┬─────┬─────┬─────┬─────┬───────────┬────────┬─────┐
-    │ threshold ┆ tp  ┆ fp  ┆ fn  ┆ tn  ┆ precision ┆ alerts ┆ net │
-    │ ---       ┆ --- ┆ --- ┆ --- ┆ --- ┆ ---       ┆ ---    ┆ --- │
-    │ f64       ┆ i64 ┆ i64 ┆ i64 ┆ i64 ┆ f64       ┆ f64    ┆ i64 │
-    ╞═══════════╪═════╪═════╪═════╪═════╪═══════════╪════════╪═════╡
-    │ 0.9       ┆ 1   ┆ 0   ┆ 1   ┆ 2   ┆ 1.0       ┆ 1.0    ┆ 1   │
-    └───────────┴─────┴─────┴─────┴─────┴───────────┴────────┴─────┘
+    >>> table = pl.DataFrame({"tp": [1], "fp": [0], "fn": [1], "tn": [2]})
+    >>> rf.add_metrics(table, ["precision", "alerts", (pl.col("tp") - pl.col("fp")).alias("net")])
+    shape: (1, 7)
+    ┌─────┬─────┬─────┬─────┬───────────┬────────┬─────┐
+    │ tp  ┆ fp  ┆ fn  ┆ tn  ┆ precision ┆ alerts ┆ net │
+    │ --- ┆ --- ┆ --- ┆ --- ┆ ---       ┆ ---    ┆ --- │
+    │ i64 ┆ i64 ┆ i64 ┆ i64 ┆ f64       ┆ f64    ┆ i64 │
+    ╞═════╪═════╪═════╪═════╪═══════════╪════════╪═════╡
+    │ 1   ┆ 0   ┆ 1   ┆ 2   ┆ 1.0       ┆ 1.0    ┆ 1   │
+    └─────┴─────┴─────┴─────┴───────────┴────────┴─────┘
     """
     classes = ClassCosts.parse(prior, costs)
     check_supported("prevalence", prevalence, "prior=", supported=prior is None)

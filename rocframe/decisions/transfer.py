@@ -63,8 +63,7 @@ def transfer(
 
     The choice of a threshold is a part of training, so its effect must be measured on other data.
     For each fold, the threshold is chosen on the pooled rows of all other folds, and applied to the
-    rows of this fold. With `chosen=`, the thresholds of a given table are applied instead, such as
-    those of validation data.
+    rows of this fold. With `chosen=`, the thresholds of a given table are applied instead.
 
     Parameters
     ----------
@@ -77,27 +76,19 @@ def transfer(
         Group column with the parts of the data: the other curves that differ from a curve only in
         this column are pooled. Not used with `chosen`.
     chosen : DataFrame, default None
-        A table with the chosen thresholds, whose group columns are group columns of `curves`. In a
-        table of `operating_point`, each rule has its threshold; the rules and options, such as
-        `costs`, must be those of its call, which is not checked. Rows of `at`, `hull` or `curve`,
-        one for each group, are applied to all rules.
-    costs : mapping of str to float, default None
-        Costs of one `tp`, `fp`, `fn` and `tn`, such as `{"fp": 1, "fn": 5}`; 0 if not given.
-    benefits : mapping of str to float, default None
-        Benefits of one `tp`, `fp`, `fn` and `tn`, such as `{"tp": 20, "fp": -1}`; 0 if not given.
+        A table with the chosen thresholds, whose group columns are group columns of `curves`: of
+        `operating_point`, with the rules and options of its call; or rows of `at`, `hull` or
+        `curve`, one for each group, which are applied to all rules.
+    costs, benefits : mapping of str to float, default None
+        As in `operating_point`.
     prevalence : float, default None
-        Prevalence, between 0 and 1, for rules and constraints that depend on it; counts do not
-        change. The default is the prevalence that was passed to `curve`, or else that of each
-        curve.
+        Prevalence, between 0 and 1, for rules and constraints that depend on it; by default, the
+        one that was passed to `curve`, or else that of each curve. Counts do not change.
     subject_to : mapping of str to sequence, default None
-        Constraints of the choice: the lowest and highest allowed value of metrics, as in
-        `operating_point`. Numbers of rows, such as `"alerts"`, raise an error, because the pooled
-        folds have more rows than one fold: use `"alert_rate"`. With `chosen`, the constraints do
-        not change the thresholds, and numbers of rows are allowed.
-    minimize : bool, default None
-        Whether a metric or expression is minimized, as in `operating_point`.
-    beta : float, default 1.0
-        Weight of recall relative to precision in `"f_beta"`.
+        Constraints of the choice, as in `operating_point`. Without `chosen`, numbers of rows, such
+        as `"alerts"`, raise an error, because the pooled folds have more rows: use `"alert_rate"`.
+    minimize, beta
+        As in `operating_point`.
     by : str, Expr, selector or sequence, default None
         Group columns; by default, all columns left of `threshold`.
 
@@ -109,19 +100,18 @@ def transfer(
         constraints and `is_met` are left of `note`.
 
         - `value_realised` and `value_chosen` (Float64) are the metric of the rule (String) on the
-          data of the curve in this row, and on the data that were used to choose the threshold.
-          `optimism` (Float64) is the amount by which `value_chosen` is better. Both are null if
-          `chosen` has neither counts nor the column `value`.
-        - `threshold` is the chosen threshold, and `tp, fp, fn, tn` are the counts of the curve in
-          this row, with `score >= threshold` as the prediction.
+          data of the curve in this row, and on the data of the choice. `optimism` (Float64) is the
+          amount by which `value_chosen` is better. Both are null if `chosen` has no such value.
+        - `tp, fp, fn, tn` are the counts of the curve in this row, with `score >= threshold` as the
+          prediction.
         - With `subject_to`, each metric has a column of its name (Float64) with its value on the
-          data of this row; `threshold` and the counts have a column already. `is_met` (Boolean) is
-          whether these values meet all constraints, and null if one is undefined and all others do.
+          data of this row. `is_met` (Boolean) is whether these values meet all constraints, and
+          null if one is undefined and all others do.
 
         If no threshold was chosen, all columns from `value_realised` to `is_met` are null. `note`
         (String) is null, or the first of these values that applies: `no_rows, no_positives,
         no_negatives, one_positive, one_negative, no_solution`, for the curve in this row or, if no
-        threshold was chosen, for the data of the choice; `no_solution` if `chosen` lacks the group.
+        threshold was chosen, for the data of the choice.
 
     Raises
     ------
@@ -137,14 +127,11 @@ def transfer(
     Notes
     -----
     The scores of all folds must be on one scale, as probabilities usually are. `optimism` compares
-    data sets with different numbers of rows. An expression as the rule must therefore be a mean or
-    a ratio, not a sum: use `(pl.col("tp") - pl.col("fp")) / n`, where `n` is
-    `pl.sum_horizontal("tp", "fp", "fn", "tn")`.
+    data sets of different size, so an expression as the rule must be a mean or a ratio, not a sum.
 
     References
     ----------
-    - M. Vuk, T. Curk (2006), "ROC curve, lift chart and calibration plot", Metodološki zvezki 3(1),
-      89-108, section 7.
+    - M. Vuk, T. Curk (2006), Metodološki zvezki 3(1), 89-108, section 7.
     - T. Fawcett (2006), Pattern Recognition Letters 27(8), 861-874.
       doi:10.1016/j.patrec.2005.10.010
 
@@ -153,9 +140,9 @@ def transfer(
     >>> import polars as pl, rocframe as rf
     >>> votes = rf.datasets.vote().filter(model="naive_bayes")
     >>> curves = rf.curve(votes, "label", "score", by=["model", "fold"])
-    >>> applied = rf.transfer(curves, "accuracy")
-    >>> applied.select("fold", "value_realised", "value_chosen", "optimism", "threshold").head(3)
-    shape: (3, 5)
+    >>> applied = rf.transfer(curves, "accuracy").head(2)
+    >>> applied.select("fold", "value_realised", "value_chosen", "optimism", "threshold")
+    shape: (2, 5)
     ┌──────┬────────────────┬──────────────┬───────────┬───────────┐
     │ fold ┆ value_realised ┆ value_chosen ┆ optimism  ┆ threshold │
     │ ---  ┆ ---            ┆ ---          ┆ ---       ┆ ---       │
@@ -163,7 +150,6 @@ def transfer(
     ╞══════╪════════════════╪══════════════╪═══════════╪═══════════╡
     │ 1    ┆ 0.747368       ┆ 0.746761     ┆ -0.000608 ┆ 0.699855  │
     │ 2    ┆ 0.726316       ┆ 0.749117     ┆ 0.022801  ┆ 0.658319  │
-    │ 3    ┆ 0.726316       ┆ 0.749117     ┆ 0.022801  ┆ 0.699855  │
     └──────┴────────────────┴──────────────┴───────────┴───────────┘
     """
     settings = {"costs": costs, "prevalence": prevalence, "beta": beta}
@@ -207,8 +193,8 @@ def plan_transfer(
 ) -> FrameT:
     """Return a table with a result for each curve, to which a choice on other data is applied.
 
-    The choice is a threshold or a set of concavities. `keys` are the group columns of the table
-    `chosen` and their dtypes; None if the choice is made on the other folds, which `over` names.
+    The choice is a threshold or a set of concavities. `keys` are the group columns of `chosen` and
+    their dtypes; None if the choice is made on the other folds, which `over` names.
     """
     return plan_curves(
         curves,
@@ -326,10 +312,7 @@ def _choose(
 
 
 def _check_no_counts(subject_to: Mapping[str, Sequence[float | None]]) -> None:
-    """Raise an error for a constraint on a number of rows.
-
-    A limit for the pooled rows of the other folds is not a limit for the rows of one fold.
-    """
+    """Raise an error for a number of rows: limits for other folds are none for one fold."""
     rates = {"alerts": "alert_rate", "tp": "tpr", "fp": "fpr", "fn": "fnr", "tn": "tnr"}
     for name, limits in subject_to.items():
         if name in rates:
@@ -392,19 +375,15 @@ def pooled_other_curves(curves: Curves, over: str) -> CurveRows:
 class OtherFolds:
     """Steps of curves, and of the pooled curves of groups.
 
-    A step is the change of `tp` and `fp` at a threshold. The first step of a curve is the change
-    from 0 to the counts of its first row. Curves of a group have the same values of all group
-    columns except for that of the folds.
+    A step is the change of `tp` and `fp` at a threshold, the first from 0. Curves of a group have
+    the same values of all group columns except for that of the folds, and are sorted by group.
+    Curve i is the curve `order[i]` of the table, belongs to `group[i]` and has the steps
+    `starts[i]` to `starts[i + 1] - 1`. For each of them, `pooled` is the index of the pooled step
+    with the same threshold; `other_tp` and `other_fp` are the changes of all other curves of the
+    group, which have `pos[i]` positives and `neg[i]` negatives.
 
-    The curves are sorted by group. Curve i is the curve `order[i]` of the table, belongs to the
-    group `group[i]` and has the steps `starts[i]` to `starts[i + 1] - 1`. For each of these steps,
-    `pooled` is the index of the pooled step with the same threshold, and `other_tp` and `other_fp`
-    are the changes of the counts of all other curves of the group at this threshold. All other
-    curves of the group together have `pos[i]` positives and `neg[i]` negatives.
-
-    Group i has the pooled steps `pooled_starts[i]` to `pooled_starts[i + 1] - 1`. For each of them,
-    `pooled_tp` and `pooled_fp` are the changes of the counts of all curves of the group, and
-    `n_curves` is the number of curves with a row at the threshold.
+    Group i has the pooled steps `pooled_starts[i]` to `pooled_starts[i + 1] - 1`, with the changes
+    `pooled_tp` and `pooled_fp`; `n_curves` is the number of curves with a row at the threshold.
     """
 
     order: NDArray[np.int64]
@@ -506,11 +485,10 @@ class OtherFolds:
 
 
 def sums_of_others(values: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[Any]:
-    """Return, for each value, the sum of all other values of its segment.
+    """Return, for each value, the sum of all other values of its segment, without subtraction.
 
-    `starts` are the positions of the first values of the segments, and the number of values. The
-    sum is not computed by a subtraction from the sum of the segment: the difference of two large
-    sums of weights can have a large rounding error.
+    `starts` are the first positions of the segments, and the number of values. A difference of two
+    large sums of weights can have a large rounding error.
     """
     if not len(values):
         return values

@@ -45,8 +45,8 @@ def best_threshold(
 
     Parameters
     ----------
-    label : str or Expr
-        The true class: Boolean or 0/1, or any values with `positive`.
+    label
+        As in `auc`.
     rule : str, default "youden"
         What the threshold optimizes: `"youden"`, `"closest_top_left"`, `"equal_error"`,
         `"expected_cost"` with `costs=`, `"profit"` with `benefits=`, or any metric of `curve`
@@ -58,16 +58,11 @@ def best_threshold(
     prevalence : float, default None
         Prevalence, between 0 and 1, for rules that depend on it; by default, that of the group.
     minimize : bool, default None
-        Whether a metric is minimized. By default, it is optimized in its better direction.
-        Required for other metrics, such as `"alert_rate"`.
+        Whether a metric is minimized; required if none of its directions is better.
     beta : float, default 1.0
         Weight of recall relative to precision in `"f_beta"`.
-    positive : object, default None
-        Value of `label` that is the positive class.
-    weight : str or Expr, default None
-        Importance of a row, finite and >= 0.
-    count : str, Expr or None, default None
-        Number of equal rows that a row represents.
+    positive, weight, count
+        As in `auc`.
 
     Returns
     -------
@@ -83,28 +78,16 @@ def best_threshold(
 
     References
     ----------
-    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
-    861-874. doi:10.1016/j.patrec.2005.10.010
+    T. Fawcett (2006), Pattern Recognition Letters 27(8), 861-874. doi:10.1016/j.patrec.2005.10.010
 
     Examples
     --------
     >>> import polars as pl, rocframe as rf
-    >>> predictions = pl.DataFrame(
-    ...     {"model": ["a", "a", "a", "b", "b"], "label": [1, 0, 1, 1, 0], "score": [8, 6, 3, 9, 9]}
-    ... )
+    >>> predictions = pl.DataFrame({"label": [1, 0, 1], "score": [8, 6, 3]})
     >>> best = pl.col("score").roc.best_threshold("label", rule="f1")
     >>> recall = pl.col("score").roc.recall("label", threshold=best)
-    >>> groups = predictions.group_by("model", maintain_order=True)
-    >>> groups.agg(best.alias("threshold"), recall.alias("recall"))
-    shape: (2, 3)
-    ┌───────┬───────────┬────────┐
-    │ model ┆ threshold ┆ recall │
-    │ ---   ┆ ---       ┆ ---    │
-    │ str   ┆ f64       ┆ f64    │
-    ╞═══════╪═══════════╪════════╡
-    │ a     ┆ 3.0       ┆ 1.0    │
-    │ b     ┆ 9.0       ┆ 1.0    │
-    └───────┴───────────┴────────┘
+    >>> predictions.select(best.alias("threshold"), recall.alias("recall")).row(0)
+    (3.0, 1.0)
     """
     hint = "Use the function operating_point, which accepts it."
     is_name = isinstance(rule, str)

@@ -54,26 +54,14 @@ def confusion(
 
     References
     ----------
-    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
-    861-874. doi:10.1016/j.patrec.2005.10.010
+    T. Fawcett (2006), Pattern Recognition Letters 27(8), 861-874. doi:10.1016/j.patrec.2005.10.010
 
     Examples
     --------
     >>> import polars as pl, rocframe as rf
-    >>> predictions = pl.DataFrame(
-    ...     {"model": ["a", "a", "a", "b", "b"], "label": [1, 0, 1, 1, 0], "score": [8, 6, 3, 9, 2]}
-    ... )
-    >>> counts = pl.col("score").roc.confusion("label", threshold=5)
-    >>> predictions.group_by("model", maintain_order=True).agg(counts).unnest("score")
-    shape: (2, 5)
-    ┌───────┬─────┬─────┬─────┬─────┐
-    │ model ┆ tp  ┆ fp  ┆ fn  ┆ tn  │
-    │ ---   ┆ --- ┆ --- ┆ --- ┆ --- │
-    │ str   ┆ i64 ┆ i64 ┆ i64 ┆ i64 │
-    ╞═══════╪═════╪═════╪═════╪═════╡
-    │ a     ┆ 1   ┆ 1   ┆ 1   ┆ 0   │
-    │ b     ┆ 1   ┆ 0   ┆ 0   ┆ 1   │
-    └───────┴─────┴─────┴─────┴─────┘
+    >>> predictions = pl.DataFrame({"label": [1, 0, 1], "score": [8, 6, 3]})
+    >>> predictions.select(pl.col("score").roc.confusion("label", threshold=5)).item()
+    {'tp': 1, 'fp': 1, 'fn': 1, 'tn': 0}
     """
     return _at_threshold(
         lambda counts: pl.struct(**counts._asdict()),
@@ -98,8 +86,6 @@ def accuracy(
 ) -> pl.Expr:
     """Compute the share of the rows that are predicted correctly.
 
-    Rows with `score >= threshold` are predicted positive.
-
     Parameters
     ----------
     label, threshold, positive, weight, count
@@ -108,8 +94,8 @@ def accuracy(
     Returns
     -------
     Expr
-        Float64 in [0, 1], one value per group, named like the score. Null if the group has no
-        positives, or if a threshold is null or NaN.
+        Float64 in [0, 1], one value per group; rows with `score >= threshold` are predicted
+        positive. Null if the group has no positives, or if a threshold is null or NaN.
 
     Examples
     --------
@@ -135,8 +121,6 @@ def balanced_accuracy(
 ) -> pl.Expr:
     """Compute the mean of the true positive rate and the true negative rate.
 
-    Rows with `score >= threshold` are predicted positive.
-
     Parameters
     ----------
     label, threshold, positive, weight, count
@@ -145,8 +129,9 @@ def balanced_accuracy(
     Returns
     -------
     Expr
-        Float64 in [0, 1], one value per group, named like the score. Null if the group has no
-        positives or no negatives, or if a threshold is null or NaN.
+        Float64 in [0, 1], one value per group; rows with `score >= threshold` are predicted
+        positive. Null if the group has no positives or no negatives, or if a threshold is null
+        or NaN.
 
     Examples
     --------
@@ -172,8 +157,6 @@ def precision(
 ) -> pl.Expr:
     """Compute the share of positives among the rows that are predicted positive.
 
-    Rows with `score >= threshold` are predicted positive.
-
     Parameters
     ----------
     label, threshold, positive, weight, count
@@ -182,8 +165,9 @@ def precision(
     Returns
     -------
     Expr
-        Float64 in [0, 1], one value per group, named like the score. Null if the group has no
-        positives, if no row is predicted positive, or if a threshold is null or NaN.
+        Float64 in [0, 1], one value per group; rows with `score >= threshold` are predicted
+        positive. Null if the group has no positives, if no row is predicted positive, or if a
+        threshold is null or NaN.
 
     Examples
     --------
@@ -209,8 +193,6 @@ def recall(
 ) -> pl.Expr:
     """Compute the share of the positives that are predicted positive.
 
-    Rows with `score >= threshold` are predicted positive.
-
     Parameters
     ----------
     label, threshold, positive, weight, count
@@ -219,8 +201,8 @@ def recall(
     Returns
     -------
     Expr
-        Float64 in [0, 1], one value per group, named like the score. Null if the group has no
-        positives, or if a threshold is null or NaN.
+        Float64 in [0, 1], one value per group; rows with `score >= threshold` are predicted
+        positive. Null if the group has no positives, or if a threshold is null or NaN.
 
     Examples
     --------
@@ -244,8 +226,6 @@ def specificity(
 ) -> pl.Expr:
     """Compute the share of the negatives that are predicted negative.
 
-    Rows with `score >= threshold` are predicted positive.
-
     Parameters
     ----------
     label, threshold, positive, weight, count
@@ -254,8 +234,9 @@ def specificity(
     Returns
     -------
     Expr
-        Float64 in [0, 1], one value per group, named like the score. Null if the group has no
-        positives or no negatives, or if a threshold is null or NaN.
+        Float64 in [0, 1], one value per group; rows with `score >= threshold` are predicted
+        positive. Null if the group has no positives or no negatives, or if a threshold is null
+        or NaN.
 
     Examples
     --------
@@ -281,8 +262,6 @@ def f1(
 ) -> pl.Expr:
     """Compute the harmonic mean of precision and recall.
 
-    Rows with `score >= threshold` are predicted positive.
-
     Parameters
     ----------
     label, threshold, positive, weight, count
@@ -291,8 +270,8 @@ def f1(
     Returns
     -------
     Expr
-        Float64 in [0, 1], one value per group, named like the score. Null if the group has no
-        positives, or if a threshold is null or NaN.
+        Float64 in [0, 1], one value per group; rows with `score >= threshold` are predicted
+        positive. Null if the group has no positives, or if a threshold is null or NaN.
 
     Examples
     --------
@@ -317,8 +296,6 @@ def f_beta(
 ) -> pl.Expr:
     """Compute the weighted harmonic mean of precision and recall.
 
-    Rows with `score >= threshold` are predicted positive.
-
     Parameters
     ----------
     label, threshold
@@ -331,8 +308,8 @@ def f_beta(
     Returns
     -------
     Expr
-        Float64 in [0, 1], one value per group, named like the score. Null if the group has no
-        positives, or if a threshold is null or NaN.
+        Float64 in [0, 1], one value per group; rows with `score >= threshold` are predicted
+        positive. Null if the group has no positives, or if a threshold is null or NaN.
 
     Examples
     --------
@@ -365,8 +342,6 @@ def jaccard(
 ) -> pl.Expr:
     """Compute the Jaccard index: true positives among positives and predicted positives.
 
-    Rows with `score >= threshold` are predicted positive.
-
     Parameters
     ----------
     label, threshold, positive, weight, count
@@ -375,8 +350,8 @@ def jaccard(
     Returns
     -------
     Expr
-        Float64 in [0, 1], one value per group, named like the score. Null if the group has no
-        positives, or if a threshold is null or NaN.
+        Float64 in [0, 1], one value per group; rows with `score >= threshold` are predicted
+        positive. Null if the group has no positives, or if a threshold is null or NaN.
 
     Examples
     --------
@@ -402,8 +377,6 @@ def mcc(
 ) -> pl.Expr:
     """Compute Matthews' correlation coefficient of label and predicted class.
 
-    Rows with `score >= threshold` are predicted positive.
-
     Parameters
     ----------
     label, threshold, positive, weight, count
@@ -412,13 +385,13 @@ def mcc(
     Returns
     -------
     Expr
-        Float64 in [-1, 1], one value per group, named like the score. Null if the group has no
-        positives, if all rows are predicted to be in one class, or if a threshold is null or NaN.
+        Float64 in [-1, 1], one value per group; rows with `score >= threshold` are predicted
+        positive. Null if the group has no positives, if all rows are predicted to be in one
+        class, or if a threshold is null or NaN.
 
     References
     ----------
-    B. W. Matthews (1975), "Comparison of the predicted and observed secondary structure of T4
-    phage lysozyme", Biochimica et Biophysica Acta 405(2), 442-451.
+    B. W. Matthews (1975), Biochimica et Biophysica Acta 405(2), 442-451.
     doi:10.1016/0005-2795(75)90109-9
 
     Examples
@@ -443,8 +416,6 @@ def kappa(
 ) -> pl.Expr:
     """Compute Cohen's kappa of label and predicted class.
 
-    Rows with `score >= threshold` are predicted positive.
-
     Parameters
     ----------
     label, threshold, positive, weight, count
@@ -453,13 +424,14 @@ def kappa(
     Returns
     -------
     Expr
-        Float64 in [-1, 1], one value per group, named like the score. Null if the group has no
-        positives, if all rows have and get one class, or if a threshold is null or NaN.
+        Float64 in [-1, 1], one value per group; rows with `score >= threshold` are predicted
+        positive. Null if the group has no positives, if all rows have and get one class, or if
+        a threshold is null or NaN.
 
     References
     ----------
-    J. Cohen (1960), "A coefficient of agreement for nominal scales", Educational and Psychological
-    Measurement 20(1), 37-46. doi:10.1177/001316446002000104
+    J. Cohen (1960), Educational and Psychological Measurement 20(1), 37-46.
+    doi:10.1177/001316446002000104
 
     Examples
     --------
@@ -526,11 +498,5 @@ def _at_threshold(
         return pl.when(rows.threshold.is_not_null().all()).then(formula(counts))
 
     return formula_expression(
-        value,
-        score,
-        label,
-        positive=positive,
-        weight=weight,
-        count=count,
-        threshold=threshold,
+        value, score, label, positive=positive, weight=weight, count=count, threshold=threshold
     )

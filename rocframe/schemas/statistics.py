@@ -381,10 +381,7 @@ METRIC_AVERAGE = replace(
 
 
 def decision_interval_columns(kind: str, model: pl.DataType) -> Schema:
-    """Return the columns of `decision_intervals`.
-
-    `model` is the dtype of the column `model`. If it is Null, the result has no such column.
-    """
+    """Return the columns of `decision_intervals`, without `model` if its dtype is Null."""
     x, y, reference = DECISION_AXES[kind]
     return (
         ({} if model == pl.Null else {"model": model})
