@@ -88,8 +88,3 @@ def test_colors_and_panels_are_chosen_as_for_curves():
     assert spec(chart)["facet"]["field"] == "model"
     assert shared(chart, "color") == {}
     assert all('stroke="#07469b"' in line for line in line_marks(chart))
-    with pytest.raises(rf.MissingColumnError) as caught:
-        band(grid=5).roc.chart(detail="fold")
-    assert str(caught.value) == (
-        "detail='fold': the frame has no group column of this name.\nThe frame has: 'model'."
-    )

@@ -163,23 +163,6 @@ def test_groups_without_rows_and_empty_bins_are_not_drawn():
     assert "NaN" not in svg(chart)
 
 
-def test_curves_of_other_groups_raise_an_error():
-    with pytest.raises(rf.RocframeError) as caught:
-        QUANTILES.roc.chart(scores=VOTE)
-    assert str(caught.value).startswith("scores=")
-    assert "expected a curve table" in str(caught.value)
-    folds = rf.curve(VOTE, "label", "score", by=["model", "fold"])
-    with pytest.raises(rf.OptionValueError) as caught:
-        QUANTILES.roc.chart(scores=folds)
-    assert "this table has several curves for a group of the calibration table" in str(caught.value)
-    with pytest.raises(rf.MissingColumnError) as caught:
-        QUANTILES.roc.chart(scores=rf.curve(VOTE, "label", "score"))
-    assert str(caught.value) == (
-        "scores: the calibration curves have a column 'model', but the table does not.\n"
-        "The table has: 'threshold', 'tp', 'fp', 'fn', 'tn', 'fpr', 'tpr'."
-    )
-
-
 def test_smooth_curves_are_lines_with_the_points_of_the_table_and_gaps_at_undefined_rates():
     smooth = rf.calibration(BAYES, "label", "score", method="loess", ci="bootstrap", n_boot=20)
     chart = smooth.roc.chart()
@@ -339,24 +322,6 @@ def test_averages_have_the_range_and_the_scale_of_their_bins():
         assert svg(both).count('aria-roledescription="axis"') == 2
     assert domains(mean.roc.chart())["x"] == [0, 0.4]
     assert 0.3 < mean.drop_nulls("event_rate")["event_rate_upper"].max() <= 0.4
-
-
-def test_curves_of_calibration_have_no_normal_deviates():
-    with pytest.raises(rf.OptionValueError) as caught:
-        QUANTILES.roc.chart(scale="normal_deviate")
-    assert str(caught.value) == (
-        "scale='normal_deviate': charts of event_rate against score_mean do not have this scale.\n"
-        "The scale is available for kind='roc', 'det'."
-    )
-
-
-def test_curves_have_no_logits():
-    with pytest.raises(rf.OptionValueError) as caught:
-        CURVES.roc.chart(scale="logit")
-    assert str(caught.value) == (
-        "scale='logit': charts of tpr against fpr do not have this scale.\n"
-        "The scale is available for tables of calibration."
-    )
 
 
 def test_colors_fields_and_rows_can_be_chosen_with_altair():

@@ -273,20 +273,6 @@ def test_an_empty_table_is_an_empty_chart_with_axes(by_fold, kind):
     assert lines(chart) == 0
 
 
-@every_kind
-def test_a_curve_that_ends_before_its_lowest_score_raises_an_error(vote, by_model, kind):
-    given = rf.curve(vote, "label", "score", by="model", thresholds=[0.3, 0.6])
-    for table in (given, by_model.filter(pl.col("fpr") < 0.2)):
-        with pytest.raises(rf.BrokenCurveError) as error:
-            rf.chart(table, kind=kind)
-        assert str(error.value) == (
-            "curves: group model='decision_tree' lacks the points of its lowest scores, so its "
-            "chart would "
-            "be incomplete.\nCompute the curve without thresholds=, and keep all its rows. To draw "
-            "a part of the axes, use .roc.chart(x_domain=(0, 0.2)) or y_domain=."
-        )
-
-
 def test_curves_at_thresholds_down_to_the_lowest_score_are_drawn(vote):
     table = rf.curve(vote, "label", "score", thresholds=[0.6, 0.3, -1e9])
     (record,) = records(rf.chart(table))
@@ -343,30 +329,6 @@ def test_parts_of_both_axes_are_those_of_all_layers(by_model, by_fold):
     assert "fpr 0.01" not in points.roc.chart(**zoom).description.split("Not drawn")[0]
     band = pl.DataFrame({"label": [1, 0, 1, 0], "score": [4, 3, 2, 1]}).roc.band("label", "score")
     assert domain(band.roc.chart(**zoom), "x") == [0.05, 0.3]
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"x_domain": 0.2}, "x_domain=0.2: expected two increasing numbers."),
-        ({"y_domain": (0.2, 0.1)}, "y_domain=(0.2, 0.1): expected two increasing numbers."),
-        ({"x_domain": (0, 2)}, "x_domain=(0, 2): expected numbers from 0 to 1 on this axis (false"),
-        (
-            {"x_domain": (0, 0.2), "scale": "log"},
-            "expected numbers above 0 and not above 1 on this axis",
-        ),
-        (
-            {"y_domain": (0.5, 1), "kind": "det"},
-            "expected numbers above 0 and below 1 on this axis",
-        ),
-        ({"y_domain": (0, float("inf")), "kind": "lift"}, "expected finite numbers on this axis"),
-    ],
-)
-def test_a_part_of_an_axis_is_a_range_of_its_values(by_model, options, message):
-    with pytest.raises(rf.OptionValueError) as error:
-        rf.chart(by_model, **options)
-    assert message in str(error.value)
-    assert "domain=(0.1, 0.2)." in str(error.value)
 
 
 def test_thresholds_above_all_scores_do_not_change_the_line(vote):
@@ -699,73 +661,6 @@ def test_the_subtitle_names_curves_outside_the_axes():
     assert "all curves lie outside the axes" not in texts(rf.chart(perfect))
 
 
-def test_a_lazy_frame_raises_an_error(by_model):
-    with pytest.raises(rf.LazyFrameError) as caught:
-        rf.chart(by_model.lazy())
-    assert str(caught.value).startswith("chart: expected a DataFrame, but this is a LazyFrame")
-
-
-def test_an_incomplete_curve_raises_an_error(by_model):
-    with pytest.raises(rf.BrokenCurveError) as caught:
-        rf.chart(by_model.filter(pl.col("tp") > 5))
-    assert str(caught.value) == (
-        "curves: group model='decision_tree' lacks the row above "
-        "all scores (threshold inf, tp 0).\n"
-        "Curves must be complete: filter predictions or groups, not rows of a curve."
-    )
-    with pytest.raises(rf.BrokenCurveError) as caught:
-        rf.chart(by_model, by=())
-    assert str(caught.value) == (
-        "curves: the curve has two rows with the same threshold.\n"
-        "The group may contain several curves: name all group columns in by=."
-    )
-
-
-@pytest.mark.parametrize("argument", ["color", "facet", "detail"])
-def test_an_error_for_an_unknown_channel_column_suggests_a_column(by_model, argument):
-    with pytest.raises(rf.MissingColumnError) as caught:
-        rf.chart(by_model, **{argument: "modle"})
-    assert str(caught.value).startswith(
-        f"{argument}='modle': the frame has no group column of this name."
-    )
-    assert str(caught.value).endswith(f"Did you mean {argument}='model'?")
-
-
-def test_the_error_for_a_channel_without_a_group_column_lists_the_group_columns(by_model):
-    with pytest.raises(rf.OptionValueError) as caught:
-        rf.chart(by_model, color="tpr")
-    assert str(caught.value) == (
-        "color='tpr': expected a group column of the table.\nGroup columns of the table: 'model'."
-    )
-
-
-def test_a_column_of_detail_has_no_other_channel(by_fold):
-    for channel in ("color", "facet"):
-        with pytest.raises(rf.RepeatedNameError) as caught:
-            rf.chart(by_fold, detail="fold", **{channel: "fold"})
-        assert str(caught.value) == (
-            f"detail='fold': {channel}= already separates the curves by this column.\n"
-            "Remove 'fold' from detail=."
-        )
-    with pytest.raises(rf.RepeatedNameError) as caught:
-        rf.chart(by_fold, detail=["fold", "fold"])
-    assert str(caught.value) == (
-        "detail='fold': the name is given more than once.\n"
-        "Given: 'fold', 'fold'.\n"
-        "Use each name once."
-    )
-
-
-def test_an_unknown_kind_raises_an_error(by_model):
-    with pytest.raises(rf.UnknownOptionError) as caught:
-        rf.chart(by_model, kind="rok")
-    assert str(caught.value) == (
-        "kind='rok': unknown value.\nDid you mean kind='roc'?\n"
-        "Choose one of: 'roc', 'precision_recall', 'pr', 'det', 'gain', 'lift', "
-        "'predictive_value', 'skill', 'lift_chart'."
-    )
-
-
 def test_altair_and_numpy_load_with_the_first_chart():
     process = subprocess.run(
         [
@@ -790,16 +685,6 @@ def test_areas_are_averaged_over_folds_and_never_over_models(by_fold):
         rf.chart(folds, color=None)
         .to_dict(validate=False)["title"]["subtitle"]
         .startswith("mean AUC ")
-    )
-
-
-@pytest.mark.parametrize("argument", ["color", "facet"])
-def test_colors_and_panels_are_those_of_one_column(by_fold, argument):
-    with pytest.raises(rf.OptionValueError) as caught:
-        rf.chart(by_fold, **{argument: ["model", "fold"]})
-    assert str(caught.value) == (
-        f"{argument}=['model', 'fold']: expected a column name.\n"
-        f"Use, for example, {argument}='model'."
     )
 
 

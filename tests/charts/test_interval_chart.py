@@ -144,11 +144,6 @@ def test_panels_have_the_values_of_a_group(vote):
     chart = table.roc.chart(facet="age")
     assert spec(chart)["facet"]["sort"] == ["18-34", "35-54", "55+"]
     assert len(encodings(chart, "y")[0]["scale"]["domain"]) == 6
-    with pytest.raises(rf.MissingColumnError) as caught:
-        table.roc.chart(facet="modle")
-    assert str(caught.value).startswith(
-        "facet='modle': the frame has no group column of this name."
-    )
 
 
 def test_lines_are_sorted_by_value_or_in_the_order_of_a_table_that_the_user_sorted(areas):

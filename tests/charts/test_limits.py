@@ -61,8 +61,6 @@ def test_several_curves_of_a_color_have_the_limits_of_the_mean_of_their_areas():
     shown = texts(curves.roc.chart(detail="fold", areas=areas))
     for row in areas.iter_rows(named=True):
         assert entry(row["model"], f"mean AUC {row['mean_auc']:.3f}", row) in shown
-    with pytest.raises(rf.OptionValueError, match="Use fold_auc for the mean of the areas"):
-        curves.roc.chart(detail="fold", areas=rf.auc(VOTE, **OPTIONS))
 
 
 def test_precision_recall_charts_show_limits_of_average_precision():
@@ -72,8 +70,6 @@ def test_precision_recall_charts_show_limits_of_average_precision():
         shown = texts(CURVES.roc.chart(kind=kind, areas=table))
         for row in table.filter(metric=metric).iter_rows(named=True):
             assert entry(row["model"], f"{name} {row['estimate']:.3f}", row) in shown
-    with pytest.raises(rf.OptionValueError, match="but the table has areas of ROC curves"):
-        CURVES.roc.chart(kind="pr", areas=rf.auc(VOTE, **OPTIONS))
 
 
 def test_an_area_without_limits_has_no_brackets():
@@ -84,27 +80,6 @@ def test_an_area_without_limits_has_no_brackets():
     chart = rf.curve(same, **OPTIONS).roc.chart(areas=rf.auc(same, **OPTIONS))
     assert spec(chart)["title"] == {"anchor": "start", "text": "ROC"}
     assert "confidence" not in chart.description
-
-
-@pytest.mark.parametrize(
-    ("areas", "message"),
-    [
-        (0.5, "areas=0.5: expected a table of areas with confidence limits."),
-        (CURVES, "expected a table of areas with confidence limits."),
-        (rf.auc(VOTE, "label", "score", by=["model", "fold"]), "has more than one row"),
-        (rf.auc(VOTE, "label", -pl.col("score"), by="model"), "but the table has the area"),
-        (
-            rf.auc(VOTE.with_columns(model=pl.lit("other")), **OPTIONS),
-            "no group of these areas has a curve in the chart",
-        ),
-        (RATES, "the table has no rows"),
-    ],
-    ids=["number", "curves", "folds", "reversed", "other", "rates"],
-)
-def test_areas_of_other_predictions_raise_an_error(areas, message):
-    with pytest.raises(rf.OptionValueError) as caught:
-        CURVES.roc.chart(areas=areas)
-    assert message in str(caught.value)
 
 
 def test_bars_end_at_the_limits_of_the_table():
@@ -186,18 +161,3 @@ def test_metrics_that_the_table_lacks_have_no_points():
     assert {point["metric"] for point in records(chart)} == {"tpr"}
     both = CURVES.roc.chart(**options) + chart
     assert rules(both) == 4
-
-
-@pytest.mark.parametrize(
-    ("options", "missing"),
-    [
-        ({"kind": "precision_recall"}, "precision"),
-        ({"x": "fpr", "y": "mcc"}, "mcc"),
-        ({"x": "threshold", "y": ["f1", "mcc"]}, "mcc"),
-    ],
-)
-def test_points_without_the_metrics_of_the_axes_raise_an_error(options, missing):
-    with pytest.raises(rf.OptionValueError) as caught:
-        RATES.roc.chart(**options)
-    assert str(caught.value).startswith("table=<table with the columns 'model', 'metric', ")
-    assert f"the table has no points with the metric {missing!r}.\nUse rf.int" in str(caught.value)

@@ -180,17 +180,6 @@ def test_any_column_of_the_table_is_printed_with_three_digits():
     assert len(printed(over)) == 2
 
 
-def test_texts_of_other_columns_raise_an_error():
-    with pytest.raises(rf.MissingColumnError) as caught:
-        rf.operating_point(CURVES).roc.chart(text="thresold")
-    assert str(caught.value).startswith("text='thresold': the frame has no column of this name.")
-    with pytest.raises(rf.OptionValueError) as caught:
-        CURVES.roc.chart(text="threshold")
-    assert str(caught.value).startswith(
-        "text='threshold': this option cannot be used with a chart of a table of the type 'curve'."
-    )
-
-
 def test_points_lie_over_the_curves_on_their_axes():
     both = CURVES.roc.chart() + rf.at(CURVES, tpr=[0.8, 0.9]).roc.chart()
     shown = svg(both)
@@ -198,21 +187,6 @@ def test_points_lie_over_the_curves_on_their_axes():
     assert shown.count(">model<") == 1
     assert "decision_tree (AUC 0." in shown
     assert ">tpr 0.8<" in shown
-
-
-def test_charts_with_different_axes_cannot_be_added():
-    best = rf.operating_point(CURVES)
-    for curves in (CURVES.roc.chart(kind="precision_recall"), CURVES.roc.cost_curve().roc.chart()):
-        with pytest.raises(rf.OptionValueError, match="the axes differ"):
-            _ = curves + best.roc.chart()
-    with pytest.raises(rf.OptionValueError) as caught:
-        _ = best.roc.chart(kind="gain") + CURVES.roc.chart()
-    assert str(caught.value) == (
-        "chart + chart: the axes differ: 'Alert rate' and 'True positive rate' in one chart, "
-        "'False positive rate' and 'True positive rate' in the other.\n"
-        "Draw both charts with the same kind= and scale=, or with the same x= and y=. "
-        "To draw them side by side, use chart | chart."
-    )
 
 
 def test_requested_values_have_shapes_if_there_are_enough_shapes():
@@ -300,9 +274,6 @@ def test_group_columns_can_be_given():
     )
     chart = points.with_columns(k=pl.lit("z")).roc.chart(by=["model", "k"])
     assert records(chart)[0]["k"] == "z"
-    with pytest.raises(rf.MissingColumnError) as caught:
-        points.roc.chart(by="modle")
-    assert str(caught.value).startswith("by='modle': the frame has no column of this name.")
 
 
 def test_the_description_mentions_the_line_of_chance_if_there_is_one():
@@ -316,12 +287,6 @@ def test_a_given_threshold_is_on_the_axis_and_not_the_next_score(two_scores):
     assert points.get_column("threshold").to_list() == [0.5]
     chart = points.roc.chart(x="threshold", y="recall")
     assert [record["threshold"] for record in records(chart)] == [0.45]
-
-
-def test_a_table_without_thresholds_has_no_axis_of_thresholds(two_scores):
-    for axes in ({"x": "threshold", "y": "tpr"}, {"x": "tpr", "y": "threshold"}):
-        with pytest.raises(rf.MissingColumnError, match="'threshold'"):
-            rf.mix(two_scores, fpr=0.3).roc.chart(**axes)
 
 
 def test_lines_of_equal_cost_are_drawn_if_their_ring_is_outside_the_axes(two_scores):

@@ -62,16 +62,6 @@ def test_one_curve_has_the_first_color(vote):
     assert line_colors(chart) == {RED}
 
 
-@pytest.mark.parametrize("colors", ["red", [], [1], {}, {"a": ""}])
-def test_colors_that_are_none_raise(two, colors):
-    with pytest.raises(rf.OptionValueError) as caught:
-        two.roc.chart(colors=colors)
-    assert str(caught.value) == (
-        f"colors={colors!r}: expected CSS colors, or a mapping from values to CSS colors.\n"
-        'Use, for example, colors=["#d62728", "black"].'
-    )
-
-
 def test_colors_of_the_theme_precede_those_of_the_package(two):
     @alt.theme.register("company", enable=False)
     def company() -> alt.theme.ThemeConfig:
@@ -115,14 +105,6 @@ def test_highlighted_values_are_colored_and_above_the_gray_ones(vote):
     assert (
         chart.title.subtitle
         == "4 other values of model have the same color; tooltips show the value"
-    )
-
-
-def test_an_unknown_highlight_raises(two):
-    with pytest.raises(rf.OptionValueError) as caught:
-        two.roc.chart(highlight="boosting")
-    assert str(caught.value) == (
-        "highlight='boosting': 'model' has no such value.\nValues: decision_tree, naive_bayes."
     )
 
 
@@ -254,31 +236,11 @@ def test_charts_with_equal_panels_can_be_added(two):
     assert "decision_tree (AUC 0.788)" in shown
 
 
-def test_charts_with_different_panels_raise(two):
-    with pytest.raises(rf.OptionValueError) as caught:
-        two.roc.chart(facet="model") + two.roc.chart()
-    assert str(caught.value) == (
-        "chart + chart: the charts have different panels.\n"
-        "Draw both with the same facet=, or add layers before facet()."
-    )
-
-
 def test_sums_do_not_change_their_parts(two):
     first, second = two.roc.chart(), two.roc.hull().roc.chart()
     before = [chart.to_dict() for chart in (first, second)]
     _ = (first + second).encode(x=alt.X("fpr:Q", title="x")).properties(width=100)
     assert [chart.to_dict() for chart in (first, second)] == before
-
-
-def test_the_removed_options_name_the_new_call(two):
-    for option, call in [
-        ("hull", "curves.roc.chart() + curves.roc.hull().roc.chart()"),
-        ("mark", "curves.roc.chart() + curves.roc.at(threshold=0.5).roc.chart()"),
-        ("costs", "curves.roc.chart() + curves.roc.iso_lines(costs=…, prevalence=…).roc.chart()"),
-    ]:
-        with pytest.raises(rf.RocframeError) as caught:
-            two.roc.chart(**{option: True})
-        assert call in str(caught.value)
 
 
 def test_a_line_of_equal_cost_touches_the_curve_at_its_row_of_lowest_cost(two):
@@ -337,15 +299,6 @@ def test_a_highlight_stays_gray_with_colors_of_the_user(vote):
         assert line_colors(chart) == {RED, OTHER_COLOR}
 
 
-def test_colors_by_value_need_a_column_of_colors(vote):
-    with pytest.raises(rf.OptionValueError) as caught:
-        vote.roc.auc("label", "score", by="model").roc.chart(colors={"naive_bayes": RED})
-    assert str(caught.value) == (
-        "colors={'naive_bayes': '#d62728'}: this chart has no colors by value.\n"
-        "Pass color= with a group column, or a list with one color."
-    )
-
-
 def test_the_line_of_chance_stays_if_the_user_filters_or_facets(vote):
     curves = rf.curve(vote, "label", "score", by="model", kind="pr")
     kept = curves.roc.chart().transform_filter("datum.model === 'naive_bayes'")
@@ -398,17 +351,3 @@ def test_points_without_colors_have_those_of_their_curves(vote):
     assert chart.title.subtitle == curves.roc.chart().title.subtitle
     assert OTHER_COLOR in drawn
     assert sum(color in drawn for color in COLORS) == 5
-
-
-def test_sums_of_charts_with_different_scales_raise(two):
-    with pytest.raises(rf.OptionValueError, match="the axes differ"):
-        two.roc.chart(scale="log") + two.roc.at(threshold=0.5).roc.chart()
-
-
-def test_colors_of_other_values_raise(two):
-    with pytest.raises(rf.OptionValueError) as caught:
-        two.roc.chart(colors={"naive_bays": RED})
-    assert str(caught.value) == (
-        "colors=['naive_bays']: none of these values is in the chart.\n"
-        "Values: decision_tree, naive_bayes."
-    )

@@ -229,36 +229,6 @@ def test_the_threshold_against_a_rate_has_the_rows_of_the_table(x):
     assert domain(zoomed, "y") == [0.4, 0.6]
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"y": None}, "y=None: expected a metric or several metrics."),
-        ({"y": []}, "y=[]: expected a metric or several metrics."),
-        ({"y": ["f1", "f1"]}, "y='f1': the name is given more than once."),
-        ({"y": "net_benefit"}, "y='net_benefit': unknown value."),
-        ({"y": "f1", "kind": "roc"}, "kind='roc': this option cannot be used with x='threshold'."),
-        (
-            {"y": "f1", "scale": "log"},
-            "scale='log': this option cannot be used with x='threshold'.",
-        ),
-        ({"y": "f1", "ties": True}, "ties=True: this option cannot be used with x='threshold'."),
-        (
-            {"x": "alert_rate", "y": ["precision", "recall"]},
-            "y=['precision', 'recall']: expected the name of one metric.\nSeveral metrics can be",
-        ),
-        ({"x": "precision", "y": "threshold"}, "y='threshold': unknown value."),
-        (
-            {"x": "rnp", "y": "threshold", "ties": True},
-            "ties=True: this option cannot be used with y='threshold'.",
-        ),
-    ],
-)
-def test_unsupported_options_raise_an_error(options, message):
-    with pytest.raises(rf.RocframeError) as caught:
-        CURVES.roc.chart(**{"x": "threshold"} | options)
-    assert str(caught.value).startswith(message)
-
-
 def test_panels_with_different_thresholds_have_separate_axes():
     rows = pl.select(label=pl.int_range(400) % 3 == 0, score=pl.int_range(400).hash(1) % 997 / 997)
     both = pl.concat(
