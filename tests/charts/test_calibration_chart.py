@@ -6,7 +6,6 @@ import json
 import math
 import re
 
-import altair as alt
 import numpy as np
 import polars as pl
 import pytest
@@ -37,11 +36,6 @@ def test_points_and_limits_are_the_rows_of_the_table():
         assert point["model"] == row["model"]
         for name in FIELDS:
             assert point[name] == pytest.approx(row[name], rel=1e-6), name
-
-
-def test_rows_in_any_order_give_the_same_chart():
-    shuffled = QUANTILES.sample(fraction=1, shuffle=True, seed=3)
-    assert records(shuffled.roc.chart()) == records(QUANTILES.roc.chart())
 
 
 def test_isotonic_regressions_are_steps_from_the_lowest_to_the_highest_score_of_each_level():
@@ -322,17 +316,3 @@ def test_averages_have_the_range_and_the_scale_of_their_bins():
         assert svg(both).count('aria-roledescription="axis"') == 2
     assert domains(mean.roc.chart())["x"] == [0, 0.4]
     assert 0.3 < mean.drop_nulls("event_rate")["event_rate_upper"].max() <= 0.4
-
-
-def test_colors_fields_and_rows_can_be_chosen_with_altair():
-    chart = QUANTILES.roc.chart()
-    shown = {name for record in part(chart, "bin") for name in record} - {"_layer", "x", "y"}
-    assert shown <= set(QUANTILES.columns)
-    red = alt.Color("model:N", scale=alt.Scale(range=["#ff0000", "#00ff00"]))
-    assert svg(chart.encode(color=red)).count('fill="#ff0000"') >= 10
-    one = chart.transform_filter("datum.model == 'naive_bayes'")
-    points = 'aria-roledescription="point"'
-    assert svg(one).count(points) == QUANTILES.filter(model="naive_bayes").height
-    assert "1 - specificity" in texts(
-        chart.encode(x=alt.X("score_mean:Q", title="1 - specificity"))
-    )
