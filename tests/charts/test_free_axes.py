@@ -95,9 +95,7 @@ def test_operating_points_have_the_same_axes():
     assert len(point_marks(both)) == len(rows)
 
 
-@pytest.mark.parametrize(
-    "kind", ["roc", "pr", "det", "gain", "lift", "lift_chart", "predictive_value", "skill"]
-)
+@pytest.mark.parametrize("kind", ["roc", "pr", "det", "lift_chart", "skill"])
 def test_diagonal_false_hides_the_lines_of_chance(kind):
     chart = CURVES.roc.chart(kind=kind)
     assert reference_lines(chart)
