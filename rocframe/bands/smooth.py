@@ -17,8 +17,7 @@ from rocframe.inference import class_notes
 from rocframe.inputs.cases import plan_table
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.arrays import grouped_bisect
-from rocframe.kernel.codec import falling_ranks
-from rocframe.kernel.groups import cumulative_sums, group_starts
+from rocframe.kernel.groups import cumulative_sums, falling_ranks, group_starts
 from rocframe.kernel.scan import Scan
 from rocframe.options import NOT_GIVEN, grid_values, parse_fraction, parse_grid, public
 from rocframe.schemas.curves import SMOOTH_COLUMNS
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from rocframe.frames import FrameT
     from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
-    from rocframe.kernel.resample import ReplicateScan
+    from rocframe.kernel.scan import ReplicateScan
 
     SmoothGrid: TypeAlias = int | Sequence[float] | pl.Series
 
@@ -88,15 +87,14 @@ def smooth(
 
         - `threshold` (Float64) is on the scale on which the scores of the negatives are standard
           normal: -Φ⁻¹(fpr). The first is `inf`, and the last is so low that both rates are 1.
-        - `tp, fp, fn, tn` (Float64) are the expected counts, such as `tp` = `tpr` times the number
-          of positives.
-        - `tpr` (Float64) is the true positive rate of the fitted curve at `fpr` (Float64).
+        - `tp, fp, fn, tn` (Float64) are expected counts, and `tpr` and `fpr` (Float64) the rates of
+          the fitted curve.
         - `auc` (Float64) is the area under the complete fitted curve, Φ(a / √(1 + b²)). It and the
           parameters `a` and `b` (Float64) are the same in all rows of a group.
 
-        If the group lacks a class, or if the likelihood has no maximum, for example if a threshold
-        separates the classes, the group has one row, with the counts 0; all other numbers are null.
-        `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
+        If the group lacks a class, or if the likelihood has no maximum, such as if a threshold
+        separates the classes, the group has one row with counts 0 and other numbers null. `note`
+        (String) is null, or the first of these values that applies: `no_rows, no_positives,
         no_negatives, one_positive, one_negative, no_solution`.
 
     Raises
@@ -112,22 +110,16 @@ def smooth(
     Notes
     -----
     The fit depends only on the order of the scores. Tied rows, and neighboring rows of the same
-    class, have the same rating; of more than 1000 ratings, neighbors are merged. If `b` is not 1, a
-    binormal curve crosses the diagonal. If it does so far from the corners, the model is not
-    suitable.
-
-    Functions of curves read the points of the grid: their rates are exact, and `area` is the area
-    under the straight lines between them. The thresholds are no scores.
+    class, have the same rating; of more than 1000 ratings, neighbors are merged. If `b` is not 1,
+    the curve crosses the diagonal; far from the corners, the model is not suitable. `area` of the
+    result is the area under the straight lines between the points of the grid.
 
     References
     ----------
-    D. D. Dorfman, E. Alf (1969), "Maximum-likelihood estimation of parameters of signal-detection
-    theory and determination of confidence intervals: rating-method data", Journal of Mathematical
-    Psychology 6(3), 487-496. doi:10.1016/0022-2496(69)90019-4
-
-    C. E. Metz, B. A. Herman, J.-H. Shen (1998), "Maximum likelihood estimation of receiver
-    operating characteristic (ROC) curves from continuously-distributed data", Statistics in
-    Medicine 17(9), 1033-1053. doi:10.1002/(SICI)1097-0258(19980515)17:9<1033::AID-SIM784>3.0.CO;2-Z
+    - D. D. Dorfman, E. Alf (1969), Journal of Mathematical Psychology 6(3), 487-496.
+      doi:10.1016/0022-2496(69)90019-4
+    - C. E. Metz, B. A. Herman, J.-H. Shen (1998), Statistics in Medicine 17(9), 1033-1053.
+      doi:10.1002/(SICI)1097-0258(19980515)17:9<1033::AID-SIM784>3.0.CO;2-Z
 
     Examples
     --------
@@ -135,28 +127,9 @@ def smooth(
     >>> predictions = pl.DataFrame(
     ...     {"label": [1, 1, 0, 1, 0, 0, 1, 0], "score": [0.9, 0.8, 0.7, 0.6, 0.5, 0.3, 0.2, 0.1]}
     ... )
-    >>> curve = rf.smooth(predictions, "label", "score", grid=[0, 0.1, 0.5, 1])
-    >>> curve.select("fpr", "tpr", "auc", "a", "b")
-    shape: (4, 5)
-    ┌─────┬──────────┬──────────┬────────┬──────────┐
-    │ fpr ┆ tpr      ┆ auc      ┆ a      ┆ b        │
-    │ --- ┆ ---      ┆ ---      ┆ ---    ┆ ---      │
-    │ f64 ┆ f64      ┆ f64      ┆ f64    ┆ f64      │
-    ╞═════╪══════════╪══════════╪════════╪══════════╡
-    │ 0.0 ┆ 0.0      ┆ 0.779441 ┆ 0.9107 ┆ 0.630654 │
-    │ 0.1 ┆ 0.540814 ┆ 0.779441 ┆ 0.9107 ┆ 0.630654 │
-    │ 0.5 ┆ 0.818773 ┆ 0.779441 ┆ 0.9107 ┆ 0.630654 │
-    │ 1.0 ┆ 1.0      ┆ 0.779441 ┆ 0.9107 ┆ 0.630654 │
-    └─────┴──────────┴──────────┴────────┴──────────┘
-    >>> curve.roc.operating_point("youden").select("value", "threshold", "fpr", "tpr")
-    shape: (1, 4)
-    ┌──────────┬───────────┬─────┬──────────┐
-    │ value    ┆ threshold ┆ fpr ┆ tpr      │
-    │ ---      ┆ ---       ┆ --- ┆ ---      │
-    │ f64      ┆ f64       ┆ f64 ┆ f64      │
-    ╞══════════╪═══════════╪═════╪══════════╡
-    │ 0.440814 ┆ 1.281552  ┆ 0.1 ┆ 0.540814 │
-    └──────────┴───────────┴─────┴──────────┘
+    >>> curve = rf.smooth(predictions, "label", "score", grid=[0.1])
+    >>> curve.select(pl.col("fpr", "tpr", "auc", "a", "b").round(4)).rows()[1]
+    (0.1, 0.5408, 0.7794, 0.9107, 0.6307)
     """
     compute = partial(_smooth_table, fpr=_parse_smooth_grid(grid))
     roles = Roles(label=label, score=score, by=by, positive=positive, count=count, missing=missing)
@@ -179,10 +152,7 @@ def _parse_smooth_grid(grid: object) -> NDArray[np.float64]:
 
 
 def _smooth_table(cases: Cases, *, fpr: NDArray[np.float64]) -> pl.DataFrame:
-    """Return the table of the fitted curves, with a row per group and point.
-
-    A group without a fitted curve has one row, with the counts 0.
-    """
+    """Return the table of the fitted curves; a group without one has one row, with the counts 0."""
     from scipy.special import ndtr, ndtri
 
     scan = Scan.from_cases(cases)
@@ -224,10 +194,7 @@ def _columns_of_rates(
     n_pos: NDArray[np.float64] | float,
     n_neg: NDArray[np.float64] | float,
 ) -> dict[str, Any]:
-    """Return the columns of a curve table, from the rates and the sizes of the classes.
-
-    The counts of undefined rates, which are NaN, are 0 if the class has no rows.
-    """
+    """Return the columns of a curve table, from rates, which may be NaN, and the class sizes."""
     tp, fp = (
         np.where(np.equal(size, 0), 0.0, size * rate) for rate, size in ((tpr, n_pos), (fpr, n_neg))
     )
@@ -236,11 +203,7 @@ def _columns_of_rates(
 
 
 def falling_thresholds(thresholds: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return thresholds that are finite and strictly falling, except that the first is `inf`.
-
-    Thresholds that are equal or in the wrong order because of rounding errors are replaced by the
-    next lower floating-point numbers.
-    """
+    """Return thresholds that fall strictly in spite of rounding errors; the first is `inf`."""
     result = np.full(len(thresholds), np.inf)
     index = np.arange(len(thresholds) - 1)
     rank = falling_ranks(np.clip(thresholds[1:], -MAX_THRESHOLD, MAX_THRESHOLD))
@@ -288,7 +251,6 @@ def theoretical_curve(
     grid : int or sequence of float, default 101
         False positive rates of the result: a number of evenly spaced rates from 0 to 1, or a list
         of rates, to which 0 and 1 are added.
-
     prevalence : float, default 0.5
         Share of positives among all cases, between 0 and 1.
 
@@ -296,22 +258,19 @@ def theoretical_curve(
     -------
     DataFrame
         `threshold, tp, fp, fn, tn, fpr, tpr, auc, a, b, note`, a curve table with the columns of
-        `smooth`; one row per point, by falling `threshold`.
+        `smooth`; one row per point, by falling `threshold`. `a`, `b` and `note` are null.
 
         - `threshold` (Float64) is the score above which `fpr` of the negatives are. The first is
           `inf`. The last is the lower end of both distributions, or so low that both rates are 1.
         - `tp, fp, fn, tn` (Float64) are shares of all cases, such as `tp` = `prevalence` · `tpr`.
-        - `tpr` (Float64) is the true positive rate at `fpr` (Float64). If some positives are above
-          or below all negatives, two rows have the `fpr` 0 or 1.
+          If some positives are above or below all negatives, two rows have the `fpr` 0 or 1.
         - `auc` (Float64) is the area under the complete curve, from numerical integration.
-
-        `a`, `b` and `note` are null.
 
     Raises
     ------
     RocframeError
-        If a distribution lacks a method or is discrete, if its method `sf` returns values that are
-        not probabilities, or if the grid or the prevalence is invalid.
+        If a distribution lacks a method or is discrete, if `sf` returns values that are not
+        probabilities, or if the grid or the prevalence is invalid.
 
     See Also
     --------
@@ -329,23 +288,13 @@ def theoretical_curve(
 
     Examples
     --------
-    For scores s from 0 to 1, the density of the positives is 2s, and the density of the negatives
-    is 2 - 2s:
+    For scores from 0 to 1 with the densities 2s of positives and 2 - 2s of negatives:
 
-    >>> import rocframe as rf
+    >>> import polars as pl, rocframe as rf
     >>> from scipy.stats import beta
-    >>> curve = rf.theoretical_curve(beta(2, 1), beta(1, 2), grid=[0, 0.25, 1])
-    >>> curve.select("threshold", "fpr", "tpr", "auc")
-    shape: (3, 4)
-    ┌───────────┬──────┬──────┬──────────┐
-    │ threshold ┆ fpr  ┆ tpr  ┆ auc      │
-    │ ---       ┆ ---  ┆ ---  ┆ ---      │
-    │ f64       ┆ f64  ┆ f64  ┆ f64      │
-    ╞═══════════╪══════╪══════╪══════════╡
-    │ inf       ┆ 0.0  ┆ 0.0  ┆ 0.833333 │
-    │ 0.5       ┆ 0.25 ┆ 0.75 ┆ 0.833333 │
-    │ 0.0       ┆ 1.0  ┆ 1.0  ┆ 0.833333 │
-    └───────────┴──────┴──────┴──────────┘
+    >>> curve = rf.theoretical_curve(beta(2, 1), beta(1, 2), grid=[0.25])
+    >>> curve.select(pl.col("threshold", "fpr", "tpr", "auc").round(4)).rows()
+    [(inf, 0.0, 0.0, 0.8333), (0.5, 0.25, 0.75, 0.8333), (0.0, 1.0, 1.0, 0.8333)]
     """
     for argument, distribution in (("positives", positives), ("negatives", negatives)):
         _check_distribution(argument, distribution)
@@ -434,8 +383,7 @@ def binormal_tpr(
 class Binormal(NamedTuple):
     """Parameters of the curve Φ(a + b·Φ⁻¹(fpr)) of each group, their variances and covariance.
 
-    They are NaN if the likelihood has no maximum, because it increases as the curve approaches
-    steps.
+    They are NaN if the likelihood has no maximum.
     """
 
     a: NDArray[np.float64]
@@ -457,11 +405,10 @@ def fit_curves(curves: BandCurves) -> Binormal:
 def line_limits(
     fit: Binormal, x: NDArray[np.float64], radius: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the lowest and highest values at `x` of all lines in a confidence region.
+    """Return the lowest and highest values at `x` of all lines a + b·x in a confidence ellipse.
 
-    The parameters of the lines a + b·x are in the confidence ellipse with this radius. ROC curves
-    never decrease. So the lower limit is constant right of its maximum, and the upper left of its
-    minimum.
+    ROC curves never decrease, so the lower limit is constant right of its maximum, and the upper
+    left of its minimum.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         # The variance of a + b·x is var_b (x - center)² + min_var.
@@ -494,8 +441,7 @@ MAX_PARAMETER = 1e3  # if a parameter or standard error is larger, the search ha
 class NewtonStep(NamedTuple):
     """Changes of `a`, `b` and the cutoffs `x` in one step of Newton's method, of all groups.
 
-    `gain` is the increase of the log-likelihood that is expected from the gradient, and
-    `information` the information matrix of a and b.
+    `gain` is the expected increase of the log-likelihood, `information` that of a and b.
     """
 
     a: NDArray[np.float64]
@@ -530,9 +476,9 @@ def fit_binormal(ratings: Ratings) -> Binormal:
 class NewtonSearch:
     """The current parameters of the groups whose likelihood is being maximized.
 
-    The ratings of group i start at `firsts[i]`, and are in falling order. `pos` and `neg` are the
-    numbers of rows with each rating. `x` is the negative of the cutoff below each rating, on the
-    scale on which negatives are standard normal. `x` increases, and is inf at the last rating.
+    The ratings of group i start at `firsts[i]`, in falling order; `pos` and `neg` are their rows.
+    `x` is the negative of the cutoff below each rating, on the scale on which negatives are
+    standard normal. It increases, and is inf at the last rating.
     """
 
     firsts: NDArray[np.int64]
@@ -544,10 +490,9 @@ class NewtonSearch:
 
     @classmethod
     def begin(cls, ratings: Ratings, groups: NDArray[np.int64]) -> NewtonSearch:
-        """Return the start of the search: a least-squares line on normal-deviate axes.
+        """Return the start: a least-squares line on normal-deviate axes.
 
-        The points are first moved towards the chance line, because the deviates of 0 and 1 are
-        infinite.
+        The points are moved towards the chance line, because the deviates of 0 and 1 are infinite.
         """
         from scipy.special import ndtri
 
@@ -654,8 +599,7 @@ class NewtonSearch:
     def advance(self, step: NewtonStep) -> NDArray[np.bool_]:
         """Add the step to the parameters, and return a mask of the groups with new parameters.
 
-        The step of a group is halved until the likelihood increases; if it never does, nothing
-        changes.
+        The step is halved until the likelihood increases; if it never does, nothing changes.
         """
         current = self.likelihood(self.a, self.b, self.x)
         size, accepted = np.ones(len(current)), np.zeros(len(current), bool)
@@ -691,8 +635,8 @@ def _group_totals(values: NDArray[np.float64], firsts: NDArray[np.int64]) -> NDA
 class CutoffDerivatives:
     """Derivatives of the log-likelihood Σ count · log(Φ(upper) - Φ(lower)) in the cutoffs.
 
-    `slope` has the first derivatives, `diagonal` the negative second derivatives, and `next` the
-    negative mixed ones of a cutoff and the next cutoff, 0 between groups.
+    `diagonal` has the negative second derivatives, and `next` the negative mixed ones of a cutoff
+    and the next, 0 between groups.
     """
 
     slope: NDArray[np.float64]
@@ -853,8 +797,7 @@ class BandCurves:
     """The points of the ROC curves of all groups, in the order of falling thresholds.
 
     Group i has the points `starts[i]` to `starts[i + 1] - 1`, the first with the threshold `inf`.
-    Rates of a class without rows are NaN. Rates that differ by at most `tolerance` are treated as
-    equal.
+    Rates of a class without rows are NaN, and rates that differ by at most `tolerance` are equal.
     """
 
     starts: NDArray[np.int64]

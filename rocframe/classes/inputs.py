@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-import numpy as np
 import polars as pl
 import polars.selectors as cs
 
@@ -18,40 +17,16 @@ from rocframe.errors import (
     PairingError,
     RepeatedNameError,
 )
-from rocframe.frames import (
-    as_input_frame,
-    build_table,
-    column,
-    lazy_plan,
-    private_names,
-    through_node,
-)
-from rocframe.inputs.cases import RowState, read_cases, scores_as_floats
-from rocframe.inputs.roles import (
-    Column,
-    bind_roles,
-    check_repeated_columns,
-    resolve_column,
-    selected_names,
-    source_columns,
-    used_columns,
-)
-from rocframe.kernel.groups import RowGroups, scale_weights
-from rocframe.options import (
-    check_distinct,
-    output_columns,
-    parse_names,
-    returns_several_columns,
-)
+from rocframe.frames import as_input_frame, column, lazy_plan, private_names
+from rocframe.inputs.cases import scores_as_floats
+from rocframe.inputs.roles import Column, resolve_column, selected_names, source_columns
+from rocframe.options import check_distinct, output_columns, returns_several_columns
 from rocframe.text import format_count, format_key, format_list, format_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable
 
-    from numpy.typing import NDArray
-
     from rocframe.frames import FrameT
-    from rocframe.inputs.roles import BoundRoles, Roles
 
 ClassScores: TypeAlias = Column | Sequence[Column] | Mapping[Any, Column]
 Classes: TypeAlias = str | Sequence[Any] | None
@@ -65,10 +40,10 @@ SCORES_HINT = (
 class ScoreColumns:
     """The score columns of a table with many classes.
 
-    `classes` has the class of each score, `argument` is the name of the option with the classes,
-    and `names` are those of the scores in error messages. If the scores are in one column of lists,
-    `lists` has its name, expression and dtype, and `exprs` is empty. If each row is one instance
-    and one class, there is one score, and `class_column` has the class.
+    `classes` has the class of each score, `argument` is the option with the classes, and `names`
+    are those of the scores in errors. `lists` is the name, expression and dtype of one column of
+    lists, and `exprs` is then empty. If each row is one class of an instance, `class_column` has
+    the class.
     """
 
     classes: list[Any] | None
@@ -106,9 +81,8 @@ def read_scores(
 ) -> ScoreColumns:
     """Check the options `scores` and `classes`, and return the score columns.
 
-    A selector of scores must not select a column in `used`. If `scores` is one numeric column: with
-    `ordered`, the score increases from class to class in the order of `classes`; without it,
-    `classes` is the name of the column with the class of each row.
+    A selector of scores must not select a column in `used`. One numeric column is the scores of the
+    column `classes` or, with `ordered`, a score that increases from class to class.
     """
     single = isinstance(scores, str) or (
         isinstance(scores, pl.Expr) and not returns_several_columns(scores)
@@ -225,11 +199,7 @@ def _expand_selector(
 
 
 def _read_score_lists(
-    name: str,
-    expr: pl.Expr,
-    dtype: pl.List | pl.Array,
-    columns: list[Column],
-    classes: Classes,
+    name: str, expr: pl.Expr, dtype: pl.List | pl.Array, columns: list[Column], classes: Classes
 ) -> ScoreColumns:
     """Read scores that are in one column of lists or arrays."""
     inner = dtype.inner() if isinstance(dtype.inner, type) else dtype.inner
@@ -291,17 +261,20 @@ def _check_numeric(name: str, dtype: pl.DataType) -> None:
         )
 
 
-def check_single_label(label: object) -> None:
-    """Raise an error if there is a label column for each class."""
-    if not isinstance(label, str | pl.Expr):
+def label_sources(label: ClassLabels, *, multilabel: bool) -> list[Column]:
+    """Return the label columns; without `multilabel`, a column for each class is an error."""
+    if multilabel and isinstance(label, Mapping):
+        return [*label.values()]
+    if not multilabel and not isinstance(label, str | pl.Expr):
         problem = "expected one label column, because each row must have one true class"
         hint = "Pass one column, or use one_vs_rest for several labels per row."
         raise OptionValueError.compose("label", label, problem, hint)
+    return [label]  # type: ignore[list-item]
 
 
 def check_class_type(argument: str, name: str, dtype: pl.DataType) -> None:
     """Raise an error if the type of a column of classes is not supported."""
-    if not (_type_family(dtype) in {"text", "number"} or dtype == pl.Boolean):
+    if not (type_family(dtype) in {"text", "number"} or dtype == pl.Boolean):
         hint = (
             "Classes must be Boolean, numbers, String, Categorical or Enum: convert the column "
             "first."
@@ -325,7 +298,7 @@ def typed_classes(
         fits = fits and not typed.null_count()
     except (pl.exceptions.PolarsError, OverflowError, TypeError):
         fits = False
-    if fits and _type_family(typed.dtype) in {"text", "number", "Boolean"}:
+    if fits and type_family(typed.dtype) in {"text", "number", "Boolean"}:
         return typed
     if dtype is None:
         problem = "expected classes of one type: text, numbers or Booleans"
@@ -344,31 +317,15 @@ def typed_classes(
 
 def is_comparable(first: pl.DataType, second: pl.DataType) -> bool:
     """Return whether values of the two types can be equal."""
-    return _type_family(first) == _type_family(second)
+    return type_family(first) == type_family(second)
 
 
-def _type_family(dtype: pl.DataType) -> str:
+def type_family(dtype: pl.DataType) -> str:
+    """Return "text", "number", or the name of another type; values of one family can be equal."""
     if dtype.is_numeric():
         return "number"
     is_text = dtype == pl.String or isinstance(dtype, pl.Enum | pl.Categorical)
     return "text" if is_text else str(dtype)
-
-
-def known_labels(
-    label: pl.Expr,
-    dtype: pl.DataType,
-    classes: pl.Series,
-    error: Callable[[list[object]], LabelError],
-) -> pl.Expr:
-    """Return labels with NaN as null; raise an error if a label is not one of the classes."""
-    known = set(classes.to_list())
-
-    def check(values: pl.Series) -> None:
-        unknown = unknown_values(values, known)
-        if unknown:
-            raise error(unknown)
-
-    return with_check(nan_as_null(label, dtype), check, dtype)
 
 
 def nan_as_null(expr: pl.Expr, dtype: pl.DataType) -> pl.Expr:
@@ -376,12 +333,12 @@ def nan_as_null(expr: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     return expr.fill_nan(None) if dtype.is_float() else expr
 
 
-def unknown_values(values: pl.Series, known: set[Any]) -> list[Any]:
+def _unknown_values(values: pl.Series, known: set[Any]) -> list[Any]:
     """Return the distinct values that are not in `known`, sorted, without null."""
     return sorted(value for value in values.drop_nulls().unique().to_list() if value not in known)
 
 
-def with_check(expr: pl.Expr, check: Callable[[pl.Series], None], dtype: pl.DataType) -> pl.Expr:
+def _with_check(expr: pl.Expr, check: Callable[[pl.Series], None], dtype: pl.DataType) -> pl.Expr:
     """Return the expression; `check` is called with its values and may raise an error."""
 
     def run(values: pl.Series) -> pl.Series:
@@ -389,188 +346,6 @@ def with_check(expr: pl.Expr, check: Callable[[pl.Series], None], dtype: pl.Data
         return values
 
     return expr.map_batches(run, return_dtype=dtype, is_elementwise=True)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class MulticlassRows:
-    """Rows with a known class, and their scores of all classes.
-
-    `code` is the number of the class of each row. `scored` has, for each class, a mask of the rows
-    that have a score of the class, or None if all rows have it.
-    """
-
-    code: NDArray[np.int32]
-    scores: Sequence[NDArray[Any]]
-    scored: Sequence[NDArray[np.bool_] | None]
-    count: NDArray[np.int64]
-    weight: NDArray[np.float64] | None
-    cluster: NDArray[np.uint32] | None = None
-
-    def take(self, rows: NDArray[Any] | slice) -> MulticlassRows:
-        """Return the given rows, in the given order."""
-        return MulticlassRows(
-            code=self.code[rows],
-            scores=[score[rows] for score in self.scores],
-            scored=[None if mask is None else mask[rows] for mask in self.scored],
-            count=self.count[rows],
-            weight=None if self.weight is None else self.weight[rows],
-            cluster=None if self.cluster is None else self.cluster[rows],
-        )
-
-    @property
-    def row_weight(self) -> NDArray[Any]:
-        """Count times weight of each row."""
-        return self.count if self.weight is None else self.count * self.weight
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class MulticlassGroups:
-    """The rows of all groups, without the rows that are left out.
-
-    `keys` has one row per group, and `group` is the group of each row. `n_missing` counts the rows
-    of each group without a label or a score. `names` are those of the scores in error messages.
-    """
-
-    keys: pl.DataFrame
-    group: NDArray[np.int64]
-    rows: MulticlassRows
-    n_missing: NDArray[np.int64]
-    names: list[str]
-
-    @property
-    def n(self) -> NDArray[np.int64]:
-        """The number of rows of each group."""
-        n = np.zeros(self.keys.height, np.int64)
-        np.add.at(n, self.group, self.rows.count)
-        return n
-
-
-def compute_class_table(
-    predictions: FrameT,
-    roles: Roles,
-    classes: Classes,
-    compute: Callable[[MulticlassGroups], dict[str, Any]],
-    *,
-    columns: Mapping[str, pl.DataType],
-    rows_per_group: int = 1,
-    anchor: str,
-    unknown_label: Callable[..., LabelError] = LabelError.without_score,
-    read_columns: Callable[..., ScoreColumns] | None = None,
-) -> FrameT:
-    """Return a table with the group columns and the columns that `compute` returns.
-
-    `columns` are the names and dtypes of the computed columns; the column `anchor` is never null.
-    `unknown_label` composes the error for labels that are not one of the classes. `read_columns`
-    reads the score columns; by default `read_class_scores`.
-    """
-
-    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-        used = used_columns(plan, schema, roles)  # a selector of scores must not select them
-        scores = (read_columns or read_class_scores)(plan, schema, roles.score, classes, used)
-        plan, bound, code = _encode(
-            plan, schema, roles, scores, table=tuple(columns), unknown_label=unknown_label
-        )
-
-        def run(frame: pl.DataFrame) -> pl.DataFrame:
-            grouped = _read_multiclass_groups(frame, bound, code, scores.names)
-            group_of_row = np.repeat(np.arange(grouped.keys.height), rows_per_group)
-            table = build_table(grouped.keys, compute(grouped), columns, rows=group_of_row)
-            return table.rename({str(i): name for i, name in enumerate(bound.by)})
-
-        schema_out = {**bound.keys, **columns}
-        return through_node(plan, run, schema=schema_out, by=bound.by, anchor=anchor)
-
-    return as_input_frame(
-        predictions, lazy_plan("predictions", predictions).pipe_with_schema(resolve)
-    )
-
-
-def _encode(
-    plan: pl.LazyFrame,
-    schema: pl.Schema,
-    roles: Roles,
-    scores: ScoreColumns,
-    *,
-    table: Sequence[str],
-    unknown_label: Callable[..., LabelError],
-) -> tuple[pl.LazyFrame, BoundRoles, str]:
-    """Return a plan of the columns to read, and their roles.
-
-    The third result is the name of the column with the number of the class of each row.
-    """
-    check_single_label(roles.label)
-    name, label, dtype = resolve_column(plan, schema, "label", roles.label)
-    arguments: list[tuple[str, Column]] = [("by", group) for group in parse_names(roles.by)]
-    arguments += [("scores", score) for score in scores.columns]
-    check_repeated_columns([("label", roles.label), *arguments])
-    check_class_type("label", name, dtype)
-    classes = typed_classes(scores.argument, scores.classes or [], dtype, name)
-    plan, exprs = scores.split_lists(plan, [], private_names(["lists"], tuple(schema))["lists"])
-    checked = known_labels(
-        label,
-        dtype,
-        classes,
-        lambda labels: unknown_label(name, labels, classes.to_list(), scores.argument),
-    )
-    # `read_cases` requires binary labels: true for a known class, null for a missing label.
-    is_known = pl.when(checked.is_not_null()).then(pl.lit(True)).alias(name)
-    named = [expr.alias(source) for expr, source in zip(exprs, scores.names, strict=True)]
-    columns = {str(i): expr for i, expr in enumerate(named)}
-    roles = replace(roles, label=is_known, score=columns)
-    bound = bind_roles(plan, schema, roles, table, keyed=False)
-    code = private_names(["code"], bound.by)["code"]
-    return (
-        plan.select(*bound.inputs, _class_numbers(label, dtype, classes).alias(code)),
-        bound,
-        code,
-    )
-
-
-def _class_numbers(label: pl.Expr, dtype: pl.DataType, classes: pl.Series) -> pl.Expr:
-    """Return the number of each label among the classes; 0 for a missing label."""
-    if _type_family(dtype) == "text":
-        label, classes = label.cast(pl.String), classes.cast(pl.String)
-    numbers = pl.Series(range(len(classes)), dtype=pl.Int32)
-    return label.replace_strict(classes, numbers, default=0, return_dtype=pl.Int32)
-
-
-def _read_multiclass_groups(
-    frame: pl.DataFrame, bound: BoundRoles, code: str, names: list[str]
-) -> MulticlassGroups:
-    """Return the rows of all groups of a collected frame, without the rows that are left out."""
-    cases = list(read_cases(frame, bound))
-    first, n = scale_weights(cases[0]), frame.height
-    states = [case.state for case in cases if case.state is not None]
-
-    def any_state(state: RowState) -> NDArray[np.bool_]:
-        mask = np.zeros(n, bool)
-        for values in states:
-            mask |= values == state
-        return mask
-
-    absent, left_out, unscored = map(
-        any_state, (RowState.ABSENT, RowState.LEFT_OUT, RowState.UNSCORED)
-    )
-    used = ~(left_out | absent)
-    count = np.ones(n, np.int64) if first.count is None else first.count
-    groups = RowGroups.from_keys(first.keys, n)
-    group = groups.number
-    n_missing = np.zeros(groups.keys.height, np.int64)
-    missing = (left_out & ~absent) | (unscored & used)
-    np.add.at(n_missing, group[missing], count[missing])
-    rows = MulticlassRows(
-        code=frame.get_column(code).to_numpy(),
-        scores=[case.score for case in cases],
-        scored=[None if case.state is None else case.state != RowState.UNSCORED for case in cases],
-        count=count,
-        weight=first.weight,
-        cluster=first.cluster,
-    )
-    if not used.all():
-        rows, group = rows.take(used), group[used]
-    return MulticlassGroups(
-        keys=groups.keys, group=group, rows=rows, n_missing=n_missing, names=names
-    )
 
 
 ClassLabels: TypeAlias = Column | Mapping[Any, Column]
@@ -584,11 +359,9 @@ ID_HINT = 'Pass the columns that identify an instance, such as id="id".'
 class Layout:
     """A query plan with the kept columns, and with labels and scores under private names.
 
-    `kept_columns` are the input columns of the result. The last of them, `id_names`, identify
-    instances. `scores` and `names` have the score of each class and its name in the table. `labels`
-    has one expression, the true class, or, if `is_multilabel`, whether the row belongs to each
-    class. If each row is one instance and one class, there is one score, `classes` is empty, and
-    `row_class` is the class of the row.
+    The last of `kept_columns`, `id_names`, identify instances. `labels` is the true class, or, if
+    `is_multilabel`, whether the row belongs to each class. If each row is one class of an instance,
+    there is one score, `classes` is empty, and `row_class` is the class of the row.
     """
 
     plan: pl.LazyFrame
@@ -685,36 +458,30 @@ def read_layout(
     id: str | Sequence[str] | None,  # noqa: A002 - the public name
     keep: KeepColumns,
     table: Sequence[str],
-    single_label: bool = False,
+    multilabel: bool = False,
 ) -> Layout:
     """Return the layout for the options of `one_vs_rest` or `one_vs_one`, after a check.
 
-    `table` are the names of the computed columns. With `single_label`, a label column for each
-    class is an error.
+    `table` are the names of the computed columns. With `multilabel`, a row can belong to several
+    classes.
     """
-    if single_label:
-        check_single_label(label)
+    sources = label_sources(label, multilabel=multilabel)
     ids = None if id is None else _column_names(plan, schema, "id", id)
     if ids == []:
         raise OptionValueError.compose("id", id, "expected at least one column", ID_HINT)
-    sources = label.values() if isinstance(label, Mapping) else [label]
     used = {name for s in sources for name in source_columns(plan, schema, "label", s)}
     score_columns = read_scores(plan, schema, scores, classes, used.union(ids or ()))
-    labels = _read_labels(plan, schema, label, score_columns)
+    labels = read_labels(plan, schema, label, score_columns, multilabel=multilabel)
     class_column = score_columns.class_column
     if class_column is not None:
         used.add(class_column)
         if id is None:
-            raise OptionValueError.compose(
-                "id",
-                None,
-                "the table has one row per instance and class, so id= is required",
-                ID_HINT,
-            )
+            problem = "the table has one row per instance and class, so id= is required"
+            raise OptionValueError.compose("id", None, problem, ID_HINT)
     for source in score_columns.columns:
         used.update(source_columns(plan, schema, "scores", source))
     kept_columns = _read_kept_columns(plan, schema, keep=keep, ids=ids, used=used, table=table)
-    label_roles = [f"label {i}" for i in range(len(labels))]
+    label_roles = [f"label {i}" for i in range(len(labels.columns))]
     score_roles = [f"score {i}" for i in range(len(score_columns.names))]
     names = private_names([*label_roles, *score_roles, "class", "row", "lists"], (*schema, ID))
     if ids is None:
@@ -723,21 +490,13 @@ def read_layout(
     else:
         id_exprs = [column(name) for name in ids]
 
-    is_multilabel = isinstance(label, Mapping)
     row_class: list[pl.Expr] = []
     if class_column is not None:
         _, expr, dtype = resolve_column(plan, schema, "classes", class_column)
         row_class, class_series = [expr], pl.Series("class", [], dtype)
+        checked = [_label_in_rows(labels.columns[0], dtype, expr)]
     else:
-        name, _, label_dtype = labels[0]
-        dtype_of_labels = None if is_multilabel else label_dtype
-        values = score_columns.classes or []
-        class_series = typed_classes(score_columns.argument, values, dtype_of_labels, name)
-    checked = (
-        [_binary_label(*label_column) for label_column in labels]
-        if is_multilabel
-        else [_checked_label(labels[0], score_columns, class_series, *row_class)]
-    )
+        class_series, checked = checked_labels(labels, score_columns)
     plan, exprs = score_columns.split_lists(plan, id_exprs, names["lists"])
     floats = _of_one_type(plan, exprs, score_columns.names)
     selected = plan.select(
@@ -757,7 +516,7 @@ def read_layout(
         names=tuple(score_columns.names),
         classes=class_series,
         row_class=column(names["class"]) if row_class else None,
-        is_multilabel=is_multilabel,
+        is_multilabel=labels.is_multilabel,
     )
 
 
@@ -768,9 +527,14 @@ def _of_one_type(
     dtypes = plan.select(expr.alias(str(i)) for i, expr in enumerate(exprs)).collect_schema()
     if len(set(dtypes.dtypes())) == 1:
         return exprs
-    empty = [pl.Series("score", [], dtype).to_frame() for dtype in dtypes.dtypes()]
-    common = pl.concat(empty, how="vertical_relaxed").schema["score"]
+    common = supertype(dtypes.dtypes())
     return _exact_floats(exprs, dtypes.dtypes(), names, common) if common.is_float() else exprs
+
+
+def supertype(dtypes: Iterable[pl.DataType]) -> pl.DataType:
+    """Return the type to which polars casts columns of these types when it concatenates them."""
+    empty = [pl.Series("", [], dtype).to_frame() for dtype in dtypes]
+    return pl.concat(empty, how="vertical_relaxed").dtypes[0]
 
 
 def _exact_floats(
@@ -793,10 +557,24 @@ def _exact_floats(
     return [exact(*arguments) for arguments in zip(exprs, dtypes, names, strict=True)]
 
 
-def _read_labels(
-    plan: pl.LazyFrame, schema: pl.Schema, label: ClassLabels, scores: ScoreColumns
-) -> list[ResolvedColumn]:
-    """Return the label column, or the label columns of all classes, after a check."""
+class LabelColumns(NamedTuple):
+    """The column of the true class or, if `is_multilabel`, a Boolean or 0/1 column per class."""
+
+    columns: list[ResolvedColumn]
+    is_multilabel: bool
+
+
+def read_labels(
+    plan: pl.LazyFrame,
+    schema: pl.Schema,
+    label: ClassLabels,
+    scores: ScoreColumns,
+    *,
+    multilabel: bool,
+) -> LabelColumns:
+    """Return the label columns, after a check; with `multilabel`, also those of lists."""
+    if multilabel:
+        label = _labels_of_lists(plan, schema, label, scores)
     if not isinstance(label, Mapping):
         name, expr, dtype = resolve_column(plan, schema, "label", label)
         check_class_type("label", name, dtype)
@@ -806,7 +584,7 @@ def _read_labels(
             if not is_comparable(class_dtype, dtype):
                 hint = f"The label column {name!r} has type {dtype}: cast one of the two columns."
                 raise ColumnTypeError.compose("classes", scores.class_column, class_dtype, hint)
-        return [(name, expr, dtype)]
+        return LabelColumns([(name, expr, dtype)], is_multilabel=False)
     if scores.classes is None:
         raise OptionValueError.compose(
             "label",
@@ -829,7 +607,68 @@ def _read_labels(
         if not (dtype == pl.Boolean or dtype.is_numeric()):
             hint = "Each label column must contain Boolean values, or the numbers 0 and 1."
             raise ColumnTypeError.compose("label", name, dtype, hint)
-    return labels
+    return LabelColumns(labels, is_multilabel=True)
+
+
+def _labels_of_lists(
+    plan: pl.LazyFrame, schema: pl.Schema, label: ClassLabels, scores: ScoreColumns
+) -> ClassLabels:
+    """Return the label of each class if the label is a column of lists of classes."""
+    if isinstance(label, Mapping) or scores.classes is None:
+        return label
+    name, lists, dtype = resolve_column(plan, schema, "label", label)
+    if not isinstance(dtype, pl.List | pl.Array):
+        return label
+    lists = lists.arr.to_list() if isinstance(dtype, pl.Array) else lists
+    inner = plan.select(lists.explode().alias(name)).collect_schema()[name]
+    check_class_type("label", name, inner)
+    argument, keys = scores.argument, scores.classes
+    classes = typed_classes(argument, keys, inner, name)
+    values = classes.to_list()
+    check = _unknown_check(
+        values, lambda found: LabelError.without_score(name, found, values, argument)
+    )
+    # To check the labels for one class is sufficient.
+    checked = _with_check(lists, lambda rows: check(rows.explode()), pl.List(inner))
+    return {
+        key: (lists if i else checked).list.contains(pl.lit(classes[i], inner)).alias(name)
+        for i, key in enumerate(keys)
+    }
+
+
+def checked_labels(
+    labels: LabelColumns,
+    scores: ScoreColumns,
+    unknown_label: Callable[..., LabelError] = LabelError.without_score,
+) -> tuple[pl.Series, list[pl.Expr]]:
+    """Return the classes, and the true class of each row or, for each class, whether it is one.
+
+    `unknown_label` composes the error for a label that is not one of the classes.
+    """
+    name, expr, dtype = labels.columns[0]
+    dtype_of_labels = None if labels.is_multilabel else dtype
+    classes = typed_classes(scores.argument, scores.classes or [], dtype_of_labels, name)
+    if labels.is_multilabel:
+        return classes, [_binary_label(*label) for label in labels.columns]
+    values = classes.to_list()
+    check = _unknown_check(
+        values, lambda found: unknown_label(name, found, values, scores.argument)
+    )
+    return classes, [_with_check(nan_as_null(expr, dtype), check, dtype)]
+
+
+def _unknown_check(
+    known: Sequence[Any], error: Callable[[list[Any]], LabelError]
+) -> Callable[[pl.Series], None]:
+    """Return a function that raises an error if a value is not one of the known values."""
+    known_values = set(known)
+
+    def check(values: pl.Series) -> None:
+        unknown = _unknown_values(values, known_values)
+        if unknown:
+            raise error(unknown)
+
+    return check
 
 
 def _binary_label(name: str, expr: pl.Expr, dtype: pl.DataType) -> pl.Expr:
@@ -846,30 +685,16 @@ def _binary_label(name: str, expr: pl.Expr, dtype: pl.DataType) -> pl.Expr:
                 f"Convert the labels first, for example with pl.col({name!r}) == {others[0]!r}."
             )
 
-    return with_check(nan_as_null(expr, dtype), check, dtype) == 1
+    return _with_check(nan_as_null(expr, dtype), check, dtype) == 1
 
 
-def _checked_label(
-    label: ResolvedColumn,
-    scores: ScoreColumns,
-    classes: pl.Series,
-    row_class: pl.Expr | None = None,
-) -> pl.Expr:
-    """Return the true class; raise an error if a label is a class that has no score."""
+def _label_in_rows(label: ResolvedColumn, class_dtype: pl.DataType, row_class: pl.Expr) -> pl.Expr:
+    """Return the true class of rows of one class each; an error if no row has its score."""
     name, expr, dtype = label
-    if row_class is None:
-        return known_labels(
-            expr,
-            dtype,
-            classes,
-            lambda labels: LabelError.without_score(
-                name, labels, classes.to_list(), scores.argument
-            ),
-        )
 
     def run(rows: pl.Series) -> pl.Series:
         labels, row_classes = rows.struct.unnest()
-        unknown = unknown_values(labels, set(row_classes.unique().to_list()))
+        unknown = _unknown_values(labels, set(row_classes.unique().to_list()))
         if unknown:
             present = format_list(row_classes.drop_nulls().unique().sort())
             raise LabelError(
@@ -882,9 +707,9 @@ def _checked_label(
 
     both = pl.struct(nan_as_null(expr, dtype).alias("label"), row_class.alias("class"))
     checked = both.map_batches(run, return_dtype=dtype)
-    if dtype == classes.dtype or dtype.is_numeric():
+    if dtype == class_dtype or dtype.is_numeric():
         return checked
-    return checked.cast(pl.String).cast(classes.dtype, strict=False)
+    return checked.cast(pl.String).cast(class_dtype, strict=False)
 
 
 def _read_kept_columns(
@@ -896,11 +721,7 @@ def _read_kept_columns(
     used: Iterable[str],
     table: Sequence[str],
 ) -> list[str]:
-    """Return the names of the columns to keep.
-
-    `ids` are the columns in `id`. `used` are the input columns of labels and scores. `table` are
-    the computed columns.
-    """
+    """Return the names of the columns to keep, without those in `used` and `ids`."""
     if keep is None:
         taken = {*used, *(ids or ())}
         kept_columns = [name for name in schema if name not in taken]

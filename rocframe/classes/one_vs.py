@@ -45,7 +45,8 @@ def one_vs_rest(
         One row per prediction.
     label : str, Expr or mapping
         The true class: Boolean, numbers, String, Categorical or Enum. If a row can belong to
-        several classes, pass a mapping from each class to a column that is Boolean or 0/1.
+        several classes, pass a mapping from each class to a column that is Boolean or 0/1, or a
+        column of lists of classes.
     scores : mapping, sequence of str, selector or str
         Score of each class, higher for this class: a mapping from classes to columns, columns named
         like their classes, or one column of lists. For a long table, with one row per instance and
@@ -58,7 +59,7 @@ def one_vs_rest(
         Columns to keep, such as groups and weights. None: all that are neither label nor score.
     margin : bool or int, default False
         A whole number k: from the score of each class, subtract the k-th highest score of the other
-        classes, so that only the k classes with the highest scores have a score >= 0. True: k = 1.
+        classes, so that only the k highest scores are >= 0. True: k = 1.
 
     Returns
     -------
@@ -67,48 +68,32 @@ def one_vs_rest(
         class, ordered by class (for a long table, as in the table).
 
         - `class` has the type of the labels; row numbers in `id` are UInt32.
-        - `label` (Boolean) is true if the row belongs to `class`, and null if its true class or
-          `class` is missing. If `label` is a mapping, it is the label of the row for `class`.
-        - `score` has the common type of the scores; a margin is a float, which is null if any score
-          of the row is missing.
+        - `label` (Boolean) is true if the row belongs to `class`, and null if this is unknown.
+        - `score` has the common type of the scores; a margin is a float, and null if any score of
+          the row is missing.
 
     Raises
     ------
     RocframeError
-        If a column, an option or a value is invalid, if the class of a label has no score, if a
-        list does not have one score per class, or if a score is not exact as a float. In a long
-        table, if an instance has several labels, or a class twice.
+        If a column, an option or a value is invalid, if the class of a label has no score, or if a
+        score is not exact as a float. In a long table, if an instance has several labels or a class
+        twice.
 
     See Also
     --------
     one_vs_one : Each class against each other class.
 
-    Notes
-    -----
-    A class to which no input row belongs becomes a group without positives. A LazyFrame needs
-    memory for the input table, but not for the longer result, which is streamed class by class.
-
     References
     ----------
-    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
-    861-874, section 9. doi:10.1016/j.patrec.2005.10.010
+    T. Fawcett (2006), Pattern Recognition Letters 27(8), 861-874, section 9.
+    doi:10.1016/j.patrec.2005.10.010
 
     Examples
     --------
     >>> import polars as pl, rocframe as rf
     >>> predictions = pl.DataFrame({"truth": ["cat", "dog"], "cat": [0.7, 0.2], "dog": [0.3, 0.8]})
-    >>> rf.one_vs_rest(predictions, "truth", ["cat", "dog"])
-    shape: (4, 4)
-    ┌─────┬───────┬───────┬───────┐
-    │ id  ┆ class ┆ label ┆ score │
-    │ --- ┆ ---   ┆ ---   ┆ ---   │
-    │ u32 ┆ str   ┆ bool  ┆ f64   │
-    ╞═════╪═══════╪═══════╪═══════╡
-    │ 0   ┆ cat   ┆ true  ┆ 0.7   │
-    │ 1   ┆ cat   ┆ false ┆ 0.2   │
-    │ 0   ┆ dog   ┆ false ┆ 0.3   │
-    │ 1   ┆ dog   ┆ true  ┆ 0.8   │
-    └─────┴───────┴───────┴───────┘
+    >>> rf.one_vs_rest(predictions, "truth", ["cat", "dog"]).rows()
+    [(0, 'cat', True, 0.7), (1, 'cat', False, 0.2), (0, 'dog', False, 0.3), (1, 'dog', True, 0.8)]
     """
     _parse_margin(margin, None)
     return reshape_classes(
@@ -121,6 +106,7 @@ def one_vs_rest(
         id=id,
         keep=keep,
         table=ONE_VS_REST_COLUMNS,
+        multilabel=True,
     )
 
 
@@ -228,23 +214,14 @@ def one_vs_one(
         One row per prediction.
     label : str or Expr
         The true class: Boolean, numbers, String, Categorical or Enum.
-    scores : mapping, sequence of str, selector or str
-        Score of each class, higher for this class: a mapping from classes to columns, columns named
-        like their classes, or one column of lists. For a long table, with one row per instance and
-        class: the column of scores, which also needs `classes` and `id`.
-    classes : sequence or str, default None
-        Classes in the order of the lists. For a long table: the column with the class.
-    id : str or sequence of str, default None
-        Columns that identify instances, also in the result. None: row numbers in a column `id`.
-    keep : str, sequence of str or selector, default None
-        Columns to keep, such as groups and weights. None: all that are neither label nor score.
+    scores, classes, id, keep
+        As in `one_vs_rest`.
     relative : {"difference", "ratio"}, default None
-        `"difference"`: the score of `class_a` minus that of `class_b`. `"ratio"`: their quotient,
-        for scores >= 0. With both, the AUC of a pair does not depend on the order of its classes.
-        None: the score of `class_a`.
+        The difference or the quotient of the scores of `class_a` and `class_b`, so that the AUC of
+        a pair does not depend on the order of its classes. None: the score of `class_a`.
     max_pairs : int or None, default 10000
-        Largest number of ordered pairs; None for no limit. With c classes, there are c·(c - 1)
-        ordered pairs, and a row becomes 2·(c - 1) rows.
+        Largest number of ordered pairs; None for no limit. Of c classes, a row becomes 2·(c - 1)
+        rows.
 
     Returns
     -------
@@ -255,17 +232,13 @@ def one_vs_one(
         - `class_a` and `class_b` have the type of the labels; row numbers in `id` are UInt32.
         - `label` (Boolean) is true for `class_a` and false for `class_b`. A row without a label is
           in every pair, with a null label.
-        - `score` has the common type of the scores. A difference or a ratio is a float, and null if
-          the label or one of both scores is missing. A ratio of two zeros, or of two infinite
-          scores, is null.
+        - `score` has the common type of the scores. A difference or a ratio is a float, null if the
+          label or a score is missing, or for the ratio of two zeros or of two infinite scores.
 
     Raises
     ------
     RocframeError
-        If a column, an option or a value is invalid, if there are more pairs than `max_pairs`, if
-        the class of a label has no score, if a list does not have one score per class, or if a
-        score is not exact as a float. In a long table, if an instance has several labels, or a
-        class twice.
+        As `one_vs_rest`, and if there are more pairs than `max_pairs`.
 
     See Also
     --------
@@ -277,26 +250,17 @@ def one_vs_one(
 
     References
     ----------
-    D. J. Hand, R. J. Till (2001), "A simple generalisation of the area under the ROC curve for
-    multiple class classification problems", Machine Learning 45, 171-186.
-    doi:10.1023/A:1010920819831
+    D. J. Hand, R. J. Till (2001), Machine Learning 45, 171-186. doi:10.1023/A:1010920819831
 
     Examples
     --------
     >>> import polars as pl, rocframe as rf
     >>> predictions = pl.DataFrame({"truth": ["cat", "dog"], "cat": [0.7, 0.2], "dog": [0.3, 0.8]})
-    >>> rf.one_vs_one(predictions, "truth", ["cat", "dog"])
-    shape: (4, 5)
-    ┌─────┬─────────┬─────────┬───────┬───────┐
-    │ id  ┆ class_a ┆ class_b ┆ label ┆ score │
-    │ --- ┆ ---     ┆ ---     ┆ ---   ┆ ---   │
-    │ u32 ┆ str     ┆ str     ┆ bool  ┆ f64   │
-    ╞═════╪═════════╪═════════╪═══════╪═══════╡
-    │ 1   ┆ dog     ┆ cat     ┆ true  ┆ 0.8   │
-    │ 1   ┆ cat     ┆ dog     ┆ false ┆ 0.2   │
-    │ 0   ┆ cat     ┆ dog     ┆ true  ┆ 0.7   │
-    │ 0   ┆ dog     ┆ cat     ┆ false ┆ 0.3   │
-    └─────┴─────────┴─────────┴───────┴───────┘
+    >>> pairs = rf.one_vs_one(predictions, "truth", ["cat", "dog"])
+    >>> pairs.columns
+    ['id', 'class_a', 'class_b', 'label', 'score']
+    >>> pairs.sort("id", "label").rows()[:2]
+    [(0, 'dog', 'cat', False, 0.3), (0, 'cat', 'dog', True, 0.7)]
     """
     check_choice("relative", relative, (*get_args(Relative), None))
     limit = None if max_pairs is None else parse_integer("max_pairs", max_pairs)
@@ -310,7 +274,6 @@ def one_vs_one(
         id=id,
         keep=keep,
         table=ONE_VS_ONE_COLUMNS,
-        single_label=True,
     )
 
 
@@ -448,16 +411,8 @@ def top_label(
         One row per prediction.
     label : str or Expr
         The true class: Boolean, numbers, String, Categorical or Enum.
-    scores : mapping, sequence of str, selector or str
-        Score of each class, higher for this class: a mapping from classes to columns, columns named
-        like their classes, or one column of lists. For a long table, with one row per instance and
-        class: the column of scores, which also needs `classes` and `id`.
-    classes : sequence or str, default None
-        Classes in the order of the lists. For a long table: the column with the class.
-    id : str or sequence of str, default None
-        Columns that identify instances, also in the result. None: row numbers in a column `id`.
-    keep : str, sequence of str or selector, default None
-        Columns to keep, such as groups and weights. None: all that are neither label nor score.
+    scores, classes, id, keep
+        As in `one_vs_rest`.
 
     Returns
     -------
@@ -473,62 +428,26 @@ def top_label(
     Raises
     ------
     RocframeError
-        If a column, an option or a value is invalid, if the class of a label has no score, if a
-        list does not have one score per class, or if a score is not exact as a float. In a long
-        table, if an instance has several labels, or a class twice.
+        As `one_vs_rest`.
 
     See Also
     --------
     calibration : Event rates of bins of the scores, which must be probabilities.
-    multiclass_losses : Brier score, logarithmic loss and accuracy of all classes.
     one_vs_rest : Binary predictions of each class, for class-wise calibration.
 
     References
     ----------
-    C. Guo, G. Pleiss, Y. Sun, K. Q. Weinberger (2017), "On calibration of modern neural networks",
-    Proceedings of Machine Learning Research 70, 1321-1330. doi:10.48550/arXiv.1706.04599
-
-    C. Gupta, A. Ramdas (2022), "Top-label calibration and multiclass-to-binary reductions",
-    International Conference on Learning Representations. doi:10.48550/arXiv.2107.08353
+    - C. Guo, G. Pleiss, Y. Sun, K. Q. Weinberger (2017), Proceedings of Machine Learning Research
+      70, 1321-1330. doi:10.48550/arXiv.1706.04599
+    - C. Gupta, A. Ramdas (2022), International Conference on Learning Representations.
+      doi:10.48550/arXiv.2107.08353
 
     Examples
     --------
     >>> import polars as pl, rocframe as rf
-    >>> predictions = pl.DataFrame(
-    ...     {
-    ...         "truth": ["cat", "dog", "cat", "emu"],
-    ...         "cat": [0.7, 0.2, 0.3, 0.1],
-    ...         "dog": [0.2, 0.5, 0.6, 0.1],
-    ...         "emu": [0.1, 0.3, 0.1, 0.8],
-    ...     }
-    ... )
-    >>> top = rf.top_label(predictions, "truth", ["cat", "dog", "emu"])
-    >>> top
-    shape: (4, 4)
-    ┌─────┬───────────┬───────┬───────┐
-    │ id  ┆ predicted ┆ label ┆ score │
-    │ --- ┆ ---       ┆ ---   ┆ ---   │
-    │ u32 ┆ str       ┆ bool  ┆ f64   │
-    ╞═════╪═══════════╪═══════╪═══════╡
-    │ 0   ┆ cat       ┆ true  ┆ 0.7   │
-    │ 1   ┆ dog       ┆ true  ┆ 0.5   │
-    │ 2   ┆ dog       ┆ false ┆ 0.6   │
-    │ 3   ┆ emu       ┆ true  ┆ 0.8   │
-    └─────┴───────────┴───────┴───────┘
-
-    The event rate of a bin is the accuracy of its rows:
-
-    >>> confidence = rf.calibration(top, "label", "score", bins=2)
-    >>> confidence.select("score_mean", "event_rate", "n")
-    shape: (2, 3)
-    ┌────────────┬────────────┬─────┐
-    │ score_mean ┆ event_rate ┆ n   │
-    │ ---        ┆ ---        ┆ --- │
-    │ f64        ┆ f64        ┆ i64 │
-    ╞════════════╪════════════╪═════╡
-    │ 0.55       ┆ 0.5        ┆ 2   │
-    │ 0.75       ┆ 1.0        ┆ 2   │
-    └────────────┴────────────┴─────┘
+    >>> predictions = pl.DataFrame({"truth": ["cat", "cat"], "cat": [0.7, 0.2], "dog": [0.3, 0.8]})
+    >>> rf.top_label(predictions, "truth", ["cat", "dog"]).rows()
+    [(0, 'cat', True, 0.7), (1, 'dog', False, 0.8)]
     """
     return reshape_classes(
         predictions,
@@ -540,7 +459,6 @@ def top_label(
         id=id,
         keep=keep,
         table=TOP_LABEL_COLUMNS,
-        single_label=True,
     )
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from rocframe.areas.pairs import ZERO_VARIANCE
-from rocframe.classes.inputs import compute_class_table, read_scores
+from rocframe.classes.class_table import compute_class_table
+from rocframe.classes.inputs import read_scores
 from rocframe.errors import LabelError, OptionValueError, ScoreError
 from rocframe.inference import Confidence, first_notes, logit, normal_quantile, wald
 from rocframe.inputs.roles import Roles
@@ -23,13 +24,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rocframe.classes.inputs import (
-        Classes,
-        ClassScores,
-        MulticlassGroups,
-        MulticlassRows,
-        ScoreColumns,
-    )
+    from rocframe.classes.class_table import MulticlassGroups, MulticlassRows
+    from rocframe.classes.inputs import Classes, ClassScores, ScoreColumns
     from rocframe.frames import FrameT
     from rocframe.inference import Note
     from rocframe.inputs.roles import By, Column, Count, Missing
@@ -60,11 +56,9 @@ def volume(
 
     With one score for all classes, `rule` is `"order"`: a triple is correct if its scores are in
     the order of `classes`. It counts 1/2 if two of its scores are tied and the third is in the
-    correct order with both, and 1/6 if all three are tied.
-
-    With a score for each class, `rule` is `"sum"`: of the six assignments of the rows to the
-    classes, the one with the largest sum of the scores of the assigned classes is chosen. A triple
-    counts 1/k if the correct assignment is one of k with the largest sum. For logarithms of
+    correct order with both, and 1/6 if all three are tied. With a score for each class, `rule` is
+    `"sum"`: the assignment of the rows to the classes with the largest sum of scores is chosen; a
+    triple counts 1/k if the correct assignment is one of k with this sum. For logarithms of
     probabilities, this is the most likely assignment, for any class frequencies.
 
     Parameters
@@ -99,10 +93,9 @@ def volume(
         - `volume` (Float64, in [0, 1]) is null if a class has no rows.
         - `lower`, `upper` and `se` (Float64) are null if a class has a single row, or if the
           estimated variance is 0, such as for a volume of 1.
-        - `rule` (String) is `order` or `sum`.
-        - `n_first, n_second, n_third` (Int64) count the rows of the classes in the order of
-          `classes` or `scores`, and `n_missing` (Int64) the rows with a missing value. With
-          `missing="worst"`, rows without a score count in both.
+        - `rule` (String) is `order` or `sum`. `n_first, n_second, n_third` and `n_missing` (Int64)
+          count the rows of the classes and those with a missing value; with `missing="worst"`, rows
+          without a score count in both.
         - `note` (String) is null, or the first of these values that applies: `no_rows,
           absent_class, single_row, zero_variance`.
 
@@ -118,40 +111,28 @@ def volume(
 
     Notes
     -----
-    Triples are counted exactly, in integers. With one score for all classes, the rows are sorted
-    once, which is fast for millions of rows. With a score for each class, all pairs of distinct
-    rows are compared, which is feasible for some thousand rows per class.
+    Triples are counted exactly. With one score for all classes, this is fast for millions of rows.
+    With a score for each class, all pairs of distinct rows are compared: some thousand rows per
+    class.
 
     The variance is s₁²/n₁ + s₂²/n₂ + s₃²/n₃ (DeLong's variance for three samples). sᵢ² is the
     sample variance, over the nᵢ rows of class i, of the share of correct triples with a row.
 
     References
     ----------
-    D. Mossman (1999), "Three-way ROCs", Medical Decision Making 19(1), 78-89.
-    doi:10.1177/0272989X9901900110
-
-    S. Dreiseitl, L. Ohno-Machado, M. Binder (2000), "Comparing three-class diagnostic tests by
-    three-way ROC analysis", Medical Decision Making 20(3), 323-331. doi:10.1177/0272989X0002000309
-
-    C. T. Nakas, C. T. Yiannoutsos (2004), "Ordered multiple-class ROC analysis with continuous
-    measurements", Statistics in Medicine 23(22), 3437-3449. doi:10.1002/sim.1917
+    - D. Mossman (1999), Medical Decision Making 19(1), 78-89. doi:10.1177/0272989X9901900110
+    - S. Dreiseitl, L. Ohno-Machado, M. Binder (2000), Medical Decision Making 20(3), 323-331.
+      doi:10.1177/0272989X0002000309
+    - C. T. Nakas, C. T. Yiannoutsos (2004), Statistics in Medicine 23(22), 3437-3449.
+      doi:10.1002/sim.1917
 
     Examples
     --------
     >>> import polars as pl, rocframe as rf
-    >>> stages = pl.DataFrame(
-    ...     {"stage": ["low", "low", "mid", "mid", "high"], "score": [1.0, 2.0, 2.0, 3.0, 4.0]}
-    ... )
-    >>> volumes = rf.volume(stages, "stage", "score", classes=["low", "mid", "high"])
-    >>> volumes.select("volume", "rule", "n_first", "n_second", "n_third", "note")
-    shape: (1, 6)
-    ┌────────┬───────┬─────────┬──────────┬─────────┬────────────┐
-    │ volume ┆ rule  ┆ n_first ┆ n_second ┆ n_third ┆ note       │
-    │ ---    ┆ ---   ┆ ---     ┆ ---      ┆ ---     ┆ ---        │
-    │ f64    ┆ str   ┆ i64     ┆ i64      ┆ i64     ┆ str        │
-    ╞════════╪═══════╪═════════╪══════════╪═════════╪════════════╡
-    │ 0.875  ┆ order ┆ 2       ┆ 2        ┆ 1       ┆ single_row │
-    └────────┴───────┴─────────┴──────────┴─────────┴────────────┘
+    >>> stages = pl.DataFrame({"stage": ["a", "a", "b", "b", "c"], "score": [1, 2, 2, 3, 4]})
+    >>> volumes = rf.volume(stages, "stage", "score", classes=["a", "b", "c"])
+    >>> volumes.select("volume", "rule", "n_first", "n_second", "n_third", "note").row(0)
+    (0.875, 'order', 2, 2, 1, 'single_row')
     """
     confidence = Confidence.parse(ci, level, methods=get_args(VolumeMethod))
     roles = Roles(label=label, score=scores, by=by, count=count, missing=missing)
@@ -160,8 +141,8 @@ def volume(
         roles,
         classes,
         lambda grouped: _volume_columns(grouped, confidence),
-        columns=VOLUME.columns(),
-        anchor="rule",
+        columns=lambda _: VOLUME.columns(),
+        anchor="n_first",
         unknown_label=_unknown_label_error,
         read_columns=_read_three_scores,
     )
@@ -191,8 +172,7 @@ def _unknown_label_error(
 def _volume_columns(grouped: MulticlassGroups, confidence: Confidence) -> dict[str, Any]:
     """Return the columns of the result, which has one row per group."""
     rows, group, n_groups = grouped.rows, grouped.group, grouped.keys.height
-    sizes = np.zeros((n_groups, 3), np.int64)
-    np.add.at(sizes, (group, rows.code), rows.count)
+    sizes = exact.sums_at((group, rows.code), rows.count, (n_groups, 3))
     masks = [scored for scored in rows.scored if scored is not None]
     if masks:
         scored = np.logical_and.reduce(masks)
@@ -326,10 +306,7 @@ PAIR_BLOCK = 1 << 18  # maximum number of pairs of distinct rows that are compar
 
 
 class DistinctRows(NamedTuple):
-    """The distinct rows of one class.
-
-    `score` has a column with the score of each class, and `n_rows` is the number of identical rows.
-    """
+    """The distinct rows of one class: their scores of each class, and how often each row occurs."""
 
     score: NDArray[np.float64]
     n_rows: NDArray[np.int64]
@@ -340,9 +317,7 @@ class DistinctRows(NamedTuple):
         if not len(score):
             return cls(score, count)
         distinct, inverse = np.unique(score, axis=0, return_inverse=True)
-        n_rows = np.zeros(len(distinct), np.int64)
-        np.add.at(n_rows, inverse.ravel(), count)
-        return cls(distinct, n_rows)
+        return cls(distinct, exact.sums_at(inverse.ravel(), count, len(distinct)))
 
 
 def _sum_triples(
@@ -516,10 +491,7 @@ def _cuts(rising: NDArray[np.float64], a: BoundRanks, b: BoundRanks) -> list[NDA
 
 
 class BoundRanks(NamedTuple):
-    """For each bound, the number of values below the bound, and the number of values at most it.
-
-    Values within the tolerance of a bound count as equal to the bound.
-    """
+    """For each bound, the numbers of values below it and at most it, within the tolerance."""
 
     below: NDArray[np.int64]
     at_most: NDArray[np.int64]

@@ -18,7 +18,7 @@ from rocframe.comparisons.pairing import (
     read_instances,
 )
 from rocframe.curves.locate import round_values
-from rocframe.decisions.confusion_matrix import check_decisions
+from rocframe.curves.table import PointTable, check_threshold_column
 from rocframe.errors import ColumnTypeError, MissingColumnError, OptionValueError, RepeatedNameError
 from rocframe.frames import (
     as_input_frame,
@@ -34,10 +34,10 @@ from rocframe.frames import (
     through_node,
 )
 from rocframe.inference import class_notes, first_notes
-from rocframe.inputs.cases import RowState
+from rocframe.inputs.cases import RowState, check_decisions
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.arrays import exact_quotient
-from rocframe.kernel.codec import round_thresholds
+from rocframe.kernel.groups import round_thresholds
 from rocframe.options import (
     NOT_GIVEN,
     check_choice,
@@ -96,9 +96,8 @@ def combine(
     score : str, Expr, selector, sequence or mapping
         The score, higher for positives.
     threshold : float, mapping or DataFrame, default None
-        Threshold of each model: one number for all, a mapping from models to numbers, or a table of
-        `operating_point` or `at` with the columns `threshold` and `between`, and optionally group
-        columns. Without thresholds, the scores must be decisions: Boolean, 0 or 1.
+        Threshold of each model: one number for all, a mapping from models to numbers, or rows of
+        `operating_point`, `at`, `hull` or `curve`. None: the scores are decisions, Boolean, 0 or 1.
     between : str, default "model"
         Column with the name of the model, for a long table with one row per instance and model.
     id : str or sequence of str, default None
@@ -122,32 +121,26 @@ def combine(
         `*by`, `fpr, tpr, fpr_independent, tpr_independent, fpr_min, fpr_max, tpr_min, tpr_max, tp,
         fp, fn, tn, fpr_a, tpr_a, fpr_b, tpr_b, threshold_a, threshold_b, n_pos, n_neg, model_a,
         model_b, operator, note`; two rows per group and pair of models that both have rows in the
-        group, sorted by group, `model_a`, `model_b` and `operator`.
+        group, sorted by group, `model_a`, `model_b` and `operator` (`"and"` or `"or"`).
 
         - `fpr`, `tpr` (Float64) and `tp, fp, fn, tn` (Int64, or Float64 if rows are weighted) are
-          those of the `operator` (String), `"and"` or `"or"`.
-        - `tpr_independent` (Float64) is the expected rate if both models decide independently
-          within each class: `tpr_a * tpr_b` for AND, and `tpr_a + tpr_b - tpr_a * tpr_b` for OR.
-        - `tpr_min` and `tpr_max` (Float64) are the lowest and the highest possible rate: `max(0,
-          tpr_a + tpr_b - 1)` and `min(tpr_a, tpr_b)` for AND, `max(tpr_a, tpr_b)` and `min(1, tpr_a
-          + tpr_b)` for OR. The same holds for `fpr`.
-        - `fpr_a`, `tpr_a`, `fpr_b` and `tpr_b` (Float64) are the rates of both models on the rows
-          that both scored, and `threshold_a` and `threshold_b` their thresholds; null for
-          decisions.
-        - `n_pos` and `n_neg` (Int64) are the numbers of positives and negatives, without weights.
+          measured, `tpr_independent` (Float64) is the rate of decisions that are independent within
+          each class, and `tpr_min` and `tpr_max` (Float64) are the lowest and highest possible
+          rate.
+        - `fpr_a`, `tpr_a`, `fpr_b` and `tpr_b` (Float64) are rates on the rows that both models
+          scored; `threshold_a` and `threshold_b` are null for decisions.
 
-        A rate is null if its class has no rows. All rates and counts are null if the table of
-        thresholds has none for a model in the group. `note` (String) is null, or the first of these
-        values that applies: `no_rows, no_positives, no_negatives, one_positive, one_negative`,
-        `no_solution` without a threshold, or `unmatched:3`.
+        A rate is null if its class has no rows, or if there is no threshold. `note` (String) is
+        null, or the first of these values that applies: `no_rows, no_positives, no_negatives,
+        one_positive, one_negative`, `no_solution` without a threshold, or `unmatched:3`.
 
     Raises
     ------
     PairingError
         If `id` does not pair the rows of the models.
     RocframeError
-        If a column, an option or a value is invalid, if a decision is not 0 or 1, if a mapping of
-        thresholds lacks a model, or if a table has several thresholds for the same model.
+        If a column, an option or a value is invalid, if a decision is not 0 or 1, or if a model has
+        no threshold in a mapping, or several in a table.
 
     See Also
     --------
@@ -157,37 +150,32 @@ def combine(
 
     Notes
     -----
-    The rates of two models do not determine the rates of their combination: to measure these, the
-    decisions of both models on the same rows are needed. The point of a combination can be above
-    the convex hull of the points of both models.
+    The rates of two models do not determine those of their combination, which needs decisions on
+    the same rows. Its point can be above the convex hull of the points of both models.
 
     References
     ----------
-    - T. Fawcett (2004), "ROC graphs: notes and practical considerations for researchers", HP
-      Laboratories, Palo Alto, section 7.4.3.
+    - T. Fawcett (2004), "ROC graphs: notes and practical considerations", HP Laboratories, Palo
+      Alto, section 7.4.3.
     - M. Fréchet (1935), Fundamenta Mathematicae 25, 379-387. doi:10.4064/fm-25-1-379-387
 
     Examples
     --------
     >>> import polars as pl, rocframe as rf
     >>> predictions = pl.DataFrame(
-    ...     {
-    ...         "label": [1, 1, 1, 1, 0, 0, 0, 0],
-    ...         "a": [0.9, 0.8, 0.7, 0.2, 0.6, 0.4, 0.3, 0.1],
-    ...         "b": [0.6, 0.7, 0.3, 0.9, 0.2, 0.8, 0.1, 0.3],
-    ...     }
+    ...     {"label": [1, 1, 1, 0, 0], "a": [9, 8, 2, 6, 4], "b": [6, 7, 9, 2, 8]}
     ... )
-    >>> combined = rf.combine(predictions, "label", ["a", "b"], threshold=0.5)
+    >>> combined = rf.combine(predictions, "label", ["a", "b"], threshold=5)
     >>> combined.select("operator", "fpr", "tpr", "fpr_independent", "tpr_independent")
     shape: (2, 5)
-    ┌──────────┬─────┬─────┬─────────────────┬─────────────────┐
-    │ operator ┆ fpr ┆ tpr ┆ fpr_independent ┆ tpr_independent │
-    │ ---      ┆ --- ┆ --- ┆ ---             ┆ ---             │
-    │ str      ┆ f64 ┆ f64 ┆ f64             ┆ f64             │
-    ╞══════════╪═════╪═════╪═════════════════╪═════════════════╡
-    │ and      ┆ 0.0 ┆ 0.5 ┆ 0.0625          ┆ 0.5625          │
-    │ or       ┆ 0.5 ┆ 1.0 ┆ 0.4375          ┆ 0.9375          │
-    └──────────┴─────┴─────┴─────────────────┴─────────────────┘
+    ┌──────────┬─────┬──────────┬─────────────────┬─────────────────┐
+    │ operator ┆ fpr ┆ tpr      ┆ fpr_independent ┆ tpr_independent │
+    │ ---      ┆ --- ┆ ---      ┆ ---             ┆ ---             │
+    │ str      ┆ f64 ┆ f64      ┆ f64             ┆ f64             │
+    ╞══════════╪═════╪══════════╪═════════════════╪═════════════════╡
+    │ and      ┆ 0.0 ┆ 0.666667 ┆ 0.25            ┆ 0.666667        │
+    │ or       ┆ 1.0 ┆ 1.0      ┆ 0.75            ┆ 1.0             │
+    └──────────┴─────┴──────────┴─────────────────┴─────────────────┘
     """
     roles = Roles(label, score, by, positive, weight, count, missing)
     thresholds = parse_model_thresholds(threshold, between)
@@ -202,7 +190,7 @@ def combine(
 
 
 def combination_table(
-    frame: pl.DataFrame, columns: PairingColumns, threshold: Thresholds, count: pl.DataType
+    frame: pl.DataFrame, columns: PairingColumns, threshold: ParsedThresholds, count: pl.DataType
 ) -> pl.DataFrame:
     """Return two rows for each group and pair of models: AND and OR."""
     instances = read_instances(frame, columns)
@@ -285,8 +273,7 @@ def combine_points(table: FrameT, /, *, across: str = MODEL, by: By = None) -> F
     across : str, default "model"
         Column with the name of the model.
     by : str, Expr, selector or sequence, default None
-        Group columns. If a rocframe function returned the table, the default is all its group
-        columns except `across`. For other tables, the default is no columns.
+        Group columns; by default, those of a table that rocframe returned, except `across`.
 
     Returns
     -------
@@ -294,9 +281,9 @@ def combine_points(table: FrameT, /, *, across: str = MODEL, by: By = None) -> F
         The columns of `combine`, with two rows per group and pair of models. The columns `fpr`,
         `tpr`, `tp`, `fp`, `fn`, `tn`, `n_pos` and `n_neg` are null.
 
-        The possible and expected true positive rates are null if that of one of the models is
-        undefined; `note` (String) is then `no_positives`. The same holds for the false positive
-        rates and `no_negatives`. If both rates are undefined, `note` is `no_solution`.
+        If the true positive rate of a model is undefined, the results are null and `note` (String)
+        is `no_positives`; likewise `no_negatives` for false positive rates, and `no_solution` for
+        both.
 
     Raises
     ------
@@ -310,8 +297,8 @@ def combine_points(table: FrameT, /, *, across: str = MODEL, by: By = None) -> F
 
     References
     ----------
-    - T. Fawcett (2004), "ROC graphs: notes and practical considerations for researchers", HP
-      Laboratories, Palo Alto, section 7.4.3.
+    - T. Fawcett (2004), "ROC graphs: notes and practical considerations", HP Laboratories, Palo
+      Alto, section 7.4.3.
     - M. Fréchet (1935), Fundamenta Mathematicae 25, 379-387. doi:10.4064/fm-25-1-379-387
 
     Examples
@@ -321,16 +308,16 @@ def combine_points(table: FrameT, /, *, across: str = MODEL, by: By = None) -> F
     >>> import polars as pl, rocframe as rf
     >>> points = pl.DataFrame({"model": ["c1", "c2"], "fpr": [0.2, 0.4], "tpr": [0.6, 0.7]})
     >>> combined = rf.combine_points(points)
-    >>> combined.select("operator", "fpr_independent", "tpr_independent", "tpr_min", "tpr_max")
-    shape: (2, 5)
-    ┌──────────┬─────────────────┬─────────────────┬─────────┬─────────┐
-    │ operator ┆ fpr_independent ┆ tpr_independent ┆ tpr_min ┆ tpr_max │
-    │ ---      ┆ ---             ┆ ---             ┆ ---     ┆ ---     │
-    │ str      ┆ f64             ┆ f64             ┆ f64     ┆ f64     │
-    ╞══════════╪═════════════════╪═════════════════╪═════════╪═════════╡
-    │ and      ┆ 0.08            ┆ 0.42            ┆ 0.3     ┆ 0.6     │
-    │ or       ┆ 0.52            ┆ 0.88            ┆ 0.7     ┆ 1.0     │
-    └──────────┴─────────────────┴─────────────────┴─────────┴─────────┘
+    >>> combined.select("operator", "tpr_independent", "tpr_min", "tpr_max")
+    shape: (2, 4)
+    ┌──────────┬─────────────────┬─────────┬─────────┐
+    │ operator ┆ tpr_independent ┆ tpr_min ┆ tpr_max │
+    │ ---      ┆ ---             ┆ ---     ┆ ---     │
+    │ str      ┆ f64             ┆ f64     ┆ f64     │
+    ╞══════════╪═════════════════╪═════════╪═════════╡
+    │ and      ┆ 0.42            ┆ 0.3     ┆ 0.6     │
+    │ or       ┆ 0.88            ┆ 0.7     ┆ 1.0     │
+    └──────────┴─────────────────┴─────────┴─────────┘
     """
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
@@ -475,9 +462,9 @@ def chain(
     """Combine the decisions of all models of a group, one after the other.
 
     A chain of OR starts with the model that has the lowest false positive rate, and each later
-    stage adds the model with the next higher rate: a row is predicted positive if at least one
-    model of the chain predicts it positive. A chain of AND starts with the highest rate and adds
-    the next lower one: a row is predicted positive if all models of the chain predict it positive.
+    stage adds the model with the next higher rate; a row is predicted positive if at least one
+    model of the chain does so. A chain of AND starts with the highest rate, and all models must
+    predict positive.
 
     Parameters
     ----------
@@ -489,26 +476,8 @@ def chain(
         The score, higher for positives.
     operator : {"or", "and"}, default "or"
         How the decisions of the models are joined.
-    threshold : float, mapping or DataFrame, default None
-        Threshold of each model: one number for all, a mapping from models to numbers, or a table of
-        `operating_point` or `at` with the columns `threshold` and `between`, and optionally group
-        columns. Without thresholds, the scores must be decisions: Boolean, 0 or 1.
-    between : str, default "model"
-        Column with the name of the model, for a long table with one row per instance and model.
-    id : str or sequence of str, default None
-        Columns that identify an instance, to match the rows of the models.
-    by : str, Expr, selector or sequence, default None
-        Group columns; null is a group.
-    unmatched : {"raise", "drop"}, default "raise"
-        Instances that lack a model: an error, or left out and counted in `note`.
-    positive : object, default None
-        Value of `label` that is the positive class.
-    weight : str or Expr, default None
-        Importance of a row, finite and >= 0.
-    count : str, Expr or None, optional
-        Number of equal rows that a row represents. Required if there is a column `count`.
-    missing : {"raise", "drop", "worst"}, default "raise"
-        Missing values: an error, rows left out, or missing scores count as errors.
+    threshold, between, id, by, unmatched, positive, weight, count, missing
+        As in `combine`.
 
     Returns
     -------
@@ -520,12 +489,8 @@ def chain(
         - `model` is the model that the stage adds, and `stage` (Int64) the number of models up to
           it. Models with equal false positive rates are in the order of their true positive rates
           (lowest first for OR, highest first for AND), and then of their names.
-        - `fpr`, `tpr` (Float64) and `tp, fp, fn, tn` (Int64, or Float64 if rows are weighted) are
-          those of the chain up to this stage; `fpr_independent` and `tpr_independent` (Float64) are
-          the expected rates if all models decide independently within each class.
-        - `fpr_alone` and `tpr_alone` (Float64) are the rates of the model alone, and `threshold` is
-          its threshold; null for decisions.
-        - `n_pos` and `n_neg` (Int64) are the numbers of positives and negatives, without weights.
+        - The other columns are those of the chain up to this stage, as in `combine`; `fpr_alone`,
+          `tpr_alone` (Float64) and `threshold` are those of the model alone.
 
         A rate is null if its class has no rows. Models without a threshold in the table are added
         last, with null rates and counts. `note` (String) is null, or the first of these values that
@@ -537,8 +502,7 @@ def chain(
     PairingError
         If `id` does not pair the rows of the models.
     RocframeError
-        If a column, an option or a value is invalid, if a decision is not 0 or 1, if a mapping of
-        thresholds lacks a model, or if a table has several thresholds for the same model.
+        If a column, an option or a value is invalid, as in `combine`.
 
     See Also
     --------
@@ -547,37 +511,29 @@ def chain(
 
     Notes
     -----
-    The rates of a chain are measured on the same rows that determine the order of the models. To
-    estimate the rates on other data, apply the chain to these data.
+    The order of the models is determined on the same rows as the rates; to estimate these on other
+    data, apply the chain to these data.
 
     References
     ----------
-    - T. Fawcett (2004), "ROC graphs: notes and practical considerations for researchers", HP
-      Laboratories, Palo Alto, section 7.4.4.
+    T. Fawcett (2004), "ROC graphs: notes and practical considerations", HP Laboratories, Palo Alto,
+    section 7.4.4.
 
     Examples
     --------
     >>> import polars as pl, rocframe as rf
-    >>> decisions = pl.DataFrame(
-    ...     {
-    ...         "label": [1, 1, 1, 1, 0, 0, 0, 0],
-    ...         "a": [1, 1, 0, 0, 0, 0, 0, 0],
-    ...         "b": [1, 1, 1, 0, 1, 0, 0, 0],
-    ...         "c": [0, 1, 1, 1, 1, 1, 0, 0],
-    ...     }
-    ... )
-    >>> stages = rf.chain(decisions, "label", ["a", "b", "c"])
-    >>> stages.select("stage", "model", "fpr", "tpr", "fpr_independent", "tpr_independent")
-    shape: (3, 6)
-    ┌───────┬───────┬──────┬──────┬─────────────────┬─────────────────┐
-    │ stage ┆ model ┆ fpr  ┆ tpr  ┆ fpr_independent ┆ tpr_independent │
-    │ ---   ┆ ---   ┆ ---  ┆ ---  ┆ ---             ┆ ---             │
-    │ i64   ┆ str   ┆ f64  ┆ f64  ┆ f64             ┆ f64             │
-    ╞═══════╪═══════╪══════╪══════╪═════════════════╪═════════════════╡
-    │ 1     ┆ a     ┆ 0.0  ┆ 0.5  ┆ 0.0             ┆ 0.5             │
-    │ 2     ┆ b     ┆ 0.25 ┆ 0.75 ┆ 0.25            ┆ 0.875           │
-    │ 3     ┆ c     ┆ 0.5  ┆ 1.0  ┆ 0.625           ┆ 0.96875         │
-    └───────┴───────┴──────┴──────┴─────────────────┴─────────────────┘
+    >>> decisions = pl.DataFrame({"label": [1, 1, 0, 0], "a": [1, 0, 0, 0], "b": [1, 1, 1, 0]})
+    >>> stages = rf.chain(decisions, "label", ["a", "b"])
+    >>> stages.select("stage", "model", "fpr", "tpr", "tpr_independent")
+    shape: (2, 5)
+    ┌───────┬───────┬─────┬─────┬─────────────────┐
+    │ stage ┆ model ┆ fpr ┆ tpr ┆ tpr_independent │
+    │ ---   ┆ ---   ┆ --- ┆ --- ┆ ---             │
+    │ i64   ┆ str   ┆ f64 ┆ f64 ┆ f64             │
+    ╞═══════╪═══════╪═════╪═════╪═════════════════╡
+    │ 1     ┆ a     ┆ 0.0 ┆ 0.5 ┆ 0.5             │
+    │ 2     ┆ b     ┆ 0.5 ┆ 1.0 ┆ 1.0             │
+    └───────┴───────┴─────┴─────┴─────────────────┘
     """
     check_choice("operator", operator, ("or", "and"))
     roles = Roles(label, score, by, positive, weight, count, missing)
@@ -595,7 +551,7 @@ def chain(
 def chain_table(
     frame: pl.DataFrame,
     columns: PairingColumns,
-    threshold: Thresholds,
+    threshold: ParsedThresholds,
     operator: Operator,
     count: pl.DataType,
 ) -> pl.DataFrame:
@@ -666,11 +622,12 @@ def _stages(
 
 Operator = Literal["or", "and"]
 Thresholds: TypeAlias = "float | Mapping[Any, float] | pl.DataFrame | None"
+ParsedThresholds: TypeAlias = "float | Mapping[Any, float] | PointTable | None"
 OPERATORS = ("and", "or")  # in the order of rows
 RATE_NAMES = ("tpr", "fpr")  # the rate of the positives, and the rate of the negatives
 
 
-def parse_model_thresholds(threshold: object, between: object) -> Thresholds:
+def parse_model_thresholds(threshold: object, between: object) -> ParsedThresholds:
     """Return the option `threshold` after a check, with numbers as floats."""
     hint = 'Use, for example, threshold={"a": 0.5, "b": 0.3}, or a DataFrame of operating_point.'
 
@@ -682,31 +639,20 @@ def parse_model_thresholds(threshold: object, between: object) -> Thresholds:
         return number
 
     if isinstance(threshold, pl.DataFrame):
-        for name in (between, THRESHOLD):
-            if name not in threshold.columns:
-                raise MissingColumnError.of_table(THRESHOLD, str(name), threshold.columns)
-        check_threshold_column(THRESHOLD, threshold.schema)
-        return threshold
+        if between not in threshold.columns:
+            raise MissingColumnError.of_table(THRESHOLD, str(between), threshold.columns)
+        return PointTable.parse(THRESHOLD, threshold, hint)
     if isinstance(threshold, Mapping):
         return {model: parse(value) for model, value in threshold.items()}
     return None if threshold is None else parse(threshold)
 
 
-def check_threshold_column(argument: str, schema: Mapping[str, pl.DataType]) -> None:
-    """Raise an error if the thresholds in a table are not numbers; `schema` has its dtypes."""
-    dtype = schema[THRESHOLD]
-    if not dtype.is_numeric() and dtype != pl.Null:
-        hint = "Thresholds must be numbers. Cast the column first."
-        raise ColumnTypeError.of_table(argument, THRESHOLD, dtype, hint)
-
-
 def model_thresholds(
-    threshold: Thresholds, instances: Instances, columns: PairingColumns
+    threshold: ParsedThresholds, instances: Instances, columns: PairingColumns
 ) -> NDArray[np.float64]:
-    """Return the threshold of each model (rows) in each group (columns), or NaN.
+    """Return the threshold of each model (rows) in each group (columns), or NaN if there is none.
 
-    Thresholds are rounded to the dtype of the scores of the model. A threshold is NaN if the table
-    `threshold` has none for this model and group. Without thresholds, the scores must be 0 or 1.
+    They are rounded to the dtype of the scores. Without thresholds, the scores must be 0 or 1.
     """
     shape = len(instances.models), instances.keys.height
     if threshold is None:
@@ -717,7 +663,7 @@ def model_thresholds(
             check_decisions(score, used & (state == RowState.USED), hint)
         return np.ones(shape)
     values = np.full(shape, np.nan)
-    if isinstance(threshold, pl.DataFrame):
+    if isinstance(threshold, PointTable):
         values = _table_thresholds(threshold, instances.models, instances.keys, columns)
     elif isinstance(threshold, Mapping):
         for i, model in enumerate(instances.models):
@@ -734,26 +680,19 @@ def model_thresholds(
 
 
 def _table_thresholds(
-    table: pl.DataFrame, models: pl.Series, keys: pl.DataFrame, columns: PairingColumns
+    points: PointTable, models: pl.Series, keys: pl.DataFrame, columns: PairingColumns
 ) -> NDArray[np.float64]:
     """Return the thresholds in a table with a row per model, or per group and model."""
-    left = table.columns[: table.columns.index(THRESHOLD)]
     names = {columns.options.between: MODEL}
-    names |= {name: str(i) for i, name in enumerate(columns.bound.by) if name in left}
+    names |= {name: str(i) for i, name in enumerate(columns.bound.by) if name in points.by}
     dtypes = {**columns.bound.keys, columns.options.between: columns.model}
-    check_keys(THRESHOLD, table.schema, dtypes, names)
-    thresholds = table.select(
+    check_keys(THRESHOLD, points.rows.schema, dtypes, names)
+    points.check_single([*names], ", or add other group columns of the table to by=")
+    thresholds = points.rows.select(
         *(column(name).alias(key) for name, key in names.items()),
         column(THRESHOLD).cast(pl.Float64),
     )
     on = list(names.values())
-    if thresholds.select(on).is_duplicated().any():
-        problem = "the table has several thresholds for a model"
-        hint = (
-            "Filter the table, or add its group columns to by=. The thresholds are matched by: "
-            f"{[*names]}."
-        )
-        raise OptionValueError.compose(THRESHOLD, table, problem, hint)
     shape = keys.height, len(models)
     group, model = (index.ravel() for index in np.indices(shape))
     rows = take_rows(keys, group).with_columns(models[model].alias(MODEL))

@@ -62,41 +62,28 @@ def at(
     curves : DataFrame, LazyFrame or Arrow table
         A curve table as returned by `curve`, with all rows of each curve.
     threshold : float or sequence of float, default None
-        Return the row with this threshold or, if there is none, with the next higher threshold: the
-        counts of `score >= threshold`.
+        The row with this threshold or else the next higher one: the counts of `score >= threshold`.
     fpr : float or sequence of float, default None
-        Return the row with the lowest threshold whose false positive rate is at most this value.
+        The row with the lowest threshold whose false positive rate is at most this value.
     tpr : float or sequence of float, default None
-        Return the row with the highest threshold whose true positive rate is at least this value.
+        The row with the highest threshold whose true positive rate is at least this value.
     alert_rate : float or sequence of float, default None
-        Return the row with the lowest threshold at which the proportion of rows that are predicted
-        positive, at the prevalence of the table, is at most this value.
+        The row with the lowest threshold at which the share of rows that are predicted positive, at
+        the prevalence of the table, is at most this value.
     tnr : float or sequence of float, default None
-        Return the row with the lowest threshold whose true negative rate is at least this value.
+        The row with the lowest threshold whose true negative rate is at least this value.
     fnr : float or sequence of float, default None
-        Return the row with the highest threshold whose false negative rate is at most this value.
-    fall_out : float or sequence of float, default None
-        Another name of `fpr`.
-    recall : float or sequence of float, default None
-        Another name of `tpr`.
-    sensitivity : float or sequence of float, default None
-        Another name of `tpr`.
-    hit_rate : float or sequence of float, default None
-        Another name of `tpr`.
-    rpp : float or sequence of float, default None
-        Another name of `alert_rate`.
-    yrate : float or sequence of float, default None
-        Another name of `alert_rate`.
-    specificity : float or sequence of float, default None
-        Another name of `tnr`.
-    miss_rate : float or sequence of float, default None
-        Another name of `fnr`.
+        The row with the highest threshold whose false negative rate is at most this value.
+    fall_out, recall, sensitivity, hit_rate : float or sequence of float, default None
+        Other names: `fall_out` of `fpr`, the others of `tpr`.
+    rpp, yrate, specificity, miss_rate : float or sequence of float, default None
+        Other names: `rpp` and `yrate` of `alert_rate`, `specificity` of `tnr`, `miss_rate` of
+        `fnr`.
     rnp : float or sequence of float, default None
-        Return the row with the lowest threshold whose value of 1 - `alert_rate` is at least this
-        value.
+        The row with the lowest threshold whose value of 1 - `alert_rate` is at least this value.
     interpolate : bool, default False
-        Return the point that has exactly the given rate, with `tp` and `fp` interpolated linearly
-        between the two rows around it (see the column `mix`).
+        Return the point that has exactly the given rate, with counts interpolated linearly between
+        the two rows around it.
     by : str, Expr, selector or sequence, default None
         Group columns; by default, all columns left of `threshold`.
 
@@ -104,23 +91,19 @@ def at(
     -------
     DataFrame or LazyFrame
         One row per group and value: `*by, at` (String, the name of the argument), `at_value`
-        (Float64), then the columns of the curve table, which are null if no row of the curve meets
-        the condition.
+        (Float64), then the columns of the curve table, null if no row of the curve meets the
+        condition.
 
-        With `interpolate=True`, the threshold is null, the counts are Float64, and rates and
-        metrics are computed from them, at the prevalence of the table. Columns for which this is
-        not possible are null: user-defined metrics, `expected_cost`, `net_benefit`, and `f_beta`
-        unless `beta` is 1. The last columns are then `threshold_above, threshold_below, mix`
-        (Float64): the thresholds of the two rows around the point, and a proportion. To obtain the
-        rates of the point on average, use `threshold_below` for a random proportion `mix` of the
-        predictions, and `threshold_above` for the others.
+        With `interpolate=True`, the threshold is null, counts are Float64, and metrics are computed
+        from them or null if this is impossible. The last columns are then `threshold_above,
+        threshold_below, mix` (Float64): the point has, on average, the rates of `threshold_below`
+        for a random proportion `mix` of the predictions, and of `threshold_above` for the others.
 
     Raises
     ------
     RocframeError
-        If not exactly one of the thresholds and rates is given, if a value is out of range, or if
-        the table is not a curve table. Also if a curve has no row with threshold `inf`, or if a
-        value needs rows for the lowest scores that a curve lacks: its last row has true negatives.
+        If not exactly one of the thresholds and rates is given, if a value is out of range, if the
+        table is not a curve table, or if a curve lacks the rows that determine a point.
 
     See Also
     --------
@@ -128,41 +111,24 @@ def at(
 
     Notes
     -----
-    A curve with unscored positives (`missing="worst"`) ends at a TPR below 1. No row of the curve
-    has a higher TPR, so the columns of the curve table are null for higher values of `tpr`.
+    A curve with unscored positives (`missing="worst"`) ends at a TPR below 1; the columns of the
+    curve table are null for higher values of `tpr`.
 
     References
     ----------
-    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
-    861-874, section 10. doi:10.1016/j.patrec.2005.10.010
+    T. Fawcett (2006), Pattern Recognition Letters 27(8), 861-874, section 10.
+    doi:10.1016/j.patrec.2005.10.010
 
     Examples
     --------
     >>> import polars as pl, rocframe as rf
     >>> predictions = pl.DataFrame({"label": [1, 0, 1, 0], "score": [0.9, 0.4, 0.4, 0.1]})
     >>> curves = rf.curve(predictions, "label", "score")
-    >>> rf.at(curves, threshold=0.5).drop("at", "at_value")
-    shape: (1, 7)
-    ┌───────────┬─────┬─────┬─────┬─────┬─────┬─────┐
-    │ threshold ┆ tp  ┆ fp  ┆ fn  ┆ tn  ┆ fpr ┆ tpr │
-    │ ---       ┆ --- ┆ --- ┆ --- ┆ --- ┆ --- ┆ --- │
-    │ f64       ┆ i64 ┆ i64 ┆ i64 ┆ i64 ┆ f64 ┆ f64 │
-    ╞═══════════╪═════╪═════╪═════╪═════╪═════╪═════╡
-    │ 0.9       ┆ 1   ┆ 0   ┆ 1   ┆ 2   ┆ 0.0 ┆ 0.5 │
-    └───────────┴─────┴─────┴─────┴─────┴─────┴─────┘
-
-    No single threshold has a false positive rate of exactly 0.25:
-
+    >>> rf.at(curves, threshold=0.5).drop("at", "at_value").row(0)
+    (0.9, 1, 0, 1, 2, 0.0, 0.5)
     >>> point = curves.roc.at(fpr=0.25, interpolate=True)
-    >>> point.select("fpr", "tpr", "threshold_above", "threshold_below", "mix")
-    shape: (1, 5)
-    ┌──────┬──────┬─────────────────┬─────────────────┬─────┐
-    │ fpr  ┆ tpr  ┆ threshold_above ┆ threshold_below ┆ mix │
-    │ ---  ┆ ---  ┆ ---             ┆ ---             ┆ --- │
-    │ f64  ┆ f64  ┆ f64             ┆ f64             ┆ f64 │
-    ╞══════╪══════╪═════════════════╪═════════════════╪═════╡
-    │ 0.25 ┆ 0.75 ┆ 0.9             ┆ 0.4             ┆ 0.5 │
-    └──────┴──────┴─────────────────┴─────────────────┴─────┘
+    >>> point.select("fpr", "tpr", "threshold_above", "threshold_below", "mix").row(0)
+    (0.25, 0.75, 0.9, 0.4, 0.5)
     """
     arguments = {"threshold": threshold, "fpr": fpr, "tpr": tpr, "alert_rate": alert_rate}
     arguments |= {"tnr": tnr, "fnr": fnr}
@@ -182,7 +148,7 @@ def at(
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         added = (*POINT_NAMES, *(MIX if interpolate else ()))
         table = curve_layout(schema, by, added)
-        check_new_columns(table, added, "at")
+        check_new_columns(table.row, added, "at")
         row = dict(table.row)
         if interpolate:
             row |= with_scores(curve_columns(pl.Float64()) | MIX, table.scores)
@@ -238,9 +204,8 @@ def point_axis(curves: Curves, name: str) -> CurveAxis:
 def rows_at(axis: CurveAxis, values: Sequence[float] | FloatArray) -> tuple[IntArray, BoolArray]:
     """Return the row of each curve at each value of a rate or threshold, and whether it exists.
 
-    Rows are positions in the sorted curve table. Both results have one row per group and one column
-    per value. `values` are the same values for all groups, or an array with one row per group. If a
-    curve ends before its lowest score, a value beyond its last row raises an error.
+    Both results have one row per group and one column per value. `values` are the same values for
+    all groups, or an array with one row per group.
     """
     curves, metric = axis.curves, axis.metric
     name = THRESHOLD if metric is None else metric.column
@@ -299,9 +264,9 @@ def _interpolated_points(
 ) -> pl.DataFrame:
     """Return operating points between two rows of a curve, which have exactly the given rates.
 
-    `keys` has the key columns and the column `at_value` of each point, and `group` is its curve.
-    `row` and `exists` are the results of `rows_at`: the lower row of the two for the first
-    occurrence (`tpr` and `fnr`), otherwise the upper row.
+    `keys` has the group and `at_value` of each point. `row` and `exists` are the results of
+    `rows_at`: the lower row of the two for the first occurrence (`tpr` and `fnr`), otherwise the
+    upper row.
     """
     assert axis.metric is not None
     curves = axis.curves

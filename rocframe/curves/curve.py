@@ -9,15 +9,14 @@ import numpy as np
 import polars as pl
 import polars.selectors as cs
 
-from rocframe.curves.simplify import area_change, parse_max_error, simplified_rows
+from rocframe.curves.simplify import parse_max_error, simplification
 from rocframe.curves.thinning import CurveCounts
 from rocframe.errors import MissingColumnError, RepeatedNameError
 from rocframe.frames import as_input_frame, build_table, number_keys, take_rows
 from rocframe.inputs.cases import RowState, plan_table
 from rocframe.inputs.roles import Roles, is_single_score
 from rocframe.kernel.arrays import run_parallel, split_groups, split_rows
-from rocframe.kernel.codec import round_thresholds
-from rocframe.kernel.groups import sort_rows
+from rocframe.kernel.groups import round_thresholds, sort_rows
 from rocframe.kernel.scan import BLOCK_ROWS, Scan
 from rocframe.kinds import (
     PREVALENCE,
@@ -74,8 +73,7 @@ def curve(
 
     Each row of the result has the confusion matrix of one threshold: predictions with `score >=
     threshold` are predicted positive. Tied scores share a row. The first row of a group has the
-    threshold `inf`, and nothing is predicted positive. If there are scores of `inf`, they are
-    predicted positive in the second row, which also has the threshold `inf`.
+    threshold `inf`, and nothing is predicted positive; scores of `inf` are in a second row with it.
 
     Parameters
     ----------
@@ -93,25 +91,23 @@ def curve(
         `"lift_chart"` (alert_rate, tp), `"predictive_value"` (alert_rate, ppv),
         `"skill"` (alert_rate, skill).
     metrics : str, Expr or sequence of these, default ()
-        Additional columns: names of metrics, such as `"f1"` or `"mcc"` (see Notes), and named
-        expressions over metrics and all columns left of `metrics`. A column has the name that you
-        pass.
+        Additional columns: names of metrics (see Notes), and named expressions over metrics and all
+        columns left of `metrics`. A column has the name that you pass.
     thresholds : sequence of float, default None
         Return only rows at these thresholds, rounded to the float dtype of the scores, and at
         `inf`, in falling order. The full curve is not computed.
     max_error : float, default None
-        Return a simplified curve, which differs from the full curve by at most this fraction of the
-        length of an axis; see `simplify`. Cannot be combined with `thresholds`.
+        Return a simplified curve with at most this error; see `simplify`. Not with `thresholds`.
     positive : object, default None
         Value of `label` that is the positive class.
     weight : str or Expr, default None
         Importance of a row, finite and >= 0.
     benefit : str or Expr, default None
-        Benefit of predicting a positive row as positive, finite and >= 0; values in negative rows
-        are not used. By default, 1 if `cost` is given. Cannot be combined with `weight`. See Notes.
+        Benefit of predicting a positive row as positive, finite and >= 0; not used in negative
+        rows. By default, 1 if `cost` is given. Not with `weight`. See Notes.
     cost : str or Expr, default None
-        Cost of predicting a negative row as positive, finite and >= 0; values in positive rows are
-        not used. By default, 1 if `benefit` is given. Cannot be combined with `weight`. See Notes.
+        Cost of predicting a negative row as positive, finite and >= 0; not used in positive rows.
+        By default, 1 if `benefit` is given. Not with `weight`. See Notes.
     count : str, Expr or None, optional
         Number of equal rows that a row represents. Required if there is a column `count`.
     missing : {"raise", "drop", "worst"}, default "raise"
@@ -130,25 +126,23 @@ def curve(
     DataFrame or LazyFrame
         One row per group and distinct score, and one row per group above all scores, sorted by
         group and falling threshold: `*by`, (`model`,) `threshold, tp, fp, fn, tn`, the two rates,
-        then `metrics`. With the option `prevalence`, the column `prevalence` (Float64, the same in
-        all rows) is between `tn` and the rates, and functions on curves use it. With `max_error`,
-        the last columns are `error, area_change`, as in `simplify`. With `thresholds`, they are
-        `error, area_error` (Float64): upper bounds of the distance between the ROC curve and
-        straight lines between the rows, and of the difference of their areas. Both are 0 if there
-        is at most one distinct score between neighboring rows.
+        then `metrics`. With the option `prevalence`, the column `prevalence` (Float64) is between
+        `tn` and the rates, and functions on curves use it. With `max_error`, the last columns are
+        `error, area_change`, as in `simplify`. With `thresholds`, they are `error, area_error`
+        (Float64): upper bounds of the distance between the ROC curve and straight lines between
+        the rows, and of the difference of their areas.
 
         Counts are Int64, or Float64 if `weight`, `benefit` or `cost` is given. Rates are Float64.
         Thresholds are Float32 if the scores are Float32 or Float16, otherwise Float64. A rate is
         null if its denominator is 0: in a group without positives, `tpr` is null and `fpr` is not.
         A group whose rows are all left out has only the row with threshold `inf`. Without `by`, all
-        rows are one group, even if there are none; with `by`, a table without rows has no groups.
+        rows are one group, even if there are none.
 
     Raises
     ------
     RocframeError
-        If a column, an option or a value is invalid, for example if a column name is reserved, if
-        the labels do not determine the positive class, or if a weight, benefit or cost is negative
-        or infinite.
+        If a column, an option or a value is invalid, such as a reserved name, labels that do not
+        determine the positive class, or a weight, benefit or cost that is negative or infinite.
 
     See Also
     --------
@@ -160,61 +154,39 @@ def curve(
     -----
     Names for `metrics` are `tpr`, `fpr`, `tnr`, `fnr`, `precision`, `npv`, `fdr`,
     `false_omission_rate`, `accuracy`, `error_rate`, `balanced_accuracy`, `f1`, `f_beta`, `jaccard`,
-    `mcc`, `kappa`, `youden`, `markedness`, `alert_rate`, `rnp`, `lift`, `prevalence`, `lr_pos`,
-    `lr_neg`, `odds_ratio`, `mutual_information`, `chi2`, `skill`, `expected_cost` and
+    `mcc`, `kappa`, `youden`, `markedness`, `alert_rate`, `alerts`, `rnp`, `lift`, `prevalence`,
+    `lr_pos`, `lr_neg`, `odds_ratio`, `mutual_information`, `chi2`, `skill`, `expected_cost` and
     `net_benefit`.
     Aliases: `recall`, `sensitivity` and `hit_rate` for `tpr`; `fall_out` for `fpr`; `specificity`
     for `tnr`; `miss_rate` for `fnr`; `ppv` for `precision`; `rpp` and `yrate` for `alert_rate`.
-    The value of a named expression in a row must not depend on other rows.
-
-    `rnp` is the share of rows that are predicted negative. `skill` is 1 - (fp + fn) / min(tp + fn,
-    fp + tn), the share of errors that is avoided, compared with the best constant prediction. For
-    unequal costs of errors, set `cost` to the cost of a false positive and `benefit` to that of a
-    false negative, which a true positive avoids: for example, `benefit=pl.lit(5)`.
+    docs/numbers.md has their formulas.
 
     With `benefit` and `cost`, the curve is that of Fawcett's (2004) algorithm 6: `tp` and `fn` are
-    sums of benefits, and `fp` and `tn` are sums of costs, as if positives were weighted by their
-    benefit and negatives by their cost. Only a row that is predicted positive gains its benefit or
-    causes its cost.
+    sums of benefits, and `fp` and `tn` are sums of costs. For unequal costs of errors, `cost` is
+    that of a false positive and `benefit` that of a false negative, such as `benefit=pl.lit(5)`.
 
     References
     ----------
-    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
-    861-874. doi:10.1016/j.patrec.2005.10.010
-
-    T. Fawcett (2004), "ROC graphs: notes and practical considerations for researchers", HP
-    Laboratories, Palo Alto.
+    - T. Fawcett (2006), Pattern Recognition Letters 27(8), 861-874.
+      doi:10.1016/j.patrec.2005.10.010
+    - T. Fawcett (2004), "ROC graphs: notes and practical considerations", HP Laboratories, Palo
+      Alto.
 
     Examples
     --------
     >>> import polars as pl, rocframe as rf
     >>> predictions = pl.DataFrame({"label": [1, 0, 1], "score": [0.9, 0.4, 0.4]})
-    >>> rf.curve(predictions, "label", "score")
-    shape: (3, 7)
-    ┌───────────┬─────┬─────┬─────┬─────┬─────┬─────┐
-    │ threshold ┆ tp  ┆ fp  ┆ fn  ┆ tn  ┆ fpr ┆ tpr │
-    │ ---       ┆ --- ┆ --- ┆ --- ┆ --- ┆ --- ┆ --- │
-    │ f64       ┆ i64 ┆ i64 ┆ i64 ┆ i64 ┆ f64 ┆ f64 │
-    ╞═══════════╪═════╪═════╪═════╪═════╪═════╪═════╡
-    │ inf       ┆ 0   ┆ 0   ┆ 2   ┆ 1   ┆ 0.0 ┆ 0.0 │
-    │ 0.9       ┆ 1   ┆ 0   ┆ 1   ┆ 1   ┆ 0.0 ┆ 0.5 │
-    │ 0.4       ┆ 2   ┆ 1   ┆ 0   ┆ 0   ┆ 1.0 ┆ 1.0 │
-    └───────────┴─────┴─────┴─────┴─────┴─────┴─────┘
-
-    A metric of the package and an expression:
-
-    >>> wrong = (pl.col("fp") + pl.col("fn")).alias("wrong")
-    >>> predictions.roc.curve("label", "score", metrics=["f1", wrong]).select("f1", "wrong")
-    shape: (3, 2)
-    ┌──────────┬───────┐
-    │ f1       ┆ wrong │
-    │ ---      ┆ ---   │
-    │ f64      ┆ i64   │
-    ╞══════════╪═══════╡
-    │ 0.0      ┆ 2     │
-    │ 0.666667 ┆ 1     │
-    │ 0.8      ┆ 1     │
-    └──────────┴───────┘
+    >>> rf.curve(predictions, "label", "score", metrics=["accuracy"])
+    shape: (3, 8)
+    ┌───────────┬─────┬─────┬─────┬─────┬─────┬─────┬──────────┐
+    │ threshold ┆ tp  ┆ fp  ┆ fn  ┆ tn  ┆ fpr ┆ tpr ┆ accuracy │
+    │ ---       ┆ --- ┆ --- ┆ --- ┆ --- ┆ --- ┆ --- ┆ ---      │
+    │ f64       ┆ i64 ┆ i64 ┆ i64 ┆ i64 ┆ f64 ┆ f64 ┆ f64      │
+    ╞═══════════╪═════╪═════╪═════╪═════╪═════╪═════╪══════════╡
+    │ inf       ┆ 0   ┆ 0   ┆ 2   ┆ 1   ┆ 0.0 ┆ 0.0 ┆ 0.333333 │
+    │ 0.9       ┆ 1   ┆ 0   ┆ 1   ┆ 1   ┆ 0.0 ┆ 0.5 ┆ 0.666667 │
+    │ 0.4       ┆ 2   ┆ 1   ┆ 0   ┆ 0   ┆ 1.0 ┆ 1.0 ┆ 0.666667 │
+    └───────────┴─────┴─────┴─────┴─────┴─────┴─────┴──────────┘
     """
     settings = Settings(beta=beta, costs=costs, prevalence=prevalence)
     curve_kind = kind_named(kind)
@@ -233,10 +205,10 @@ def curve(
     fixed_columns = [*CURVE_COLUMNS, *constants, *curve_kind.rates]
     if constants and PREVALENCE in exprs and exprs[PREVALENCE].meta.eq(pl.col(PREVALENCE)):
         del exprs[PREVALENCE]  # prevalence= already adds this column
-    rates = check_metric_columns(
-        exprs, [*parse_names(by), *fixed_columns], [*fixed_columns, *error_columns], score
-    )
-    check_metric_settings(exprs, beta=beta, costs=costs)
+    model = [] if is_single_score(score) else [MODEL]
+    known = [*parse_names(by), *model, *fixed_columns]
+    rates = check_metric_columns(exprs, known, [*fixed_columns, *error_columns])
+    check_metric_settings([*exprs, *rates], beta=beta, costs=costs)
     roles = Roles(
         label=label,
         score=score,
@@ -280,10 +252,18 @@ def with_rates(
     rates: Sequence[str] = (),
 ) -> pl.LazyFrame:
     """Add two rates and metrics to counts; `rates` are only needed by expressions."""
+    return with_metrics(counts.with_columns(kind.exprs(settings)), metrics, settings, rates)
+
+
+def with_metrics(
+    counts: pl.LazyFrame,
+    metrics: Mapping[str, pl.Expr],
+    settings: Settings,
+    rates: Sequence[str] = (),
+) -> pl.LazyFrame:
+    """Add metrics to counts; `rates` are only needed by expressions."""
     # User-defined metrics may refer to the rates.
-    result = counts.with_columns(
-        *kind.exprs(settings), *(NAMES[name].expr(settings).alias(name) for name in rates)
-    )
+    result = counts.with_columns(NAMES[name].expr(settings).alias(name) for name in rates)
     result = result.select(
         ~cs.by_name(*rates), *(expr.alias(name) for name, expr in metrics.items())
     )
@@ -307,14 +287,13 @@ def metric_expression(metric: object, settings: Settings) -> tuple[str, pl.Expr]
 
 
 def check_metric_columns(
-    exprs: Mapping[str, pl.Expr], known: Sequence[str], reserved: Sequence[str], score: Scores
+    exprs: Mapping[str, pl.Expr], known: Sequence[str], reserved: Sequence[str] = ()
 ) -> list[str]:
     """Check the columns that metrics refer to, and their names; return the rates to be added."""
-    model = [] if is_single_score(score) else [MODEL]
     rates: dict[str, None] = {}
     for name, expr in exprs.items():
         for root in expr.meta.root_names():
-            if root in (*known, *model):
+            if root in known:
                 continue
             if root not in NAMES:
                 raise MissingColumnError.compose("metrics", root, known)
@@ -378,7 +357,7 @@ def simplified_curves(
         scan = Scan.from_rows(rows.of_groups(groups))
         counts, codes = trace_counts(scan)
         counts = replace(counts, prevalence=prevalence)
-        selected, error = simplified_rows(counts, kind, scale, max_error)
+        selected, measures = simplification(counts, kind, scale, max_error)
         starts = np.searchsorted(selected, counts.starts)
         lengths = np.diff(starts)
         pos, neg = np.repeat(counts.pos, lengths), np.repeat(counts.neg, lengths)
@@ -386,11 +365,7 @@ def simplified_curves(
         threshold = rows.codec.decode(codes[selected])
         threshold[starts[:-1]] = np.inf
         columns = {THRESHOLD: threshold, "tp": tp, "fp": fp, "fn": pos - tp, "tn": neg - fp}
-        measures = (error, area_change(counts, selected, kind))
-        columns |= {
-            name: np.repeat(values, lengths)
-            for name, values in zip(SIMPLIFICATION, measures, strict=True)
-        }
+        columns |= {name: np.repeat(values, lengths) for name, values in measures.items()}
         return lengths, columns
 
     # The groups are processed in parts, so that only the full curves of some parts are in memory.
@@ -426,8 +401,8 @@ def _gather_rows(
 ) -> tuple[IntArray, dict[str, Array]]:
     """Return the first row of each group, and the columns `tp`, `fp` and `first` of all rows.
 
-    `first` has values at the threshold `inf` of each group. The function `columns` returns their
-    values in all other rows of the groups in a block, from the block and its column `fp`.
+    `first` has values at the threshold `inf` of each group; `columns` returns those of the other
+    rows.
     """
     pos = scan.totals.pos
     unscored = scan.totals.unscored_neg.astype(pos.dtype)
@@ -558,8 +533,7 @@ def _sum_cells(
 ) -> tuple[pl.DataFrame, np.ndarray, np.ndarray, np.ndarray]:
     """Return the sorted keys, and the sum of weights in each cell (columns) of each group (rows).
 
-    Without weights, the sums are numbers of rows. The last two arrays are the lowest and the
-    highest score in each cell, if `score` is given.
+    The last two arrays are the lowest and the highest score in each cell, if `score` is given.
     """
     dtype = np.int64 if weight is None else weight.dtype
     if not keys.width:

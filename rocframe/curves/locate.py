@@ -12,8 +12,7 @@ import polars as pl
 
 from rocframe.curves.table import TOTAL_ROUNDING
 from rocframe.kernel.arrays import grouped_bisect, run_parallel
-from rocframe.kernel.codec import concatenated_ranges
-from rocframe.kernel.groups import groups_of_rows
+from rocframe.kernel.groups import concatenated_ranges, groups_of_rows
 from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.rates import CONFUSION, CountRatio
 from rocframe.schemas.table_type import THRESHOLD
@@ -108,11 +107,9 @@ class CumulativeExtremes(NamedTuple):
 class CurveAxis:
     """The values of a metric in the rows of all curves, or the thresholds if `metric` is None.
 
-    The methods find the rows and points of each curve at given values. `pos` and `neg` are the
-    sizes of the classes. `exact` is True for thresholds and ratios of integer counts; other values
-    have rounding errors, and are rounded before they are compared. `row_values` is None if the
-    metric is computed only at the rows that a search compares. `extremes` is None for monotone
-    metrics.
+    `exact` is True for thresholds and ratios of integer counts; other values are rounded before
+    they are compared. `row_values` is None if the metric is computed only at the rows that a search
+    compares. `extremes` is None for monotone metrics.
     """
 
     curves: Curves
@@ -239,10 +236,10 @@ class CurveAxis:
     def search(self, curve: IntArray, value: FloatArray, occurrence: Occurrence) -> IntArray:
         """Return the first or last row of each curve at each value of a monotone metric.
 
-        The result has one row per curve and one column per value. For a rising metric, the first
-        occurrence is the first row whose metric is at least the value, or else the last row + 1.
-        The last occurrence is the last row whose metric is at most the value, or else the first row
-        - 1. For a falling metric, "at least" and "at most" are exchanged.
+        For a rising metric, the first occurrence is the first row whose metric is at least the
+        value, or else the last row + 1; the last occurrence is the last row whose metric is at most
+        the value, or else the first row - 1. For a falling metric, "at least" and "at most" are
+        exchanged.
         """
         first, last = (rows[curve][:, None] for rows in (self.curves.firsts, self.curves.lasts))
         curve = curve[:, None]
@@ -312,9 +309,8 @@ class CurveAxis:
     ) -> tuple[IntArray, BoolArray, BoolArray]:
         """Return the row at each value, whether the curve has it, and whether the row equals it.
 
-        Each result has one row per curve and one column per value. If the curve has the value and
-        the row does not, the point is between this row and the next row (for the last occurrence),
-        or the previous row (for the first occurrence).
+        If the curve has the value and the row does not, the point is between this row and the next
+        row (for the last occurrence), or the previous row (for the first occurrence).
         """
         if self.extremes is not None:
             return self._rows_in_ranges(self.extremes, curve, value)
@@ -367,9 +363,8 @@ class CurveAxis:
     ) -> PointsAtValues:
         """Return the point of each curve at each value of the metric.
 
-        `values` has one row for all curves or one per curve. Counts are interpolated between two
-        rows, or are those of the `nearest` row. The threshold of a point between two rows is that
-        of the row whose metric is at least as good as the value.
+        Counts are interpolated between two rows, or are those of the `nearest` row. The threshold
+        between two rows is that of the row whose metric is at least as good as the value.
         """
         assert self.metric is not None
         occurrence = occurrence or self.occurrence
@@ -443,8 +438,8 @@ class CurveAxis:
     ) -> PointsAtValues:
         """Return the point of each curve at each threshold: the counts of `score >= threshold`.
 
-        Curves in `lacks_rows`, without a row for each score, have points only at the thresholds of
-        rows. If `nearest` is true, each point is the row with the nearest threshold.
+        Curves in `lacks_rows` have points only at the thresholds of rows. With `nearest`, each
+        point is the row with the nearest threshold.
         """
         columns = self.curves.columns
         given = np.broadcast_to(thresholds, (len(curve), thresholds.shape[1]))
@@ -492,9 +487,8 @@ class CurveAxis:
     def _clip_to_curve_range(self, curve: IntArray, value: FloatArray) -> FloatArray:
         """Return the values, clipped to the range of each curve if `metric.extends` is true.
 
-        A value outside this range then has the point of the first or last row. The range can be
-        smaller than [0, 1]: unscored negatives increase the FPR of the first row, and unscored
-        positives are not predicted positive in the last row.
+        The range can be smaller than [0, 1]: unscored negatives increase the FPR of the first row,
+        and unscored positives are not predicted positive in the last row.
         """
         assert self.metric is not None
         if not self.metric.extends:
@@ -579,10 +573,9 @@ def find_extremes(
 def find_curves_lacking_rows(curves: Curves) -> BoolArray:
     """Return a mask of the curves that do not have one row per distinct score.
 
-    A curve lacks rows if it ends before its lowest score, or if it has an error bound above 0. A
-    curve in which two neighboring rows have the same counts was computed at given thresholds, and
-    is treated as a curve that lacks rows. For weighted counts, this condition is not checked,
-    because different sums of weights can be rounded to equal counts.
+    Such a curve ends before its lowest score, has an error bound above 0, or, for unweighted
+    counts, has neighboring rows with the same counts, as at given thresholds. Different sums of
+    weights can be rounded to equal counts.
     """
     columns, result = curves.columns, curves.ends_early | curves.has_gaps
     if columns.is_float("tp") or columns.is_float("fp"):
@@ -676,9 +669,8 @@ def bracketed_root(
 ) -> FloatArray:
     """Return the fraction in [0, 1] at which a function is 0, by Chandrupatla's (1997) method.
 
-    `falling` is True for functions that are positive at 0. Infinite values are replaced by large
-    ones, and undefined values have the sign of the function at 1. The result is 0 if the function
-    has the same sign at the fractions 0 and 1.
+    `falling` is True for functions that are positive at 0. Undefined values have the sign of the
+    function at 1. The result is 0 if both ends have the same sign.
     """
     from scipy.optimize.elementwise import find_root
 
@@ -705,10 +697,7 @@ def confusion_counts(
 def precision_recall_integral(
     tp: FloatArray, fp: FloatArray, tp0: FloatArray, fp0: FloatArray
 ) -> FloatArray:
-    """Return the integral of precision over tp from (`tp0`, `fp0`) to (`tp`, `fp`).
-
-    tp and fp are interpolated linearly (Davis and Goadrich 2006).
-    """
+    """Return the integral of precision over tp, interpolated as Davis and Goadrich (2006) do."""
     gain, loss = tp - tp0, fp - fp0
     length, rises = gain + loss, gain > 0
     pos_share, neg_share = (

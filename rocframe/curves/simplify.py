@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import pairwise
 from math import nan
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -26,11 +27,10 @@ from rocframe.curves.thinning import (
 )
 from rocframe.errors import MissingColumnError, OptionValueError
 from rocframe.frames import as_input_frame, check_keys, column, find_keys, lazy_plan, through_node
-from rocframe.kernel.arrays import run_parallel
-from rocframe.kernel.codec import concatenated_ranges
-from rocframe.kernel.groups import groups_of_rows, run_starts
+from rocframe.kernel.arrays import exact_product, run_parallel
+from rocframe.kernel.groups import concatenated_ranges, groups_of_rows, run_starts
 from rocframe.kinds import kind_of, scale_of
-from rocframe.options import parse_fraction, parse_numbers, public, to_floats
+from rocframe.options import parse_number, parse_numbers, public, to_floats
 from rocframe.schemas.curves import SIMPLIFICATION
 from rocframe.schemas.table_type import THRESHOLD
 
@@ -60,9 +60,9 @@ def simplify(
 ) -> FrameT:
     """Remove rows of each curve, so that the curve changes by at most `max_error`.
 
-    The remaining rows are unchanged. The first and the last row of each curve, all vertices of its
-    convex hull, and the operating points in `keep` are never removed. Between two remaining rows,
-    the counts are interpolated linearly.
+    The remaining rows are unchanged; counts are interpolated linearly between them. The first and
+    the last row of each curve, all vertices of its convex hull, and the operating points in `keep`
+    are never removed. With `max_error=0`, the curve does not change.
 
     Parameters
     ----------
@@ -70,19 +70,18 @@ def simplify(
         A curve table as returned by `curve`, with all rows of each curve.
     max_error : float, default 1 / 500
         Largest allowed distance between the simplified and the full curve, as a fraction of the
-        length of an axis, between 0 and 1.
+        length of an axis: at least 0 and below 1.
     keep : float, sequence of float, Series or DataFrame, default ()
-        Rows that are not removed: one or more thresholds, of which each selects the row that `at`
-        returns, or a table of operating points that `at` returned.
+        Rows that are not removed: thresholds, of which each selects the row that `at` returns, or a
+        table of operating points that `at` returned.
     scale : str, default None
         Scale of the axes on which the error is measured: `"linear"`; `"log"`, a logarithmic x axis,
         for `roc`, `gain`, `lift` and `lift_chart`; or `"normal_deviate"`, both axes, for `roc` and
-        `det`. None means `"normal_deviate"` for `det` and `"linear"` for all other kinds.
+        `det`. None: `"normal_deviate"` for `det`, otherwise `"linear"`.
     by : str, Expr, selector or sequence, default None
         Group columns; by default, all columns left of `threshold`.
     kind : str, default None
-        Kind of curve, such as `"roc"`; see `curve`. By default, the two rates right of `tn`
-        determine the kind.
+        Kind of curve, as in `curve`. By default, that of the two rates right of `tn`.
 
     Returns
     -------
@@ -91,38 +90,21 @@ def simplify(
         the same in all rows of a group).
 
         - `error` is an upper bound of the distance between the simplified and the full curve, and
-          at most `max_error`: at every x, their y values differ by at most `error`, and at every y,
-          their x values. Where a curve is vertical, this holds for the lowest and for the highest y
-          values. For precision-recall and lift curves, it holds for y values only, because
-          precision and lift are not monotone.
+          at most `max_error`: their y values differ by at most `error` at every x, and their x
+          values at every y. For precision-recall and lift curves, it holds for y values only. It is
+          null if the curve is undefined, of which the first and last row are returned.
         - `area_change` is the area under the simplified curve minus the area under the full curve:
-          `pr_auc` for precision-recall, `auc` for all other kinds.
-
-        `error` is null if the curve is undefined, of which the first and last row are returned, and
-        `area_change` is null if the area is undefined.
+          `pr_auc` for precision-recall, `auc` for all other kinds; null if the area is undefined.
 
     Raises
     ------
     RocframeError
-        If an option is invalid, if the table is not a curve table, if it already has a column
-        `error` or `area_change`, or if a curve lacks rows.
-
-    Notes
-    -----
-    The axes of rates have length 1. For `lift`, the length of the y axis is the largest lift of the
-    curve, and for `lift_chart` the number of positives. For `skill`, the y axis extends to 1, from
-    the lower of the skills of the two constant predictions. A log axis starts at the smallest x > 0
-    of the curve, where x = 0 is drawn. Normal-deviate axes show rates from d to 1 - d, where d is
-    the smallest distance of a rate other than 0 and 1 from 0 or 1; rates of 0 and 1 are drawn at
-    the ends. On these axes, if only one of two neighboring rows has a rate of 0 or 1, both are
-    kept.
-
-    For ROC curves on linear axes, the difference of the areas is less than `error`.
+        If an option is invalid, if the table is not a curve table or already has a column `error`
+        or `area_change`, or if a curve lacks rows.
 
     References
     ----------
-    D. H. Douglas, T. K. Peucker (1973), "Algorithms for the reduction of the number of points
-    required to represent a digitized line or its caricature", Cartographica 10(2), 112-122.
+    D. H. Douglas, T. K. Peucker (1973), Cartographica 10(2), 112-122.
     doi:10.3138/FM57-6770-U75U-7727
 
     Examples
@@ -132,18 +114,8 @@ def simplify(
     ...     {"label": [1, 0, 1, 0, 1, 0, 0], "score": [6, 5, 4, 3, 2, 1, 1]}
     ... )
     >>> curves = rf.curve(predictions, "label", "score")
-    >>> rf.simplify(curves, max_error=0.4).drop("fn", "tn", "fpr", "tpr")
-    shape: (4, 5)
-    ┌───────────┬─────┬─────┬──────────┬─────────────┐
-    │ threshold ┆ tp  ┆ fp  ┆ error    ┆ area_change │
-    │ ---       ┆ --- ┆ --- ┆ ---      ┆ ---         │
-    │ f64       ┆ i64 ┆ i64 ┆ f64      ┆ f64         │
-    ╞═══════════╪═════╪═════╪══════════╪═════════════╡
-    │ inf       ┆ 0   ┆ 0   ┆ 0.333333 ┆ 0.083333    │
-    │ 6.0       ┆ 1   ┆ 0   ┆ 0.333333 ┆ 0.083333    │
-    │ 2.0       ┆ 3   ┆ 2   ┆ 0.333333 ┆ 0.083333    │
-    │ 1.0       ┆ 3   ┆ 4   ┆ 0.333333 ┆ 0.083333    │
-    └───────────┴─────┴─────┴──────────┴─────────────┘
+    >>> rf.simplify(curves, max_error=0.4).select("threshold", "tp", "fp", "error").rows()[1:3]
+    [(6.0, 1, 0, 0.3333333333333333), (2.0, 3, 2, 0.3333333333333333)]
     """
     limit = parse_max_error(max_error)
     thresholds, points = _parse_keep(keep)
@@ -151,7 +123,7 @@ def simplify(
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         table = curve_layout(schema, by, tuple(SIMPLIFICATION))
         if not table.has_given_thresholds:  # otherwise, gaps are checked first
-            check_new_columns(table, SIMPLIFICATION, "simplify")
+            check_new_columns(table.row, SIMPLIFICATION, "simplify")
         shape = kind_of(list(schema), kind)
         axes_scale = scale_of(shape, scale)
         if axes_scale == "log" and len(shape.scaled["log"]) > 1:
@@ -171,7 +143,7 @@ def simplify(
                 "the error of the simplified curve is unknown",
                 "Compute the curve without thresholds=, and keep all its rows.",
             )
-            check_new_columns(table, SIMPLIFICATION, "simplify")
+            check_new_columns(table.row, SIMPLIFICATION, "simplify")
             counts = CurveCounts(
                 tp=complete.columns["tp"],
                 fp=complete.columns["fp"],
@@ -181,9 +153,8 @@ def simplify(
                 required=_mark_keep(complete, thresholds, points),
                 prevalence=complete.prevalence,
             )
-            rows, error = simplified_rows(counts, shape, axes_scale, limit)
+            rows, measures = simplification(counts, shape, axes_scale, limit)
             line = groups_of_rows(counts.starts, rows)
-            measures = {"error": error, "area_change": area_change(counts, rows, shape)}
             return (
                 complete.table.select(pl.all().gather(rows))
                 .rename({table.private(name): name for name in table.row})
@@ -205,8 +176,8 @@ def simplify(
 
 
 def parse_max_error(max_error: float) -> float:
-    """Check the option `max_error`, and return it as a number between 0 and 1."""
-    return parse_fraction("max_error", max_error, example=0.002)
+    """Check the option `max_error`, and return it as a number of at least 0 and below 1."""
+    return parse_number("max_error", max_error, low=0, high=1, closed="left", example=0.002)
 
 
 def _parse_keep(keep: Keep) -> tuple[list[float], pl.DataFrame | None]:
@@ -256,13 +227,27 @@ MIN_CURVED_STEP = 1e-5
 # If a curve has fewer pairs of a positive and a negative, rounding errors of deviations are
 # negligible.
 MAX_CORNER_PRODUCT = 2**40
+ROUNDING_OF_PRODUCTS = 2.0**-49  # more than the relative rounding error of a product of differences
 SHORT_CURVE_ROWS = 32  # if lines are curved, all rows of curves with fewer rows are selected
+
+
+def simplification(
+    counts: CurveCounts, kind: Kind, scale: Scale, max_error: float
+) -> tuple[IntArray, dict[str, FloatArray]]:
+    """Return the rows of simplified curves, and the columns `SIMPLIFICATION` of each curve."""
+    rows, error = simplified_rows(counts, kind, scale, max_error)
+    change = area_change(counts, rows, kind)
+    if not max_error:  # the curves do not change: no rounding errors of areas
+        change[~np.isnan(change)] = 0
+    return rows, dict(zip(SIMPLIFICATION, (error, change), strict=True))
 
 
 def simplified_rows(
     counts: CurveCounts, kind: Kind, scale: Scale, max_error: float
 ) -> tuple[IntArray, FloatArray]:
     """Return the rows of simplified curves, and the error bound of each curve; NaN if undefined."""
+    if not max_error:
+        return _exact_rows(counts, kind, scale)
     curves = len(counts.starts) - 1
     sizes = np.diff(counts.starts)
     if scale == "normal_deviate" or kind.segments != "straight":  # points are inserted between rows
@@ -278,6 +263,54 @@ def simplified_rows(
     results = run_parallel(simplify_part, pairwise(edges.tolist()), arrays_only=True)
     rows = np.concatenate([np.zeros(0, np.int64), *(rows for rows, _ in results)])
     return rows, np.concatenate([np.zeros(0), *(error for _, error in results)])
+
+
+def _exact_rows(counts: CurveCounts, kind: Kind, scale: Scale) -> tuple[IntArray, FloatArray]:
+    """Return the results of `simplified_rows` for the error 0: rows at which a line ends or turns.
+
+    Between two rows, counts are interpolated linearly, whatever the axes are. Rows at a jump remain
+    as well, because the ends of scaled axes depend on them.
+    """
+    tp, fp, starts = counts.tp, counts.fp, counts.starts
+    axes = display_axes(kind, scale, counts.on_axes(kind))
+    is_kept = _mark_jumps(axes, counts)
+    is_kept[starts[:-1]] = is_kept[starts[1:] - 1] = True
+    if counts.required is not None:
+        is_kept |= counts.required
+    # Of several rows with the same counts, one determines the line.
+    lengths, lasts = np.diff(starts), starts[1:] - 1
+    is_last, is_repeated = (
+        np.logical_and.reduce([part == other for part, other in pairs])
+        for pairs in (
+            [(part, np.repeat(part[lasts], lengths)) for part in (tp, fp)],
+            [(part[1:], part[:-1]) for part in (tp, fp)],
+        )
+    )
+    is_point = ~is_last
+    is_point[1:] &= ~is_repeated
+    is_point[starts[:-1]] = is_point[lasts] = True
+    rows = np.flatnonzero(is_point)
+    is_kept[rows[1:-1]] |= _turns(tp[rows], fp[rows])
+    return np.flatnonzero(is_kept), np.where(_is_defined(axes), 0.0, np.nan)
+
+
+def _turns(tp: Array, fp: Array) -> BoolArray:
+    """Return whether the line turns at each point except the first and the last, exactly."""
+    height, width = np.diff(tp), np.diff(fp)
+    with np.errstate(over="ignore", invalid="ignore"):
+        one, other = exact_product(height[1:], width[:-1]), exact_product(height[:-1], width[1:])
+        turns = np.asarray(one != other, bool)
+        if tp.dtype.kind != "f":
+            return turns
+        # Differences and products of floats have relative rounding errors of 2**-53. Unless the two
+        # products differ by more, they are compared as fractions.
+        close = np.flatnonzero(~(abs(one - other) > ROUNDING_OF_PRODUCTS * abs(one + other)))
+    x, y = ([[Fraction(part[i]) for i in close + j] for j in range(3)] for part in (fp, tp))
+    turns[close] = [
+        (y2 - y1) * (x1 - x0) != (y1 - y0) * (x2 - x1)
+        for x0, x1, x2, y0, y1, y2 in zip(*x, *y, strict=True)
+    ]
+    return turns
 
 
 def _simplify_batch(
@@ -308,8 +341,8 @@ def _simplify_batch(
 def _find_corners(counts: CurveCounts) -> tuple[BoolArray, BoolArray]:
     """Return a mask of the rows that are corners, and a mask of the curves that are regular.
 
-    A row is a corner unless it is inside a horizontal or vertical line. In a regular curve,
-    neighboring rows differ, and no row is inside a straight diagonal line.
+    Only rows inside a horizontal or vertical line are no corners. In a regular curve, neighboring
+    rows differ, and no row is inside a straight diagonal line.
     """
     starts = counts.starts
     height, width = np.diff(counts.tp), np.diff(counts.fp)
@@ -335,11 +368,7 @@ def _examine_curves(
     max_error: float,
     corners: BoolArray | None = None,
 ) -> tuple[IntArray, FloatArray]:
-    """Return the results of `simplified_rows`.
-
-    If the mask `corners` is given, only corners are examined, because no other row can be farthest
-    from a straight line.
-    """
+    """Return the results of `simplified_rows`; only `corners` can be farthest from a line."""
     if corners is None:
         candidates = np.ones(len(counts.tp), bool)
         required = hull_vertices(counts.tp, counts.fp, counts.starts)
@@ -377,10 +406,7 @@ def _is_defined(axes: DisplayAxes) -> BoolArray:
 def _select_rows(
     counts: CurveCounts, axes: DisplayAxes, max_error: float, candidates: BoolArray
 ) -> tuple[IntArray, FloatArray]:
-    """Return the results of `simplified_rows`, from required rows and `candidates`.
-
-    In long curves, fewer rows are examined if this is possible.
-    """
+    """Return the results of `simplified_rows`, from required rows and `candidates`."""
     required, defined = counts.required, _is_defined(axes)
     assert required is not None
     step, sizes = ROW_STEP * max_error, np.diff(counts.starts)
@@ -440,9 +466,8 @@ def _rows_to_examine(axes: DisplayAxes, curve: int, tp: Array, fp: Array, step: 
 class ExaminedPoints:
     """The examined points of curves, and their positions `x` and `y` on the axes.
 
-    `dx` and `dy` have one value for each point. Between the point and the next point, the curve
-    deviates from these two points by at most `dx` and `dy`. If `dx` and `dy` are 0, the curve is
-    the straight line between the two points.
+    Between a point and the next one, the curve deviates from both by at most `dx` and `dy`. If
+    these are 0, it is the straight line between them.
     """
 
     points: LinePoints
@@ -643,8 +668,7 @@ def area_change(counts: CurveCounts, rows: IntArray, kind: Kind) -> FloatArray:
 def _interval_counts(count: Array, rows: IntArray) -> tuple[Array, Array, Array, Array]:
     """Return the counts after and before each step, and at the end and start of each interval.
 
-    A step is from a row to the next row. An interval is from a row in `rows`, which are the rows of
-    the simplified curves, to the next row in `rows`.
+    Steps are between rows, and intervals between the remaining `rows`.
     """
     first, last = rows[0], rows[-1]
     ends = count[rows]
@@ -652,11 +676,7 @@ def _interval_counts(count: Array, rows: IntArray) -> tuple[Array, Array, Array,
 
 
 def _roc_area_change(counts: CurveCounts, rows: IntArray) -> FloatArray:
-    """Return twice the change of the ROC area in each interval between two remaining rows.
-
-    The unit of the area is a pair of a positive and a negative: the area of a perfect curve is
-    pos * neg.
-    """
+    """Return twice the change of the ROC area in each interval, times both class sizes."""
     (tp, tp0, tp2, tp1), (fp, fp0, fp2, fp1) = (
         _interval_counts(part, rows) for part in (counts.tp, counts.fp)
     )
@@ -700,20 +720,16 @@ def _precision_area_change(counts: CurveCounts, rows: IntArray) -> FloatArray:
 
 
 def _precision_steps(*counts: Array) -> FloatArray:
-    """Return the integral of precision over tp for each step; 0 for a step to the next curve.
-
-    The arguments are tp and fp after each step, then tp and fp before each step.
-    """
+    """Return the integral of precision over tp for each step; 0 for a step to the next curve."""
     tp, fp, tp0, fp0 = (part.astype(np.float64) for part in counts)
     back = (tp < tp0) | (fp < fp0)
     return precision_recall_integral(np.where(back, tp0, tp), np.where(back, fp0, fp), tp0, fp0)
 
 
 class AreaMeasure(NamedTuple):
-    """An area: its change in each interval between two remaining rows, divided by `total`.
+    """An area: its change in each interval, divided by `total`, a function of the class sizes.
 
-    `total` is a function of the numbers of positives and negatives. `on_axes` is True if the counts
-    are those at the prevalence of the axes.
+    `on_axes` is True if the counts are those at the prevalence of the axes.
     """
 
     change: Callable[[CurveCounts, IntArray], FloatArray]

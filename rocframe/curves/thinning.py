@@ -1,13 +1,11 @@
 """Select points of a long line within a tolerance, on any axes, and count scores in bins.
 
-The points of all lines are concatenated in arrays. Line i has the points `starts[i]` to
-`starts[i + 1] - 1`.
+Line i has the points `starts[i]` to `starts[i + 1] - 1`.
 
 References
 ----------
-D. H. Douglas, T. K. Peucker (1973), "Algorithms for the reduction of the number of points required
-to represent a digitized line or its caricature", Cartographica 10(2), 112-122.
-J. W. Tukey (1977), "Exploratory Data Analysis", Addison-Wesley.
+D. H. Douglas, T. K. Peucker (1973), Cartographica 10(2), 112-122.
+J. W. Tukey (1977), Exploratory Data Analysis, Addison-Wesley.
 """
 
 from __future__ import annotations
@@ -22,8 +20,7 @@ import numpy as np
 import polars as pl
 
 from rocframe.curves.locate import CurveAxis, interpolated_values
-from rocframe.kernel.codec import concatenated_ranges
-from rocframe.kernel.groups import group_starts, is_run_start
+from rocframe.kernel.groups import concatenated_ranges, group_starts, is_run_start
 from rocframe.rates import prevalence_weights
 
 if TYPE_CHECKING:
@@ -45,8 +42,7 @@ def rows_at_levels(rows: int, levels: Callable[[], Sequence[tuple[Array, FloatAr
     """Return the rows of one curve before and after each point at which a count crosses a level.
 
     `rows` is the number of rows. `levels` returns pairs: a rising count of each row, and rising
-    levels of this count. Between two returned rows that are not adjacent, each count stays between
-    two neighboring levels. All rows of short curves are returned.
+    levels of it. All rows of short curves are returned.
     """
     if rows <= MIN_SEARCHED_ROWS:
         return np.arange(rows)
@@ -68,7 +64,7 @@ def _first_rows_at(counts: Array, levels: FloatArray) -> IntArray:
 def column_extremes(x: FloatArray, y: FloatArray, starts: IntArray, width: float) -> BoolArray:
     """Return a mask of the first, last, lowest and highest point of each line in each column.
 
-    A column is a vertical strip of the chart with this width. `x` must not decrease within a line.
+    A column is a vertical strip of the chart. `x` must not decrease within a line.
     """
     is_first = is_run_start(np.floor(x / width))
     is_first[starts[:-1][starts[1:] > starts[:-1]]] = True
@@ -91,10 +87,9 @@ def corner_points(
     *,
     required: BoolArray | None = None,
 ) -> BoolArray:
-    """Return a mask of points of each line, and all `required` points.
+    """Return a mask of points, with all `required` ones, from whose lines no point is far.
 
-    No point of a line is farther from the straight lines between them than `tolerance`, which is
-    one distance, or an array with a distance for each line.
+    `tolerance` is one distance, or an array with a distance for each line.
     """
 
     def deviation(
@@ -133,14 +128,11 @@ def douglas_peucker(
 ) -> tuple[BoolArray, FloatArray]:
     """Return a mask of selected points of each line, and the largest deviation of each line.
 
-    Segments are straight lines between neighboring selected points. `deviation(points, left, right,
-    sizes)` returns a distance for each point and a factor for each segment. The distance of a point
-    from its segment is the product of the two. Segment i is the line between the points `left[i]`
-    and `right[i]`. The first `sizes[0]` points belong to the first segment, the following
-    `sizes[1]` points to the second segment, and so on. Each segment with a deviation above the
-    tolerance is split at its farthest point (Douglas and Peucker, 1973).
-    Points in the mask `required` are always selected. Other points are selected only if they are in
-    the mask `allowed`. Segments without an allowed point are not evaluated.
+    Segments are straight lines between neighboring selected points; one with a deviation above the
+    tolerance is split at its farthest point (Douglas and Peucker, 1973). `deviation(points, left,
+    right, sizes)` returns a distance for each point and a factor for each segment, whose product is
+    the deviation. Segment i, between `left[i]` and `right[i]`, has the next `sizes[i]` points.
+    Points in `required` are always selected, others only if they are in `allowed`.
     """
     selected = np.zeros(starts[-1], bool) if required is None else required.copy()
     lines = len(starts) - 1
@@ -199,8 +191,8 @@ def evenly_spaced_points(
 ) -> BoolArray:
     """Return a mask of about `most` points of each line at equal distances along the line.
 
-    All points of shorter lines are marked. Distances are measured along the straight lines between
-    the `corners`, which include the ends, so that oscillations do not increase them.
+    Distances are measured along the lines between the `corners`, which include the ends, so that
+    oscillations do not increase them. All points of shorter lines are marked.
     """
     sizes = np.diff(starts)
     line = np.repeat(np.arange(len(sizes)), sizes)
@@ -240,11 +232,10 @@ BETWEEN = -1  # the value of `row` for points between two rows of the table
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LinePoints:
-    """The points of the lines of curves: rows of the table, and points between two rows.
+    """The points of the lines of curves: rows of the table, and `BETWEEN` points between rows.
 
-    The points are sorted by curve. `row` is `BETWEEN` for points between two rows. `pos` and `neg`
-    are the totals of each curve. `prevalence` is the prevalence of the rates in the table; None for
-    the prevalence of each curve.
+    `pos` and `neg` are the totals of each curve, `prevalence` that of the rates in the table; None
+    for the prevalence of each curve.
     """
 
     curve: IntArray
@@ -283,11 +274,9 @@ PER_POINT = ("curve", "row", "tp", "fp")  # the columns with one value per point
 def insert_points(
     points: LinePoints, left: IntArray, needs_point: Callable[[LinePoints, LinePoints], BoolArray]
 ) -> LinePoints:
-    """Return all points, and new points in the middle of segments.
+    """Return all points, and new points in the middle of segments while `needs_point` is true.
 
-    Segment i goes from the point `left[i]` to the next point. Segments are divided until
-    `needs_point` is False for their starts and ends, or until no Float64 number is between their
-    counts.
+    Segment i goes from the point `left[i]` to the next point.
     """
     low, high = np.zeros(len(left)), np.ones(len(left))
     lefts, fractions = [left[:0]], [low[:0]]
@@ -317,10 +306,8 @@ def insert_points(
 class CurveCounts:
     """The counts of complete curves, in the order of falling thresholds.
 
-    Curve i has the rows `starts[i]` to `starts[i + 1] - 1`, `pos[i]` positives and `neg[i]`
-    negatives. The rows in the mask `required` must not be removed from a simplified curve.
-    `prevalence` is the prevalence at which rates are computed; None for the prevalence of each
-    curve.
+    Curve i has the rows `starts[i]` to `starts[i + 1] - 1`; `required` rows are never removed.
+    Rates are computed at `prevalence`; None for the prevalence of each curve.
     """
 
     tp: Array
@@ -397,8 +384,8 @@ def axis_positions(
 ) -> FloatArray:
     """Return the positions of rates on axes, as fractions of the lengths of the axes.
 
-    `low` and `high` are the ends of the axes on the scale, as `scale_values` returns them. On
-    scales other than linear, rates beyond an end of the axis have the position of this end.
+    `low` and `high` are the ends of the axes as `scale_values` returns them. On other scales than
+    linear, rates beyond an end have its position.
     """
     values = scale_values(rates, scale)
     if scale != "linear":
@@ -417,10 +404,10 @@ MIN_WEIGHT_SHARE = 1e-9  # lowest level of a weighted count, as a share of the t
 class DisplayAxes:
     """The axes on which curves are displayed; `pos`, `neg`, `low` and `top` have a value per curve.
 
-    Two counts determine a point: `x_count` is the numerator of the rate on the x axis, and
-    `other_count` is the second count that is needed for y. `low` is the start of a logarithmic
-    axis: the lowest rate above 0. For normal deviates, `low` is the smallest distance of a rate
-    from 0 or 1, among the rates that are neither 0 nor 1. `top` is the upper end of the y axis.
+    Two counts determine a point: `x_count` is the numerator of the rate on the x axis,
+    `other_count` the second count for y. `low` is the start of a logarithmic axis, the lowest rate
+    above 0, or for normal deviates the smallest distance of other rates from 0 or 1. `top` is the
+    end of the y axis.
     """
 
     kind: Kind
@@ -580,9 +567,8 @@ BIN_COLUMNS = {
 def score_bins(curves: Curves) -> pl.DataFrame:
     """Return the numbers of positives and negatives in bins of the score of each curve.
 
-    A bin contains the scores with `left <= score < right`. The first bin also contains all lower
-    scores, and the last bin all higher scores, including infinite scores; `below` and `above` are
-    True if there are any. A curve without finite scores has one bin, from 0 to 1.
+    A bin contains the scores with `left <= score < right`; the first and last bin also contain
+    scores beyond them, of which `below` and `above` state whether there are any.
     """
     threshold, tp, fp = (curves.columns[name] for name in ("threshold", "tp", "fp"))
     axis, parts = CurveAxis.from_curves(curves, None), []
@@ -622,9 +608,8 @@ def score_bins(curves: Curves) -> pl.DataFrame:
 def bin_edges(threshold: FloatArray, tp: FloatArray, fp: FloatArray) -> FloatArray:
     """Return the edges of about 20 bins; the edges are round numbers.
 
-    If all scores are in [0, 1], the bins extend from 0 to 1, otherwise from the lowest to the
-    highest score without outliers of both classes, which are beyond Tukey's outer fences: more than
-    three interquartile ranges below the lower or above the upper quartile.
+    If not all scores are in [0, 1], the bins omit outliers of both classes: scores beyond Tukey's
+    outer fences, three interquartile ranges below the lower or above the upper quartile.
     """
     finite = np.isfinite(threshold)
     scores = threshold[finite]
@@ -644,8 +629,8 @@ def bin_edges(threshold: FloatArray, tp: FloatArray, fp: FloatArray) -> FloatArr
 def _outer_fences(scores: FloatArray, counts: FloatArray) -> tuple[float, float] | None:
     """Return Tukey's lower and upper outer fence of a class; None for a class without rows.
 
-    `scores` are in falling order. `counts` are the numbers of rows of the class at or above each
-    score. If the two quartiles are equal, the result is the lowest and the highest score.
+    `scores` are in falling order; `counts` are the rows of the class at or above each. If both
+    quartiles are equal, the result is the lowest and the highest score.
     """
     if not counts[-1] > 0:
         return None

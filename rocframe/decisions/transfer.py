@@ -9,21 +9,26 @@ import numpy as np
 import polars as pl
 
 from rocframe.curves.at import point_axis, rows_at
-from rocframe.curves.table import COMPLETE_CURVES, check_ends, plan_curves
+from rocframe.curves.table import COMPLETE_CURVES, PointTable, check_ends, plan_curves
 from rocframe.decisions.costs import CurveRows, best_rows
 from rocframe.decisions.operating_point import RuleOptions, allowed_rows
 from rocframe.errors import OptionValueError
 from rocframe.frames import build_table, check_keys, find_keys, number_keys, select_keys
 from rocframe.inference import class_notes
 from rocframe.kernel.arrays import run_parallel, split_groups
-from rocframe.kernel.codec import concatenated_ranges, falling_ranks, sort_order
-from rocframe.kernel.groups import cumulative_sums, group_starts, is_run_start
+from rocframe.kernel.groups import (
+    concatenated_ranges,
+    cumulative_sums,
+    falling_ranks,
+    group_starts,
+    is_run_start,
+    sort_order,
+)
 from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.options import check_supported, public
 from rocframe.rates import CONFUSION
-from rocframe.schemas.curves import RULE_COLUMNS, transfer_columns
+from rocframe.schemas.curves import transfer_columns
 from rocframe.schemas.table_type import THRESHOLD
-from rocframe.text import format_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -58,8 +63,7 @@ def transfer(
 
     The choice of a threshold is a part of training, so its effect must be measured on other data.
     For each fold, the threshold is chosen on the pooled rows of all other folds, and applied to the
-    rows of this fold. With `chosen=`, the thresholds of a given table are applied instead, such as
-    those of validation data.
+    rows of this fold. With `chosen=`, the thresholds of a given table are applied instead.
 
     Parameters
     ----------
@@ -72,26 +76,19 @@ def transfer(
         Group column with the parts of the data: the other curves that differ from a curve only in
         this column are pooled. Not used with `chosen`.
     chosen : DataFrame, default None
-        A table of `operating_point` with the chosen thresholds, whose group columns are group
-        columns of `curves`. The rules and options, such as `costs`, must be those of its call,
-        which is not checked.
-    costs : mapping of str to float, default None
-        Costs of one `tp`, `fp`, `fn` and `tn`, such as `{"fp": 1, "fn": 5}`; 0 if not given.
-    benefits : mapping of str to float, default None
-        Benefits of one `tp`, `fp`, `fn` and `tn`, such as `{"tp": 20, "fp": -1}`; 0 if not given.
+        A table with the chosen thresholds, whose group columns are group columns of `curves`: of
+        `operating_point`, with the rules and options of its call; or rows of `at`, `hull` or
+        `curve`, one for each group, which are applied to all rules.
+    costs, benefits : mapping of str to float, default None
+        As in `operating_point`.
     prevalence : float, default None
-        Prevalence, between 0 and 1, for rules and constraints that depend on it; counts do not
-        change. The default is the prevalence that was passed to `curve`, or else that of each
-        curve.
+        Prevalence, between 0 and 1, for rules and constraints that depend on it; by default, the
+        one that was passed to `curve`, or else that of each curve. Counts do not change.
     subject_to : mapping of str to sequence, default None
-        Constraints of the choice: the lowest and highest allowed value of metrics, as in
-        `operating_point`. Numbers of rows, such as `"alerts"`, raise an error, because the pooled
-        folds have more rows than one fold: use `"alert_rate"`. With `chosen`, the constraints do
-        not change the thresholds, and numbers of rows are allowed.
-    minimize : bool, default None
-        Whether a metric or expression is minimized, as in `operating_point`.
-    beta : float, default 1.0
-        Weight of recall relative to precision in `"f_beta"`.
+        Constraints of the choice, as in `operating_point`. Without `chosen`, numbers of rows, such
+        as `"alerts"`, raise an error, because the pooled folds have more rows: use `"alert_rate"`.
+    minimize, beta
+        As in `operating_point`.
     by : str, Expr, selector or sequence, default None
         Group columns; by default, all columns left of `threshold`.
 
@@ -103,18 +100,18 @@ def transfer(
         constraints and `is_met` are left of `note`.
 
         - `value_realised` and `value_chosen` (Float64) are the metric of the rule (String) on the
-          data of the curve in this row, and on the data that were used to choose the threshold.
-          `optimism` (Float64) is the amount by which `value_chosen` is better.
-        - `threshold` is the chosen threshold, and `tp, fp, fn, tn` are the counts of the curve in
-          this row, with `score >= threshold` as the prediction.
+          data of the curve in this row, and on the data of the choice. `optimism` (Float64) is the
+          amount by which `value_chosen` is better. Both are null if `chosen` has no such value.
+        - `tp, fp, fn, tn` are the counts of the curve in this row, with `score >= threshold` as the
+          prediction.
         - With `subject_to`, each metric has a column of its name (Float64) with its value on the
-          data of this row; `threshold` and the counts have a column already. `is_met` (Boolean) is
-          whether these values meet all constraints, and null if one is undefined and all others do.
+          data of this row. `is_met` (Boolean) is whether these values meet all constraints, and
+          null if one is undefined and all others do.
 
         If no threshold was chosen, all columns from `value_realised` to `is_met` are null. `note`
         (String) is null, or the first of these values that applies: `no_rows, no_positives,
         no_negatives, one_positive, one_negative, no_solution`, for the curve in this row or, if no
-        threshold was chosen, for the data of the choice; `no_solution` if `chosen` lacks the group.
+        threshold was chosen, for the data of the choice.
 
     Raises
     ------
@@ -130,14 +127,11 @@ def transfer(
     Notes
     -----
     The scores of all folds must be on one scale, as probabilities usually are. `optimism` compares
-    data sets with different numbers of rows. An expression as the rule must therefore be a mean or
-    a ratio, not a sum: use `(pl.col("tp") - pl.col("fp")) / n`, where `n` is
-    `pl.sum_horizontal("tp", "fp", "fn", "tn")`.
+    data sets of different size, so an expression as the rule must be a mean or a ratio, not a sum.
 
     References
     ----------
-    - M. Vuk, T. Curk (2006), "ROC curve, lift chart and calibration plot", Metodološki zvezki 3(1),
-      89-108, section 7.
+    - M. Vuk, T. Curk (2006), Metodološki zvezki 3(1), 89-108, section 7.
     - T. Fawcett (2006), Pattern Recognition Letters 27(8), 861-874.
       doi:10.1016/j.patrec.2005.10.010
 
@@ -146,9 +140,9 @@ def transfer(
     >>> import polars as pl, rocframe as rf
     >>> votes = rf.datasets.vote().filter(model="naive_bayes")
     >>> curves = rf.curve(votes, "label", "score", by=["model", "fold"])
-    >>> applied = rf.transfer(curves, "accuracy")
-    >>> applied.select("fold", "value_realised", "value_chosen", "optimism", "threshold").head(3)
-    shape: (3, 5)
+    >>> applied = rf.transfer(curves, "accuracy").head(2)
+    >>> applied.select("fold", "value_realised", "value_chosen", "optimism", "threshold")
+    shape: (2, 5)
     ┌──────┬────────────────┬──────────────┬───────────┬───────────┐
     │ fold ┆ value_realised ┆ value_chosen ┆ optimism  ┆ threshold │
     │ ---  ┆ ---            ┆ ---          ┆ ---       ┆ ---       │
@@ -156,7 +150,6 @@ def transfer(
     ╞══════╪════════════════╪══════════════╪═══════════╪═══════════╡
     │ 1    ┆ 0.747368       ┆ 0.746761     ┆ -0.000608 ┆ 0.699855  │
     │ 2    ┆ 0.726316       ┆ 0.749117     ┆ 0.022801  ┆ 0.658319  │
-    │ 3    ┆ 0.726316       ┆ 0.749117     ┆ 0.022801  ┆ 0.699855  │
     └──────┴────────────────┴──────────────┴───────────┴───────────┘
     """
     settings = {"costs": costs, "prevalence": prevalence, "beta": beta}
@@ -166,13 +159,14 @@ def transfer(
     hint = "The threshold of this rule does not depend on data: use at(threshold=)."
     has_bayes = "bayes" in options.rules
     check_supported("rule", rule, "transfer()", supported=not has_bayes, noun="value", hint=hint)
+    points = None
     if chosen is None:
         _check_no_counts(subject_to or {})
     else:
-        _check_chosen(chosen, options)
+        points = _parse_chosen(chosen, options)
 
     def compute(curves: Curves, columns: Schema) -> pl.DataFrame:
-        results = _apply(curves, options, over, chosen)
+        results = _apply(curves, options, over, points)
         rows = np.repeat(np.arange(len(curves.firsts)), len(options.rules))
         return build_table(curves.keys, results, columns, rows=rows)
 
@@ -180,9 +174,7 @@ def transfer(
         curves,
         compute,
         over=over,
-        keys=None
-        if chosen is None
-        else {name: chosen.schema[name] for name in _chosen_keys(chosen)},
+        keys=None if points is None else {name: points.rows.schema[name] for name in points.keys},
         columns=lambda count: transfer_columns(count, options.subject_to),
         by=by,
         anchor="rule",
@@ -201,8 +193,8 @@ def plan_transfer(
 ) -> FrameT:
     """Return a table with a result for each curve, to which a choice on other data is applied.
 
-    The choice is a threshold or a set of concavities. `keys` are the group columns of the table
-    `chosen` and their dtypes; None if the choice is made on the other folds, which `over` names.
+    The choice is a threshold or a set of concavities. `keys` are the group columns of `chosen` and
+    their dtypes; None if the choice is made on the other folds, which `over` names.
     """
     return plan_curves(
         curves,
@@ -224,14 +216,14 @@ class Choice(NamedTuple):
 
 
 def _apply(
-    curves: Curves, options: RuleOptions, over: str, chosen: pl.DataFrame | None
+    curves: Curves, options: RuleOptions, over: str, chosen: PointTable | None
 ) -> dict[str, object]:
     """Return the columns of the result: a row per curve and rule."""
     rules, constraints = options.at_prevalence(curves.prevalence)
     if chosen is None:
         choices = _choose_on_others(curves, over, rules, constraints)
     else:
-        choices = [_read_choice(curves, chosen, name) for name in options.rules]
+        choices = [_read_choice(curves, chosen, rule) for rule in rules]
     axis, n_curves = point_axis(curves, THRESHOLD), len(curves.firsts)
     shape = n_curves, len(rules)
     threshold, value, realised, optimism = np.full((4, *shape), np.nan)
@@ -320,10 +312,7 @@ def _choose(
 
 
 def _check_no_counts(subject_to: Mapping[str, Sequence[float | None]]) -> None:
-    """Raise an error for a constraint on a number of rows.
-
-    A limit for the pooled rows of the other folds is not a limit for the rows of one fold.
-    """
+    """Raise an error for a number of rows: limits for other folds are none for one fold."""
     rates = {"alerts": "alert_rate", "tp": "tpr", "fp": "fpr", "fn": "fnr", "tn": "tnr"}
     for name, limits in subject_to.items():
         if name in rates:
@@ -335,44 +324,41 @@ def _check_no_counts(subject_to: Mapping[str, Sequence[float | None]]) -> None:
             raise OptionValueError.compose(f"subject_to[{name!r}]", limits, problem, hint)
 
 
-def _chosen_keys(chosen: pl.DataFrame) -> list[str]:
-    """Return the group columns of a table of `operating_point`."""
-    return chosen.columns[: chosen.columns.index("rule")]
+def _parse_chosen(chosen: object, options: RuleOptions) -> PointTable:
+    """Return the table `chosen` after a check that each curve and rule has one threshold."""
+    hint = "Pass the collected result of operating_point, at or hull."
+    points = PointTable.parse("chosen", chosen, hint)
+    has_rules = "rule" in points.rows.columns
+    points.check_single([*points.keys, *(["rule"] if has_rules else [])])
+    if has_rules and points.rows.height:
+        available = points.rows.get_column("rule").unique().sort().to_list()
+        for name in options.rules:
+            if name not in available:
+                problem = "the table passed as chosen= has no threshold for this rule"
+                names = ", ".join(map(repr, available))
+                raise OptionValueError.compose("rule", name, problem, f"Its rules are: {names}.")
+    return points
 
 
-def _check_chosen(chosen: object, options: RuleOptions) -> None:
-    """Raise an error unless `chosen` is a table of operating points with all rules."""
-    hint = "Pass the collected result of operating_point."
-    needed = (*RULE_COLUMNS, THRESHOLD)
-    if not isinstance(chosen, pl.DataFrame) or not {*needed} <= {*chosen.columns}:
-        raise OptionValueError.unexpected_type("chosen", chosen, "a table of operating_point", hint)
-    available = chosen.get_column("rule").unique().sort().to_list()
-    for name in options.rules:
-        if name not in available and chosen.height:
-            problem = "the table passed as chosen= has no threshold for this rule"
-            names = ", ".join(map(repr, available))
-            raise OptionValueError.compose("rule", name, problem, f"Its rules are: {names}.")
-    keys = [*_chosen_keys(chosen), "rule"]
-    key_of_row = select_keys(chosen, keys)
-    repeated = key_of_row.filter(key_of_row.is_duplicated())
-    if repeated.height:
-        key = format_key(keys, repeated.row(0))
-        problem = f"chosen: the table has several thresholds for {key}"
-        hint = "Keep one row for each group and rule, for example with .filter()."
-        raise OptionValueError(f"{problem}.\n{hint}")
+def _read_choice(curves: Curves, points: PointTable, rule: Rule) -> Choice:
+    """Return the threshold of each curve for a rule from a table of operating points."""
+    rows = points.rows
+    if "rule" in rows.columns:
+        rows = rows.filter(pl.col("rule") == rule.name)
+    row = find_keys(select_keys(curves.keys, points.keys), select_keys(rows, points.keys))
 
+    def numbers(name: str) -> NDArray[np.float64]:
+        values = rows.get_column(name).cast(pl.Float64).gather(row)
+        return values.fill_null(np.nan).to_numpy()
 
-def _read_choice(curves: Curves, chosen: pl.DataFrame, rule: str) -> Choice:
-    """Return the threshold of each curve from a table of operating points."""
-    keys = _chosen_keys(chosen)
-    rule_rows = chosen.filter(pl.col("rule") == rule)
-    row = find_keys(select_keys(curves.keys, keys), select_keys(rule_rows, keys))
-    threshold, value = (
-        rule_rows.get_column(name).cast(pl.Float64).gather(row).fill_null(np.nan).to_numpy()
-        for name in (THRESHOLD, "value")
-    )
-    none = pl.Series([None], dtype=pl.String).new_from_index(0, rule_rows.height)
-    note = rule_rows.get_column("note", default=none).cast(pl.String).gather(row)
+    threshold, value = numbers(THRESHOLD), np.full(len(row), np.nan)
+    if "value" in rows.columns:
+        value = numbers("value")
+    elif {*CONFUSION} <= {*rows.columns}:
+        counts = {part: numbers(part) for part in CONFUSION}
+        value = rule.value.evaluate({THRESHOLD: threshold, **counts})
+    none = pl.Series([None], dtype=pl.String).new_from_index(0, rows.height)
+    note = rows.get_column("note", default=none).cast(pl.String).gather(row)
     return Choice(threshold, value, note.fill_null("no_solution").to_numpy())
 
 
@@ -389,19 +375,15 @@ def pooled_other_curves(curves: Curves, over: str) -> CurveRows:
 class OtherFolds:
     """Steps of curves, and of the pooled curves of groups.
 
-    A step is the change of `tp` and `fp` at a threshold. The first step of a curve is the change
-    from 0 to the counts of its first row. Curves of a group have the same values of all group
-    columns except for that of the folds.
+    A step is the change of `tp` and `fp` at a threshold, the first from 0. Curves of a group have
+    the same values of all group columns except for that of the folds, and are sorted by group.
+    Curve i is the curve `order[i]` of the table, belongs to `group[i]` and has the steps
+    `starts[i]` to `starts[i + 1] - 1`. For each of them, `pooled` is the index of the pooled step
+    with the same threshold; `other_tp` and `other_fp` are the changes of all other curves of the
+    group, which have `pos[i]` positives and `neg[i]` negatives.
 
-    The curves are sorted by group. Curve i is the curve `order[i]` of the table, belongs to the
-    group `group[i]` and has the steps `starts[i]` to `starts[i + 1] - 1`. For each of these steps,
-    `pooled` is the index of the pooled step with the same threshold, and `other_tp` and `other_fp`
-    are the changes of the counts of all other curves of the group at this threshold. All other
-    curves of the group together have `pos[i]` positives and `neg[i]` negatives.
-
-    Group i has the pooled steps `pooled_starts[i]` to `pooled_starts[i + 1] - 1`. For each of them,
-    `pooled_tp` and `pooled_fp` are the changes of the counts of all curves of the group, and
-    `n_curves` is the number of curves with a row at the threshold.
+    Group i has the pooled steps `pooled_starts[i]` to `pooled_starts[i + 1] - 1`, with the changes
+    `pooled_tp` and `pooled_fp`; `n_curves` is the number of curves with a row at the threshold.
     """
 
     order: NDArray[np.int64]
@@ -503,11 +485,10 @@ class OtherFolds:
 
 
 def sums_of_others(values: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[Any]:
-    """Return, for each value, the sum of all other values of its segment.
+    """Return, for each value, the sum of all other values of its segment, without subtraction.
 
-    `starts` are the positions of the first values of the segments, and the number of values. The
-    sum is not computed by a subtraction from the sum of the segment: the difference of two large
-    sums of weights can have a large rounding error.
+    `starts` are the first positions of the segments, and the number of values. A difference of two
+    large sums of weights can have a large rounding error.
     """
     if not len(values):
         return values

@@ -81,26 +81,16 @@ def auc(
 
     References
     ----------
-    E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson (1988), "Comparing the areas under two or
-    more correlated receiver operating characteristic curves", Biometrics 44(3), 837-845.
-    doi:10.2307/2531595
-
-    D. K. McClish (1989), "Analyzing a portion of the ROC curve", Medical Decision Making 9(3),
-    190-195. doi:10.1177/0272989X8900900307
+    - E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson (1988), Biometrics 44(3), 837-845.
+      doi:10.2307/2531595
+    - D. K. McClish (1989), Medical Decision Making 9(3), 190-195. doi:10.1177/0272989X8900900307
 
     Examples
     --------
     >>> import polars as pl, rocframe as rf
     >>> predictions = pl.DataFrame({"label": [1, 0, 1], "score": [0.9, 0.4, 0.4]})
-    >>> predictions.select(pl.col("score").roc.auc("label"))
-    shape: (1, 1)
-    ┌───────┐
-    │ score │
-    │ ---   │
-    │ f64   │
-    ╞═══════╡
-    │ 0.75  │
-    └───────┘
+    >>> predictions.select(pl.col("score").roc.auc("label")).item()
+    0.75
     """
     rates = {"fpr": fpr, "tpr": tpr, "specificity": specificity, "sensitivity": sensitivity}
     rate_range = RateRange.parse(rates, standardize)
@@ -126,14 +116,8 @@ def gini(
 
     Parameters
     ----------
-    label : str or Expr
-        The true class: Boolean or 0/1, or any values with `positive`.
-    positive : object, default None
-        Value of `label` that is the positive class.
-    weight : str or Expr, default None
-        Importance of a row, finite and >= 0.
-    count : str, Expr or None, default None
-        Number of equal rows that a row represents.
+    label, positive, weight, count
+        As in `auc`.
 
     Returns
     -------
@@ -143,23 +127,14 @@ def gini(
 
     References
     ----------
-    D. J. Hand, R. J. Till (2001), "A simple generalisation of the area under the ROC curve for
-    multiple class classification problems", Machine Learning 45, 171-186.
-    doi:10.1023/A:1010920819831
+    D. J. Hand, R. J. Till (2001), Machine Learning 45, 171-186. doi:10.1023/A:1010920819831
 
     Examples
     --------
     >>> import polars as pl, rocframe as rf
     >>> predictions = pl.DataFrame({"label": [1, 0, 1], "score": [0.9, 0.4, 0.4]})
-    >>> predictions.select(pl.col("score").roc.gini("label"))
-    shape: (1, 1)
-    ┌───────┐
-    │ score │
-    │ ---   │
-    │ f64   │
-    ╞═══════╡
-    │ 0.5   │
-    └───────┘
+    >>> predictions.select(pl.col("score").roc.gini("label")).item()
+    0.5
     """
     return formula_expression(
         lambda rows: 2 * _area(rows) - 1, score, label, positive, weight, count
@@ -202,20 +177,14 @@ def auc_se(
 ) -> pl.Expr:
     """Compute DeLong's standard error of the group's AUC.
 
-    The standard error is the square root of s²(V10)/m + s²(V01)/n, where V10 and V01 are the
-    placement values of the m positives and of the n negatives (see `placement`), and s² is their
-    sample variance. The numbers m and n depend on `count`, but not on `weight`.
+    It is √(s²(V10)/m + s²(V01)/n), from the sample variances of the placement values (see
+    `placement`) of the m positives and of the n negatives. These numbers depend on `count`, but not
+    on `weight`.
 
     Parameters
     ----------
-    label : str or Expr
-        The true class: Boolean or 0/1, or any values with `positive`.
-    positive : object, default None
-        Value of `label` that is the positive class.
-    weight : str or Expr, default None
-        Importance of a row, finite and >= 0.
-    count : str, Expr or None, default None
-        Number of equal rows that a row represents.
+    label, positive, weight, count
+        As in `auc`.
 
     Returns
     -------
@@ -225,23 +194,15 @@ def auc_se(
 
     References
     ----------
-    E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson (1988), "Comparing the areas under two or
-    more correlated receiver operating characteristic curves", Biometrics 44(3), 837-845.
+    E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson (1988), Biometrics 44(3), 837-845.
     doi:10.2307/2531595
 
     Examples
     --------
     >>> import polars as pl, rocframe as rf
     >>> predictions = pl.DataFrame({"label": [1, 0, 1, 0], "score": [0.9, 0.4, 0.4, 0.1]})
-    >>> predictions.select(pl.col("score").roc.auc_se("label"))
-    shape: (1, 1)
-    ┌──────────┐
-    │ score    │
-    │ ---      │
-    │ f64      │
-    ╞══════════╡
-    │ 0.176777 │
-    └──────────┘
+    >>> round(predictions.select(pl.col("score").roc.auc_se("label")).item(), 6)
+    0.176777
     """
     return formula_expression(_auc_se, score, label, positive, weight, count)
 
@@ -311,14 +272,8 @@ def average_precision(
 
     Parameters
     ----------
-    label : str or Expr
-        The true class: Boolean or 0/1, or any values with `positive`.
-    positive : object, default None
-        Value of `label` that is the positive class.
-    weight : str or Expr, default None
-        Importance of a row, finite and >= 0.
-    count : str, Expr or None, default None
-        Number of equal rows that a row represents.
+    label, positive, weight, count
+        As in `auc`.
 
     Returns
     -------
@@ -328,23 +283,14 @@ def average_precision(
 
     References
     ----------
-    T. Saito, M. Rehmsmeier (2015), "The precision-recall plot is more informative than the ROC
-    plot when evaluating binary classifiers on imbalanced datasets", PLoS ONE 10(3), e0118432.
-    doi:10.1371/journal.pone.0118432
+    T. Saito, M. Rehmsmeier (2015), PLoS ONE 10(3), e0118432. doi:10.1371/journal.pone.0118432
 
     Examples
     --------
     >>> import polars as pl, rocframe as rf
     >>> predictions = pl.DataFrame({"label": [1, 0, 1], "score": [0.9, 0.4, 0.4]})
-    >>> predictions.select(pl.col("score").roc.average_precision("label"))
-    shape: (1, 1)
-    ┌──────────┐
-    │ score    │
-    │ ---      │
-    │ f64      │
-    ╞══════════╡
-    │ 0.833333 │
-    └──────────┘
+    >>> round(predictions.select(pl.col("score").roc.average_precision("label")).item(), 6)
+    0.833333
     """
     return formula_expression(_average_precision, score, label, positive, weight, count)
 
@@ -366,14 +312,8 @@ def pr_auc(
 
     Parameters
     ----------
-    label : str or Expr
-        The true class: Boolean or 0/1, or any values with `positive`.
-    positive : object, default None
-        Value of `label` that is the positive class.
-    weight : str or Expr, default None
-        Importance of a row, finite and >= 0.
-    count : str, Expr or None, default None
-        Number of equal rows that a row represents.
+    label, positive, weight, count
+        As in `auc`.
 
     Returns
     -------
@@ -383,26 +323,15 @@ def pr_auc(
 
     References
     ----------
-    J. Davis, M. Goadrich (2006), "The relationship between precision-recall and ROC curves",
-    ICML, 233-240. doi:10.1145/1143844.1143874
-
-    T. Saito, M. Rehmsmeier (2015), "The precision-recall plot is more informative than the ROC
-    plot when evaluating binary classifiers on imbalanced datasets", PLoS ONE 10(3), e0118432.
-    doi:10.1371/journal.pone.0118432
+    - J. Davis, M. Goadrich (2006), ICML, 233-240. doi:10.1145/1143844.1143874
+    - T. Saito, M. Rehmsmeier (2015), PLoS ONE 10(3), e0118432. doi:10.1371/journal.pone.0118432
 
     Examples
     --------
     >>> import polars as pl, rocframe as rf
     >>> predictions = pl.DataFrame({"label": [1, 0, 1], "score": [0.9, 0.4, 0.4]})
-    >>> predictions.select(pl.col("score").roc.pr_auc("label"))
-    shape: (1, 1)
-    ┌──────────┐
-    │ score    │
-    │ ---      │
-    │ f64      │
-    ╞══════════╡
-    │ 0.887327 │
-    └──────────┘
+    >>> round(predictions.select(pl.col("score").roc.pr_auc("label")).item(), 6)
+    0.887327
     """
     return formula_expression(_pr_auc, score, label, positive, weight, count)
 

@@ -32,14 +32,8 @@ def brier(
 
     Parameters
     ----------
-    label : str or Expr
-        The true class: Boolean or 0/1, or any values with `positive`.
-    positive : object, default None
-        Value of `label` that is the positive class.
-    weight : str or Expr, default None
-        Importance of a row, finite and >= 0.
-    count : str, Expr or None, default None
-        Number of equal rows that a row represents.
+    label, positive, weight, count
+        As in `auc`.
 
     Returns
     -------
@@ -49,22 +43,15 @@ def brier(
 
     References
     ----------
-    G. W. Brier (1950), "Verification of forecasts expressed in terms of probability", Monthly
-    Weather Review 78(1), 1-3. doi:10.1175/1520-0493(1950)078<0001:VOFEIT>2.0.CO;2
+    G. W. Brier (1950), Monthly Weather Review 78(1), 1-3.
+    doi:10.1175/1520-0493(1950)078<0001:VOFEIT>2.0.CO;2
 
     Examples
     --------
     >>> import polars as pl, rocframe as rf
     >>> predictions = pl.DataFrame({"label": [1, 0, 1], "score": [0.9, 0.4, 0.4]})
-    >>> predictions.select(pl.col("score").roc.brier("label"))
-    shape: (1, 1)
-    ┌──────────┐
-    │ score    │
-    │ ---      │
-    │ f64      │
-    ╞══════════╡
-    │ 0.176667 │
-    └──────────┘
+    >>> round(predictions.select(pl.col("score").roc.brier("label")).item(), 6)
+    0.176667
     """
     return formula_expression(_brier, score, label, positive, weight, count)
 
@@ -81,19 +68,12 @@ def log_loss(
     """Compute the logarithmic loss of the group: the mean of -log(probability of the outcome).
 
     The logarithm is natural. Lower values are better. Scores are clipped to [ε, 1 - ε] with ε =
-    2⁻⁵², as in scikit-learn, because a probability of 0 for an outcome would make the loss
-    infinite.
+    2⁻⁵², so that the loss is finite.
 
     Parameters
     ----------
-    label : str or Expr
-        The true class: Boolean or 0/1, or any values with `positive`.
-    positive : object, default None
-        Value of `label` that is the positive class.
-    weight : str or Expr, default None
-        Importance of a row, finite and >= 0.
-    count : str, Expr or None, default None
-        Number of equal rows that a row represents.
+    label, positive, weight, count
+        As in `auc`.
 
     Returns
     -------
@@ -102,22 +82,15 @@ def log_loss(
 
     References
     ----------
-    I. J. Good (1952), "Rational decisions", Journal of the Royal Statistical Society B 14(1),
-    107-114. doi:10.1111/j.2517-6161.1952.tb00104.x
+    I. J. Good (1952), Journal of the Royal Statistical Society B 14(1), 107-114.
+    doi:10.1111/j.2517-6161.1952.tb00104.x
 
     Examples
     --------
     >>> import polars as pl, rocframe as rf
     >>> predictions = pl.DataFrame({"label": [1, 0, 1], "score": [0.9, 0.4, 0.4]})
-    >>> predictions.select(pl.col("score").roc.log_loss("label"))
-    shape: (1, 1)
-    ┌──────────┐
-    │ score    │
-    │ ---      │
-    │ f64      │
-    ╞══════════╡
-    │ 0.510826 │
-    └──────────┘
+    >>> round(predictions.select(pl.col("score").roc.log_loss("label")).item(), 6)
+    0.510826
     """
     return formula_expression(
         lambda rows: _mean_loss(rows, _row_log_loss(rows)), score, label, positive, weight, count
@@ -141,14 +114,8 @@ def brier_skill(
 
     Parameters
     ----------
-    label : str or Expr
-        The true class: Boolean or 0/1, or any values with `positive`.
-    positive : object, default None
-        Value of `label` that is the positive class.
-    weight : str or Expr, default None
-        Importance of a row, finite and >= 0.
-    count : str, Expr or None, default None
-        Number of equal rows that a row represents.
+    label, positive, weight, count
+        As in `auc`.
 
     Returns
     -------
@@ -158,22 +125,15 @@ def brier_skill(
 
     References
     ----------
-    G. W. Brier (1950), "Verification of forecasts expressed in terms of probability", Monthly
-    Weather Review 78(1), 1-3. doi:10.1175/1520-0493(1950)078<0001:VOFEIT>2.0.CO;2
+    G. W. Brier (1950), Monthly Weather Review 78(1), 1-3.
+    doi:10.1175/1520-0493(1950)078<0001:VOFEIT>2.0.CO;2
 
     Examples
     --------
     >>> import polars as pl, rocframe as rf
     >>> predictions = pl.DataFrame({"label": [1, 0, 1], "score": [0.9, 0.4, 0.4]})
-    >>> predictions.select(pl.col("score").roc.brier_skill("label"))
-    shape: (1, 1)
-    ┌───────┐
-    │ score │
-    │ ---   │
-    │ f64   │
-    ╞═══════╡
-    │ 0.205 │
-    └───────┘
+    >>> round(predictions.select(pl.col("score").roc.brier_skill("label")).item(), 6)
+    0.205
     """
     return formula_expression(_brier_skill, score, label, positive, weight, count)
 
@@ -196,14 +156,8 @@ def cllr(
 
     Parameters
     ----------
-    label : str or Expr
-        The true class: Boolean or 0/1, or any values with `positive`.
-    positive : object, default None
-        Value of `label` that is the positive class.
-    weight : str or Expr, default None
-        Importance of a row, finite and >= 0.
-    count : str, Expr or None, default None
-        Number of equal rows that a row represents.
+    label, positive, weight, count
+        As in `auc`.
 
     Returns
     -------
@@ -212,22 +166,15 @@ def cllr(
 
     References
     ----------
-    N. Brümmer, J. du Preez (2006), "Application-independent evaluation of speaker detection",
-    Computer Speech and Language 20(2-3), 230-275. doi:10.1016/j.csl.2005.08.001
+    N. Brümmer, J. du Preez (2006), Computer Speech and Language 20(2-3), 230-275.
+    doi:10.1016/j.csl.2005.08.001
 
     Examples
     --------
     >>> import polars as pl, rocframe as rf
     >>> predictions = pl.DataFrame({"label": [1, 0, 1], "score": [0.9, 0.4, 0.4]})
-    >>> predictions.select(pl.col("score").roc.cllr("label"))
-    shape: (1, 1)
-    ┌──────────┐
-    │ score    │
-    │ ---      │
-    │ f64      │
-    ╞══════════╡
-    │ 0.736966 │
-    └──────────┘
+    >>> round(predictions.select(pl.col("score").roc.cllr("label")).item(), 6)
+    0.736966
     """
     return formula_expression(_cllr, score, label, positive, weight, count)
 
@@ -250,18 +197,14 @@ def ece(
 
     Parameters
     ----------
-    label : str or Expr
-        The true class: Boolean or 0/1, or any values with `positive`.
+    label
+        As in `auc`.
     method : {"quantile", "uniform"}, default "quantile"
         Bins with about the same number of rows, or of equal width, as in `rocframe.calibration`.
     bins : int, default 10
         Number of bins.
-    positive : object, default None
-        Value of `label` that is the positive class.
-    weight : str or Expr, default None
-        Importance of a row, finite and >= 0.
-    count : str, Expr or None, default None
-        Number of equal rows that a row represents.
+    positive, weight, count
+        As in `auc`.
 
     Returns
     -------
@@ -271,23 +214,15 @@ def ece(
 
     References
     ----------
-    M. P. Naeini, G. F. Cooper, M. Hauskrecht (2015), "Obtaining well calibrated probabilities using
-    Bayesian binning", Proceedings of the AAAI Conference on Artificial Intelligence 29(1).
-    doi:10.1609/aaai.v29i1.9602
+    M. P. Naeini, G. F. Cooper, M. Hauskrecht (2015), Proceedings of the AAAI Conference on
+    Artificial Intelligence 29(1). doi:10.1609/aaai.v29i1.9602
 
     Examples
     --------
     >>> import polars as pl, rocframe as rf
     >>> predictions = pl.DataFrame({"label": [1, 0, 1], "score": [0.9, 0.4, 0.4]})
-    >>> predictions.select(pl.col("score").roc.ece("label", bins=2))
-    shape: (1, 1)
-    ┌───────┐
-    │ score │
-    │ ---   │
-    │ f64   │
-    ╞═══════╡
-    │ 0.1   │
-    └───────┘
+    >>> round(predictions.select(pl.col("score").roc.ece("label", bins=2)).item(), 6)
+    0.1
     """
     check_choice("method", method, ("quantile", "uniform"))
     n_bins = parse_integer("bins", bins, high=MAX_BINS, example=10)
@@ -307,20 +242,13 @@ def spiegelhalter_z(
 ) -> pl.Expr:
     """Compute Spiegelhalter's z, a test statistic of the calibration of the group.
 
-    z is the sum of (outcome - score)·(1 - 2·score), divided by its standard deviation if scores are
-    calibrated: the square root of the sum of (1 - 2·score)²·score·(1 - score), with squared
-    weights. If the scores are calibrated and the rows independent, z is about standard normal.
+    z is the sum of (outcome - score)·(1 - 2·score), divided by its standard deviation. If the
+    scores are calibrated and the rows independent, z is about standard normal.
 
     Parameters
     ----------
-    label : str or Expr
-        The true class: Boolean or 0/1, or any values with `positive`.
-    positive : object, default None
-        Value of `label` that is the positive class.
-    weight : str or Expr, default None
-        Importance of a row, finite and >= 0.
-    count : str, Expr or None, default None
-        Number of equal rows that a row represents.
+    label, positive, weight, count
+        As in `auc`.
 
     Returns
     -------
@@ -331,22 +259,14 @@ def spiegelhalter_z(
 
     References
     ----------
-    D. J. Spiegelhalter (1986), "Probabilistic prediction in patient management and clinical
-    trials", Statistics in Medicine 5(5), 421-433. doi:10.1002/sim.4780050506
+    D. J. Spiegelhalter (1986), Statistics in Medicine 5(5), 421-433. doi:10.1002/sim.4780050506
 
     Examples
     --------
     >>> import polars as pl, rocframe as rf
     >>> predictions = pl.DataFrame({"label": [1, 0, 1], "score": [0.9, 0.4, 0.4]})
-    >>> predictions.select(pl.col("score").roc.spiegelhalter_z("label"))
-    shape: (1, 1)
-    ┌───────────┐
-    │ score     │
-    │ ---       │
-    │ f64       │
-    ╞═══════════╡
-    │ -0.144338 │
-    └───────────┘
+    >>> round(predictions.select(pl.col("score").roc.spiegelhalter_z("label")).item(), 6)
+    -0.144338
     """
     return formula_expression(_spiegelhalter_z, score, label, positive, weight, count)
 
@@ -366,14 +286,8 @@ def observed_to_expected(
 
     Parameters
     ----------
-    label : str or Expr
-        The true class: Boolean or 0/1, or any values with `positive`.
-    positive : object, default None
-        Value of `label` that is the positive class.
-    weight : str or Expr, default None
-        Importance of a row, finite and >= 0.
-    count : str, Expr or None, default None
-        Number of equal rows that a row represents.
+    label, positive, weight, count
+        As in `auc`.
 
     Returns
     -------
@@ -390,15 +304,8 @@ def observed_to_expected(
     --------
     >>> import polars as pl, rocframe as rf
     >>> predictions = pl.DataFrame({"label": [1, 0, 1], "score": [0.9, 0.4, 0.4]})
-    >>> predictions.select(pl.col("score").roc.observed_to_expected("label"))
-    shape: (1, 1)
-    ┌──────────┐
-    │ score    │
-    │ ---      │
-    │ f64      │
-    ╞══════════╡
-    │ 1.176471 │
-    └──────────┘
+    >>> round(predictions.select(pl.col("score").roc.observed_to_expected("label")).item(), 6)
+    1.176471
     """
     return formula_expression(_observed_to_expected, score, label, positive, weight, count)
 

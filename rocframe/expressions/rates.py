@@ -41,14 +41,8 @@ def tpr(
 
     Parameters
     ----------
-    label : str or Expr
-        The true class: Boolean or 0/1, or any values with `positive`.
-    positive : object, default None
-        Value of `label` that is the positive class.
-    weight : str or Expr, default None
-        Importance of a row, finite and >= 0.
-    count : str, Expr or None, default None
-        Number of equal rows that a row represents.
+    label, positive, weight, count
+        As in `auc`.
 
     Returns
     -------
@@ -58,24 +52,14 @@ def tpr(
 
     References
     ----------
-    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
-    861-874. doi:10.1016/j.patrec.2005.10.010
+    T. Fawcett (2006), Pattern Recognition Letters 27(8), 861-874. doi:10.1016/j.patrec.2005.10.010
 
     Examples
     --------
     >>> import polars as pl, rocframe as rf
     >>> predictions = pl.DataFrame({"label": [1, 0, 1], "score": [0.9, 0.4, 0.4]})
-    >>> predictions.with_columns(tpr=pl.col("score").roc.tpr("label"))
-    shape: (3, 3)
-    ┌───────┬───────┬─────┐
-    │ label ┆ score ┆ tpr │
-    │ ---   ┆ ---   ┆ --- │
-    │ i64   ┆ f64   ┆ f64 │
-    ╞═══════╪═══════╪═════╡
-    │ 1     ┆ 0.9   ┆ 0.5 │
-    │ 0     ┆ 0.4   ┆ 1.0 │
-    │ 1     ┆ 0.4   ┆ 1.0 │
-    └───────┴───────┴─────┘
+    >>> predictions.select(pl.col("score").roc.tpr("label")).to_series().to_list()
+    [0.5, 1.0, 1.0]
     """
     return formula_expression(
         lambda rows: _rate(rows, rows.positive), score, label, positive, weight, count
@@ -98,14 +82,8 @@ def fpr(
 
     Parameters
     ----------
-    label : str or Expr
-        The true class: Boolean or 0/1, or any values with `positive`.
-    positive : object, default None
-        Value of `label` that is the positive class.
-    weight : str or Expr, default None
-        Importance of a row, finite and >= 0.
-    count : str, Expr or None, default None
-        Number of equal rows that a row represents.
+    label, positive, weight, count
+        As in `auc`.
 
     Returns
     -------
@@ -115,24 +93,14 @@ def fpr(
 
     References
     ----------
-    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
-    861-874. doi:10.1016/j.patrec.2005.10.010
+    T. Fawcett (2006), Pattern Recognition Letters 27(8), 861-874. doi:10.1016/j.patrec.2005.10.010
 
     Examples
     --------
     >>> import polars as pl, rocframe as rf
     >>> predictions = pl.DataFrame({"label": [1, 0, 1], "score": [0.9, 0.4, 0.4]})
-    >>> predictions.with_columns(fpr=pl.col("score").roc.fpr("label"))
-    shape: (3, 3)
-    ┌───────┬───────┬─────┐
-    │ label ┆ score ┆ fpr │
-    │ ---   ┆ ---   ┆ --- │
-    │ i64   ┆ f64   ┆ f64 │
-    ╞═══════╪═══════╪═════╡
-    │ 1     ┆ 0.9   ┆ 0.0 │
-    │ 0     ┆ 0.4   ┆ 1.0 │
-    │ 1     ┆ 0.4   ┆ 1.0 │
-    └───────┴───────┴─────┘
+    >>> predictions.select(pl.col("score").roc.fpr("label")).to_series().to_list()
+    [0.0, 1.0, 1.0]
     """
     return formula_expression(
         lambda rows: _rate(rows, ~rows.positive),
@@ -184,14 +152,8 @@ def placement(
 
     Parameters
     ----------
-    label : str or Expr
-        The true class: Boolean or 0/1, or any values with `positive`.
-    positive : object, default None
-        Value of `label` that is the positive class.
-    weight : str or Expr, default None
-        Importance of a row, finite and >= 0.
-    count : str, Expr or None, default None
-        Number of equal rows that a row represents.
+    label, positive, weight, count
+        As in `auc`.
 
     Returns
     -------
@@ -201,25 +163,15 @@ def placement(
 
     References
     ----------
-    E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson (1988), "Comparing the areas under two or
-    more correlated receiver operating characteristic curves", Biometrics 44(3), 837-845.
+    E. R. DeLong, D. M. DeLong, D. L. Clarke-Pearson (1988), Biometrics 44(3), 837-845.
     doi:10.2307/2531595
 
     Examples
     --------
     >>> import polars as pl, rocframe as rf
     >>> predictions = pl.DataFrame({"label": [1, 0, 1], "score": [0.9, 0.4, 0.4]})
-    >>> predictions.with_columns(placement=pl.col("score").roc.placement("label"))
-    shape: (3, 3)
-    ┌───────┬───────┬───────────┐
-    │ label ┆ score ┆ placement │
-    │ ---   ┆ ---   ┆ ---       │
-    │ i64   ┆ f64   ┆ f64       │
-    ╞═══════╪═══════╪═══════════╡
-    │ 1     ┆ 0.9   ┆ 1.0       │
-    │ 0     ┆ 0.4   ┆ 0.75      │
-    │ 1     ┆ 0.4   ┆ 0.5       │
-    └───────┴───────┴───────────┘
+    >>> predictions.select(pl.col("score").roc.placement("label")).to_series().to_list()
+    [1.0, 0.75, 0.5]
     """
     return formula_expression(
         _placement, score, label, positive, weight, count, needs_positives=False
@@ -282,14 +234,8 @@ def ks(
 
     Parameters
     ----------
-    label : str or Expr
-        The true class: Boolean or 0/1, or any values with `positive`.
-    positive : object, default None
-        Value of `label` that is the positive class.
-    weight : str or Expr, default None
-        Importance of a row, finite and >= 0.
-    count : str, Expr or None, default None
-        Number of equal rows that a row represents.
+    label, positive, weight, count
+        As in `auc`.
 
     Returns
     -------
@@ -299,22 +245,14 @@ def ks(
 
     References
     ----------
-    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
-    861-874. doi:10.1016/j.patrec.2005.10.010
+    T. Fawcett (2006), Pattern Recognition Letters 27(8), 861-874. doi:10.1016/j.patrec.2005.10.010
 
     Examples
     --------
     >>> import polars as pl, rocframe as rf
     >>> predictions = pl.DataFrame({"label": [1, 0, 1], "score": [0.9, 0.4, 0.4]})
-    >>> predictions.select(pl.col("score").roc.ks("label"))
-    shape: (1, 1)
-    ┌───────┐
-    │ score │
-    │ ---   │
-    │ f64   │
-    ╞═══════╡
-    │ 0.5   │
-    └───────┘
+    >>> predictions.select(pl.col("score").roc.ks("label")).item()
+    0.5
     """
     return formula_expression(_ks, score, label, positive, weight, count)
 
@@ -342,8 +280,7 @@ def at_prevalence(
 
     The odds of each probability are multiplied by the odds of the new prevalence, divided by the
     odds of the sample prevalence. The result is correct if only the share of positives differs, and
-    not the distribution of the scores within each class. If both prevalences are constant within a
-    group, the ROC curve does not change.
+    not the distribution of the scores within each class.
 
     Parameters
     ----------
@@ -355,53 +292,29 @@ def at_prevalence(
     sample_prevalence : float, str, Expr or None, default None
         Prevalence for which the scores are calibrated, above 0 and below 1, such as that of the
         training data. None: the (weighted) share of positives of the group, from `label`.
-    positive : object, default None
-        Value of `label` that is the positive class.
-    weight : str or Expr, default None
-        Importance of a row, finite and >= 0.
-    count : str, Expr or None, default None
-        Number of equal rows that a row represents.
+    positive, weight, count
+        As in `auc`.
 
     Returns
     -------
     Expr
-        Float64 in [0, 1], a value per row, named like the score. Scores of 0 and 1 do not change.
-        The result is null if the score is missing or outside [0, 1], or if one of the two
-        prevalences is null, 0 or less, or 1 or more.
-
-    Notes
-    -----
-    The result is p·(π'/π) / (p·(π'/π) + (1 - p)·(1 - π')/(1 - π)), where p is the score, π is the
-    prevalence of the sample, and π' is the prevalence of the population.
+        Float64 in [0, 1], a value per row, named like the score; null if the score is missing or
+        outside [0, 1], or if a prevalence is null, 0 or less, or 1 or more. Scores of 0 and 1 do
+        not change.
 
     References
     ----------
-    M. Saerens, P. Latinne, C. Decaestecker (2002), "Adjusting the outputs of a classifier to new a
-    priori probabilities: a simple procedure", Neural Computation 14(1), 21-41.
-    doi:10.1162/089976602753284446
-
-    C. Elkan (2001), "The foundations of cost-sensitive learning", Proceedings of the 17th
-    International Joint Conference on Artificial Intelligence, 973-978.
+    - M. Saerens, P. Latinne, C. Decaestecker (2002), Neural Computation 14(1), 21-41.
+      doi:10.1162/089976602753284446
+    - C. Elkan (2001), "The foundations of cost-sensitive learning", IJCAI, 973-978.
 
     Examples
     --------
     >>> import polars as pl, rocframe as rf
-    >>> balanced_sample = pl.DataFrame({"label": [1, 0, 1, 0], "score": [0.9, 0.5, 0.5, 0.1]})
-    >>> balanced_sample.with_columns(
-    ...     rare=pl.col("score").roc.at_prevalence(prevalence=0.1, sample_prevalence=0.5),
-    ...     by_labels=pl.col("score").roc.at_prevalence("label", prevalence=0.1),
-    ... )
-    shape: (4, 4)
-    ┌───────┬───────┬──────────┬───────────┐
-    │ label ┆ score ┆ rare     ┆ by_labels │
-    │ ---   ┆ ---   ┆ ---      ┆ ---       │
-    │ i64   ┆ f64   ┆ f64      ┆ f64       │
-    ╞═══════╪═══════╪══════════╪═══════════╡
-    │ 1     ┆ 0.9   ┆ 0.5      ┆ 0.5       │
-    │ 0     ┆ 0.5   ┆ 0.1      ┆ 0.1       │
-    │ 1     ┆ 0.5   ┆ 0.1      ┆ 0.1       │
-    │ 0     ┆ 0.1   ┆ 0.012195 ┆ 0.012195  │
-    └───────┴───────┴──────────┴───────────┘
+    >>> sample = pl.DataFrame({"label": [1, 0, 1, 0], "score": [0.9, 0.5, 0.5, 0.1]})
+    >>> rare = pl.col("score").roc.at_prevalence("label", prevalence=0.1)
+    >>> sample.select(rare.round(4)).to_series().to_list()
+    [0.5, 0.1, 0.1, 0.0122]
     """
     if (label is None) == (sample_prevalence is None):
         given = "neither is given" if label is None else "both are given"
@@ -682,14 +595,16 @@ def _add_row_weights(packed: pl.Expr, *, by_class: bool) -> pl.Expr:
     )
 
 
-def steps(rows: Rows, *, squares: bool = False, by_class: bool = True) -> pl.Expr:
+def steps(
+    rows: Rows, *, squares: bool = False, by_class: bool = True, scores: bool = False
+) -> pl.Expr:
     """Return the cumulative counts of a group as a list of structs, one for each distinct score.
 
     The highest score is first. `tp` and `fp` are the sums of the row weights of positives and
     negatives with at least this score, and `tp0` and `fp0` those above it, integers unless rows are
-    weighted. For weighted rows, `squares` adds `pos_rows` and `neg_rows`, the numbers of rows with
-    at least this score, and `pos_squares` and `neg_squares`, the sums of count times squared weight
-    at this score.
+    weighted; `scores` adds the score. For weighted rows, `squares` adds `pos_rows` and `neg_rows`,
+    the numbers of rows with at least this score, and `pos_squares` and `neg_squares`, the sums of
+    count times squared weight at this score.
 
     Weights are scaled, with a separate factor for each class if `by_class` is true. A ratio of `tp`
     to `fp`, such as the precision, is correct only with `by_class=False`.
@@ -707,6 +622,8 @@ def steps(rows: Rows, *, squares: bool = False, by_class: bool = True) -> pl.Exp
                 **_cumulative_class_sums("pos_rows", "neg_rows", "count"),
                 **_cumulative_class_sums("pos_squares", "neg_squares", "square"),
             }
+    if scores:
+        sums["score"] = score
     fields = {name: field(name) for name in sums}
     fields |= {f"{name}0": field(name).shift(1, fill_value=0) for name in ("tp", "fp")}
     for name in ("pos_squares", "neg_squares"):

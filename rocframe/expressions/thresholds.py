@@ -54,26 +54,14 @@ def confusion(
 
     References
     ----------
-    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
-    861-874. doi:10.1016/j.patrec.2005.10.010
+    T. Fawcett (2006), Pattern Recognition Letters 27(8), 861-874. doi:10.1016/j.patrec.2005.10.010
 
     Examples
     --------
     >>> import polars as pl, rocframe as rf
-    >>> predictions = pl.DataFrame(
-    ...     {"model": ["a", "a", "a", "b", "b"], "label": [1, 0, 1, 1, 0], "score": [8, 6, 3, 9, 2]}
-    ... )
-    >>> counts = pl.col("score").roc.confusion("label", threshold=5)
-    >>> predictions.group_by("model", maintain_order=True).agg(counts).unnest("score")
-    shape: (2, 5)
-    ┌───────┬─────┬─────┬─────┬─────┐
-    │ model ┆ tp  ┆ fp  ┆ fn  ┆ tn  │
-    │ ---   ┆ --- ┆ --- ┆ --- ┆ --- │
-    │ str   ┆ i64 ┆ i64 ┆ i64 ┆ i64 │
-    ╞═══════╪═════╪═════╪═════╪═════╡
-    │ a     ┆ 1   ┆ 1   ┆ 1   ┆ 0   │
-    │ b     ┆ 1   ┆ 0   ┆ 0   ┆ 1   │
-    └───────┴─────┴─────┴─────┴─────┘
+    >>> predictions = pl.DataFrame({"label": [1, 0, 1], "score": [8, 6, 3]})
+    >>> predictions.select(pl.col("score").roc.confusion("label", threshold=5)).item()
+    {'tp': 1, 'fp': 1, 'fn': 1, 'tn': 0}
     """
     return _at_threshold(
         lambda counts: pl.struct(**counts._asdict()),
@@ -98,31 +86,16 @@ def accuracy(
 ) -> pl.Expr:
     """Compute the share of the rows that are predicted correctly.
 
-    Rows with `score >= threshold` are predicted positive.
-
     Parameters
     ----------
-    label : str or Expr
-        The true class: Boolean or 0/1, or any values with `positive`.
-    threshold : float or Expr
-        The threshold: a number, or an expression with a value per group or per row.
-    positive : object, default None
-        Value of `label` that is the positive class.
-    weight : str or Expr, default None
-        Importance of a row, finite and >= 0.
-    count : str, Expr or None, default None
-        Number of equal rows that a row represents.
+    label, threshold, positive, weight, count
+        As in `confusion`.
 
     Returns
     -------
     Expr
-        Float64 in [0, 1], one value per group, named like the score. Null if the group has no
-        positives, or if a threshold is null or NaN.
-
-    References
-    ----------
-    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
-    861-874. doi:10.1016/j.patrec.2005.10.010
+        Float64 in [0, 1], one value per group; rows with `score >= threshold` are predicted
+        positive. Null if the group has no positives, or if a threshold is null or NaN.
 
     Examples
     --------
@@ -132,13 +105,7 @@ def accuracy(
     0.75
     """
     return _metric(
-        "accuracy",
-        score,
-        label,
-        threshold,
-        positive=positive,
-        weight=weight,
-        count=count,
+        "accuracy", score, label, threshold, positive=positive, weight=weight, count=count
     )
 
 
@@ -154,31 +121,17 @@ def balanced_accuracy(
 ) -> pl.Expr:
     """Compute the mean of the true positive rate and the true negative rate.
 
-    Rows with `score >= threshold` are predicted positive.
-
     Parameters
     ----------
-    label : str or Expr
-        The true class: Boolean or 0/1, or any values with `positive`.
-    threshold : float or Expr
-        The threshold: a number, or an expression with a value per group or per row.
-    positive : object, default None
-        Value of `label` that is the positive class.
-    weight : str or Expr, default None
-        Importance of a row, finite and >= 0.
-    count : str, Expr or None, default None
-        Number of equal rows that a row represents.
+    label, threshold, positive, weight, count
+        As in `confusion`.
 
     Returns
     -------
     Expr
-        Float64 in [0, 1], one value per group, named like the score. Null if the group has no
-        positives or no negatives, or if a threshold is null or NaN.
-
-    References
-    ----------
-    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
-    861-874. doi:10.1016/j.patrec.2005.10.010
+        Float64 in [0, 1], one value per group; rows with `score >= threshold` are predicted
+        positive. Null if the group has no positives or no negatives, or if a threshold is null
+        or NaN.
 
     Examples
     --------
@@ -188,13 +141,7 @@ def balanced_accuracy(
     0.75
     """
     return _metric(
-        "balanced_accuracy",
-        score,
-        label,
-        threshold,
-        positive=positive,
-        weight=weight,
-        count=count,
+        "balanced_accuracy", score, label, threshold, positive=positive, weight=weight, count=count
     )
 
 
@@ -210,31 +157,17 @@ def precision(
 ) -> pl.Expr:
     """Compute the share of positives among the rows that are predicted positive.
 
-    Rows with `score >= threshold` are predicted positive.
-
     Parameters
     ----------
-    label : str or Expr
-        The true class: Boolean or 0/1, or any values with `positive`.
-    threshold : float or Expr
-        The threshold: a number, or an expression with a value per group or per row.
-    positive : object, default None
-        Value of `label` that is the positive class.
-    weight : str or Expr, default None
-        Importance of a row, finite and >= 0.
-    count : str, Expr or None, default None
-        Number of equal rows that a row represents.
+    label, threshold, positive, weight, count
+        As in `confusion`.
 
     Returns
     -------
     Expr
-        Float64 in [0, 1], one value per group, named like the score. Null if the group has no
-        positives, if no row is predicted positive, or if a threshold is null or NaN.
-
-    References
-    ----------
-    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
-    861-874. doi:10.1016/j.patrec.2005.10.010
+        Float64 in [0, 1], one value per group; rows with `score >= threshold` are predicted
+        positive. Null if the group has no positives, if no row is predicted positive, or if a
+        threshold is null or NaN.
 
     Examples
     --------
@@ -244,13 +177,7 @@ def precision(
     0.6666666666666666
     """
     return _metric(
-        "precision",
-        score,
-        label,
-        threshold,
-        positive=positive,
-        weight=weight,
-        count=count,
+        "precision", score, label, threshold, positive=positive, weight=weight, count=count
     )
 
 
@@ -266,31 +193,16 @@ def recall(
 ) -> pl.Expr:
     """Compute the share of the positives that are predicted positive.
 
-    Rows with `score >= threshold` are predicted positive.
-
     Parameters
     ----------
-    label : str or Expr
-        The true class: Boolean or 0/1, or any values with `positive`.
-    threshold : float or Expr
-        The threshold: a number, or an expression with a value per group or per row.
-    positive : object, default None
-        Value of `label` that is the positive class.
-    weight : str or Expr, default None
-        Importance of a row, finite and >= 0.
-    count : str, Expr or None, default None
-        Number of equal rows that a row represents.
+    label, threshold, positive, weight, count
+        As in `confusion`.
 
     Returns
     -------
     Expr
-        Float64 in [0, 1], one value per group, named like the score. Null if the group has no
-        positives, or if a threshold is null or NaN.
-
-    References
-    ----------
-    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
-    861-874. doi:10.1016/j.patrec.2005.10.010
+        Float64 in [0, 1], one value per group; rows with `score >= threshold` are predicted
+        positive. Null if the group has no positives, or if a threshold is null or NaN.
 
     Examples
     --------
@@ -299,15 +211,7 @@ def recall(
     >>> predictions.select(pl.col("score").roc.recall("label", threshold=0.6)).item()
     1.0
     """
-    return _metric(
-        "recall",
-        score,
-        label,
-        threshold,
-        positive=positive,
-        weight=weight,
-        count=count,
-    )
+    return _metric("recall", score, label, threshold, positive=positive, weight=weight, count=count)
 
 
 @public
@@ -322,31 +226,17 @@ def specificity(
 ) -> pl.Expr:
     """Compute the share of the negatives that are predicted negative.
 
-    Rows with `score >= threshold` are predicted positive.
-
     Parameters
     ----------
-    label : str or Expr
-        The true class: Boolean or 0/1, or any values with `positive`.
-    threshold : float or Expr
-        The threshold: a number, or an expression with a value per group or per row.
-    positive : object, default None
-        Value of `label` that is the positive class.
-    weight : str or Expr, default None
-        Importance of a row, finite and >= 0.
-    count : str, Expr or None, default None
-        Number of equal rows that a row represents.
+    label, threshold, positive, weight, count
+        As in `confusion`.
 
     Returns
     -------
     Expr
-        Float64 in [0, 1], one value per group, named like the score. Null if the group has no
-        positives or no negatives, or if a threshold is null or NaN.
-
-    References
-    ----------
-    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
-    861-874. doi:10.1016/j.patrec.2005.10.010
+        Float64 in [0, 1], one value per group; rows with `score >= threshold` are predicted
+        positive. Null if the group has no positives or no negatives, or if a threshold is null
+        or NaN.
 
     Examples
     --------
@@ -356,13 +246,7 @@ def specificity(
     0.5
     """
     return _metric(
-        "specificity",
-        score,
-        label,
-        threshold,
-        positive=positive,
-        weight=weight,
-        count=count,
+        "specificity", score, label, threshold, positive=positive, weight=weight, count=count
     )
 
 
@@ -378,31 +262,16 @@ def f1(
 ) -> pl.Expr:
     """Compute the harmonic mean of precision and recall.
 
-    Rows with `score >= threshold` are predicted positive.
-
     Parameters
     ----------
-    label : str or Expr
-        The true class: Boolean or 0/1, or any values with `positive`.
-    threshold : float or Expr
-        The threshold: a number, or an expression with a value per group or per row.
-    positive : object, default None
-        Value of `label` that is the positive class.
-    weight : str or Expr, default None
-        Importance of a row, finite and >= 0.
-    count : str, Expr or None, default None
-        Number of equal rows that a row represents.
+    label, threshold, positive, weight, count
+        As in `confusion`.
 
     Returns
     -------
     Expr
-        Float64 in [0, 1], one value per group, named like the score. Null if the group has no
-        positives, or if a threshold is null or NaN.
-
-    References
-    ----------
-    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
-    861-874. doi:10.1016/j.patrec.2005.10.010
+        Float64 in [0, 1], one value per group; rows with `score >= threshold` are predicted
+        positive. Null if the group has no positives, or if a threshold is null or NaN.
 
     Examples
     --------
@@ -411,15 +280,7 @@ def f1(
     >>> predictions.select(pl.col("score").roc.f1("label", threshold=0.6)).item()
     0.8
     """
-    return _metric(
-        "f1",
-        score,
-        label,
-        threshold,
-        positive=positive,
-        weight=weight,
-        count=count,
-    )
+    return _metric("f1", score, label, threshold, positive=positive, weight=weight, count=count)
 
 
 @public
@@ -435,33 +296,20 @@ def f_beta(
 ) -> pl.Expr:
     """Compute the weighted harmonic mean of precision and recall.
 
-    Rows with `score >= threshold` are predicted positive.
-
     Parameters
     ----------
-    label : str or Expr
-        The true class: Boolean or 0/1, or any values with `positive`.
-    threshold : float or Expr
-        The threshold: a number, or an expression with a value per group or per row.
+    label, threshold
+        As in `confusion`.
     beta : float, default 1
         Recall counts beta² times as much as precision; >= 0.
-    positive : object, default None
-        Value of `label` that is the positive class.
-    weight : str or Expr, default None
-        Importance of a row, finite and >= 0.
-    count : str, Expr or None, default None
-        Number of equal rows that a row represents.
+    positive, weight, count
+        As in `confusion`.
 
     Returns
     -------
     Expr
-        Float64 in [0, 1], one value per group, named like the score. Null if the group has no
-        positives, or if a threshold is null or NaN.
-
-    References
-    ----------
-    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
-    861-874. doi:10.1016/j.patrec.2005.10.010
+        Float64 in [0, 1], one value per group; rows with `score >= threshold` are predicted
+        positive. Null if the group has no positives, or if a threshold is null or NaN.
 
     Examples
     --------
@@ -494,31 +342,16 @@ def jaccard(
 ) -> pl.Expr:
     """Compute the Jaccard index: true positives among positives and predicted positives.
 
-    Rows with `score >= threshold` are predicted positive.
-
     Parameters
     ----------
-    label : str or Expr
-        The true class: Boolean or 0/1, or any values with `positive`.
-    threshold : float or Expr
-        The threshold: a number, or an expression with a value per group or per row.
-    positive : object, default None
-        Value of `label` that is the positive class.
-    weight : str or Expr, default None
-        Importance of a row, finite and >= 0.
-    count : str, Expr or None, default None
-        Number of equal rows that a row represents.
+    label, threshold, positive, weight, count
+        As in `confusion`.
 
     Returns
     -------
     Expr
-        Float64 in [0, 1], one value per group, named like the score. Null if the group has no
-        positives, or if a threshold is null or NaN.
-
-    References
-    ----------
-    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
-    861-874. doi:10.1016/j.patrec.2005.10.010
+        Float64 in [0, 1], one value per group; rows with `score >= threshold` are predicted
+        positive. Null if the group has no positives, or if a threshold is null or NaN.
 
     Examples
     --------
@@ -528,13 +361,7 @@ def jaccard(
     0.6666666666666666
     """
     return _metric(
-        "jaccard",
-        score,
-        label,
-        threshold,
-        positive=positive,
-        weight=weight,
-        count=count,
+        "jaccard", score, label, threshold, positive=positive, weight=weight, count=count
     )
 
 
@@ -550,31 +377,21 @@ def mcc(
 ) -> pl.Expr:
     """Compute Matthews' correlation coefficient of label and predicted class.
 
-    Rows with `score >= threshold` are predicted positive.
-
     Parameters
     ----------
-    label : str or Expr
-        The true class: Boolean or 0/1, or any values with `positive`.
-    threshold : float or Expr
-        The threshold: a number, or an expression with a value per group or per row.
-    positive : object, default None
-        Value of `label` that is the positive class.
-    weight : str or Expr, default None
-        Importance of a row, finite and >= 0.
-    count : str, Expr or None, default None
-        Number of equal rows that a row represents.
+    label, threshold, positive, weight, count
+        As in `confusion`.
 
     Returns
     -------
     Expr
-        Float64 in [-1, 1], one value per group, named like the score. Null if the group has no
-        positives, if all rows are predicted to be in one class, or if a threshold is null or NaN.
+        Float64 in [-1, 1], one value per group; rows with `score >= threshold` are predicted
+        positive. Null if the group has no positives, if all rows are predicted to be in one
+        class, or if a threshold is null or NaN.
 
     References
     ----------
-    B. W. Matthews (1975), "Comparison of the predicted and observed secondary structure of T4
-    phage lysozyme", Biochimica et Biophysica Acta 405(2), 442-451.
+    B. W. Matthews (1975), Biochimica et Biophysica Acta 405(2), 442-451.
     doi:10.1016/0005-2795(75)90109-9
 
     Examples
@@ -584,15 +401,7 @@ def mcc(
     >>> predictions.select(pl.col("score").roc.mcc("label", threshold=0.6)).item()
     0.5773502691896258
     """
-    return _metric(
-        "mcc",
-        score,
-        label,
-        threshold,
-        positive=positive,
-        weight=weight,
-        count=count,
-    )
+    return _metric("mcc", score, label, threshold, positive=positive, weight=weight, count=count)
 
 
 @public
@@ -607,31 +416,22 @@ def kappa(
 ) -> pl.Expr:
     """Compute Cohen's kappa of label and predicted class.
 
-    Rows with `score >= threshold` are predicted positive.
-
     Parameters
     ----------
-    label : str or Expr
-        The true class: Boolean or 0/1, or any values with `positive`.
-    threshold : float or Expr
-        The threshold: a number, or an expression with a value per group or per row.
-    positive : object, default None
-        Value of `label` that is the positive class.
-    weight : str or Expr, default None
-        Importance of a row, finite and >= 0.
-    count : str, Expr or None, default None
-        Number of equal rows that a row represents.
+    label, threshold, positive, weight, count
+        As in `confusion`.
 
     Returns
     -------
     Expr
-        Float64 in [-1, 1], one value per group, named like the score. Null if the group has no
-        positives, if all rows have and get one class, or if a threshold is null or NaN.
+        Float64 in [-1, 1], one value per group; rows with `score >= threshold` are predicted
+        positive. Null if the group has no positives, if all rows have and get one class, or if
+        a threshold is null or NaN.
 
     References
     ----------
-    J. Cohen (1960), "A coefficient of agreement for nominal scales", Educational and Psychological
-    Measurement 20(1), 37-46. doi:10.1177/001316446002000104
+    J. Cohen (1960), Educational and Psychological Measurement 20(1), 37-46.
+    doi:10.1177/001316446002000104
 
     Examples
     --------
@@ -640,15 +440,7 @@ def kappa(
     >>> predictions.select(pl.col("score").roc.kappa("label", threshold=0.6)).item()
     0.5
     """
-    return _metric(
-        "kappa",
-        score,
-        label,
-        threshold,
-        positive=positive,
-        weight=weight,
-        count=count,
-    )
+    return _metric("kappa", score, label, threshold, positive=positive, weight=weight, count=count)
 
 
 def _metric(
@@ -706,11 +498,5 @@ def _at_threshold(
         return pl.when(rows.threshold.is_not_null().all()).then(formula(counts))
 
     return formula_expression(
-        value,
-        score,
-        label,
-        positive=positive,
-        weight=weight,
-        count=count,
-        threshold=threshold,
+        value, score, label, positive=positive, weight=weight, count=count, threshold=threshold
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import polars as pl
 
-from rocframe.errors import LabelError, MassError, MissingValuesError, ScoreError
+from rocframe.errors import LabelError, MassError, MissingValuesError, OptionValueError, ScoreError
 from rocframe.frames import fill_nulls, lazy_plan, number_distinct_rows, select_keys, through_node
 from rocframe.inputs.roles import bind_roles, check_cells, positive_literal
 from rocframe.options import MAX_INTEGER
@@ -41,9 +41,9 @@ class Cases:
     """The predictions of one model: arrays with one element per row, in the order of the frame.
 
     `state` has values of `RowState`, or is None if all rows are used. `model` is the name of the
-    model if several scores are given, and `score_name` the name of the column of scores. `keys` are
-    the group columns, and `by` their names in the frame. `cluster` has the number of the cluster of
-    each row, in sorted order.
+    model if several scores are given, `score_name` that of its column. `by` are the names of the
+    columns of `keys` in the frame. `cluster` has the number of the cluster of each row, in sorted
+    order.
     """
 
     model: str | None
@@ -63,9 +63,8 @@ def read_cases(
 ) -> Iterator[Cases]:
     """Check the values of a collected frame, and yield the `Cases` of each model.
 
-    Groups that differ only in the last `compared` group columns are compared with each other, and
-    must have scores of the same resolution. `row_model` is the model of each row of a long table
-    whose models are compared within each group, or None.
+    Groups that differ only in the last `compared` group columns must have scores of the same
+    resolution. `row_model` is the model of each row of a long table of compared models, or None.
     """
     columns = {role: frame.get_column(name) for role, name in bound.private.items()}
     keys = select_keys(frame, bound.by)
@@ -234,10 +233,7 @@ def _is_exact_in_float64(score: pl.Series) -> bool:
 
 
 def _weights(columns: dict[str, pl.Series], role: str, bound: BoundRoles) -> pl.Series | None:
-    """Return the column of a role as Float64, or as Int64 for counts; None if there is no column.
-
-    Missing values are null. Raise an error for infinite, negative or too large values.
-    """
+    """Return the column of a role as Float64, or as Int64 for counts; missing values are null."""
     if role not in columns:
         return None
     name = bound.names[role]
@@ -311,11 +307,10 @@ def plan_table(
     thresholds: pl.DataType | None = None,
     **options: Any,
 ) -> pl.LazyFrame:
-    """Return the query plan that computes a table from predictions.
+    """Return the query plan that computes a table from predictions; see `plan_bound_table`.
 
-    `more` are the names of columns that the caller adds to the table later; group columns must not
-    have these names. `thresholds` is the dtype of thresholds that are not scores. All other options
-    are those of `plan_bound_table`.
+    `more` are names of columns that the caller adds later, which group columns must not have.
+    `thresholds` is the dtype of thresholds that are not scores.
     """
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
@@ -343,14 +338,12 @@ def plan_bound_table(
     """Return the query plan that computes a table from rows with the columns of `bound.inputs`.
 
     `compute` returns the table of one model from its cases: the group columns, then `columns`.
-    Columns of scores are then cast to the float dtype of the scores. The tables of all models are
-    concatenated and sorted by group. `anchor` is the name of a column that is never null. `compute`
-    combines groups that differ only in the last `over` group columns. The first `keep_over` of
-    these columns are in the result, the others are not. With `compare_over`, groups that differ
-    only in the last `over` columns must have scores of the same resolution.
-
-    `finish` is applied to the table of all models, and may combine values of several groups.
-    Therefore, with `finish`, polars must not apply filters on group columns before the computation.
+    Columns of scores are then cast to the float dtype of the scores; the tables of all models are
+    sorted by group. `anchor` is a column that is never null. `compute` combines groups that differ
+    only in the last `over` group columns, of which the first `keep_over` are in the result; with
+    `compare_over`, these groups must have scores of the same resolution. `finish` may combine
+    values of several groups of the table of all models, so that polars must not filter groups
+    before.
     """
     by, last = bound.by[: len(bound.by) - over], bound.by[len(bound.by) - over :]
     over_in_result, over_left_out = last[:keep_over], last[keep_over:]
@@ -379,11 +372,7 @@ def _compute_table(
     n_left_out: int,
     compared: int,
 ) -> pl.DataFrame:
-    """Return the table of all models, sorted by group and model.
-
-    The last `n_left_out` group columns are not in the table. Groups that differ only in the last
-    `compared` group columns must have scores of the same resolution.
-    """
+    """Return the table of all models, sorted, without the last `n_left_out` group columns."""
     names = {str(i): name for i, name in enumerate(bound.by[: len(bound.by) - n_left_out])}
     if bound.models is None:
         (cases,) = read_cases(frame, bound, compared=compared)
@@ -436,7 +425,7 @@ def outside_unit_problem(
 ) -> str | None:
     """Return how many scores are outside [0, 1], and their range; None if all are in [0, 1].
 
-    `group` is a function that returns the group of a score as text, from the position of the score.
+    `group` returns the group of a score as text, from the position of the score.
     """
     outside = np.flatnonzero((score < 0) | (score > 1))
     if not len(outside):
@@ -448,3 +437,12 @@ def outside_unit_problem(
         f"{len(outside):,} of {len(score):,} scores {verb} outside [0, 1]{where}; the scores range "
         f"from {low:g} to {high:g}"
     )
+
+
+def check_decisions(score: NDArray[Any], used: NDArray[np.bool_], hint: str) -> None:
+    """Raise an error if a score is not 0 or 1; `used` selects the rows that are checked."""
+    other = used & (score != 0) & (score != 1)
+    if other.any():
+        value = float(score[int(np.argmax(other))])
+        problem = "the scores must be decisions: 0 or 1, or Boolean values"
+        raise OptionValueError.compose("score", value, problem, hint)

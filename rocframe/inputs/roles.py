@@ -56,8 +56,8 @@ Count: TypeAlias = Column | NotGiven | None
 class Roles:
     """The arguments of a public function about the columns of predictions, such as `label`.
 
-    `needs_scores` is true for functions of probabilities, which do not support `missing="worst"`.
-    `cluster_argument` is the name of the argument `cluster` in the public function.
+    With `needs_scores`, for probabilities, `missing="worst"` is an error. `cluster_argument` is the
+    name of the argument `cluster`.
     """
 
     label: Column
@@ -124,10 +124,9 @@ class BoundRoles:
     """The columns of predictions, after a check of their names and dtypes.
 
     `inputs` are the expressions of all columns to read. Of each role, such as "label", `private`
-    has the column in the frame of `inputs`, and `names` the column in error messages. `models` are
-    the names of several scores, or None. `scores` is the float dtype of the scores, and `keys` are
-    the dtypes of the group columns. With the rows of a reference table, for which the last group
-    column is True, `reference_by` are its group columns.
+    has the column in their frame, and `names` the column in error messages. `models` are the names
+    of several scores, or None. `scores` is the float dtype of the scores, and `keys` are the dtypes
+    of the group columns. With the rows of a reference table, `reference_by` are its group columns.
     """
 
     roles: Roles
@@ -158,9 +157,9 @@ def bind_roles(
 ) -> BoundRoles:
     """Check the names and dtypes of the columns of predictions; return them as `BoundRoles`.
 
-    `table` are the columns of the result; a group column with one of these names raises an error.
-    If several scores are given and `keyed` is true, the result also has the group column `model`.
-    The last `over` names in `roles.by` are the columns that the user passed as `over=`.
+    `table` are the columns of the result, which group columns must not have. With several scores
+    and `keyed`, the result has the group column `model`. The last `over` names in `roles.by` are
+    `over=`.
     """
     by = parse_names(roles.by)
     scores, models = parse_scores(plan, schema, roles.score, used_columns(plan, schema, roles))
@@ -228,8 +227,7 @@ def check_repeated_columns(arguments: Sequence[tuple[str, Column]]) -> None:
     """Raise an error if the same column is given for two arguments that need different columns.
 
     A group column cannot be the label or a score, and the label cannot be used for any other
-    argument. `arguments` are pairs of the name of an argument and a column. Only columns that are
-    given by name or as `pl.col(name)` are compared, not other expressions.
+    argument. Only columns that are given by name or as `pl.col(name)` are compared.
     """
     columns = dict.fromkeys(
         (argument, name)
@@ -484,8 +482,7 @@ def check_positive(positive: object, name: str, dtype: pl.DataType) -> object:
 def _is_temporal_value(value: object, dtype: pl.DataType) -> bool:
     """Return whether a Python value can be equal to a value of this temporal dtype.
 
-    A datetime must have a time zone if the dtype has one, and none otherwise. The value must also
-    be a multiple of the time unit of the dtype.
+    Both have a time zone or none, and the value is a multiple of the time unit of the dtype.
     """
     if type(value) is date:
         fits = dtype == pl.Date
@@ -504,9 +501,8 @@ def _is_temporal_value(value: object, dtype: pl.DataType) -> bool:
 def comparable_positive(positive: object, dtype: pl.DataType) -> object:
     """Return the positive value as a value that engines can compare exactly with the labels.
 
-    A whole float becomes an integer if the labels are integers, because a comparison of floats can
-    make different integers equal. A Boolean becomes an integer, because polars does not compare
-    Booleans with decimals. A datetime gets the time zone of the labels.
+    A comparison of floats can make different integers equal, and polars does not compare Booleans
+    with decimals: both become integers. A datetime gets the time zone of the labels.
     """
     is_whole = isinstance(positive, float) and positive.is_integer() and abs(positive) < MAX_INT128
     if (dtype.is_integer() and is_whole) or (dtype.is_numeric() and isinstance(positive, bool)):
@@ -517,10 +513,10 @@ def comparable_positive(positive: object, dtype: pl.DataType) -> object:
 
 
 def positive_literal(positive: object, dtype: pl.DataType) -> pl.Expr:
-    """Return the positive value as an expression that can be compared with labels of this dtype.
+    """Return the positive value as an expression in the unit of the labels, if these are times.
 
     polars compares times of different units in the coarser unit, which can make different times
-    equal. Therefore the value is converted to the unit of the labels.
+    equal.
     """
     literal = pl.lit(comparable_positive(positive, dtype))
     return literal.cast(dtype) if dtype.is_temporal() else literal
@@ -551,10 +547,9 @@ def leading_power(positive: Any) -> Any:
 def round_down(score: Any, resolution: Any, *, relative: Any, when: Callable[..., Any]) -> Any:
     """Return the lower edge of the cell that contains each score.
 
-    The edge is the largest multiple of the step that is not above the score. The step is
-    `resolution`, or, if `relative` is true, `resolution` times the largest power of two that is not
-    above the absolute score. A score without digits below the step is its own edge. `score` and
-    `when` are of polars or narwhals; `resolution` and `relative` are values or polars expressions.
+    It is the largest multiple of the step that is not above the score. The step is `resolution`,
+    with `relative` times the largest power of two not above the absolute score. A score without
+    digits below the step is its own edge. `score` and `when` are of polars or narwhals.
     """
     step = _cell_step(score, resolution, relative, when)
     edge = (score / step).floor() * step
@@ -598,14 +593,10 @@ def group_resolution(
 ) -> tuple[pl.Expr, pl.Expr]:
     """Return the resolution of the cells of each group, and whether it is relative to the scores.
 
-    The resolution is relative if all cells of the group have the same width relative to the leading
-    power of their score, but not the same width. A score of 0 has no leading power, and is exact in
-    tables with a relative resolution. Widths above MAX_RESOLUTION are relative. Otherwise the
-    resolution is the largest width of a cell of the group. Cells of the returned resolution contain
-    the cells of the table.
-
-    The inferred kind can differ from that of `compress`, for example if all scores have the same
-    leading power. Then both kinds have the same cells.
+    It is relative if all cells of the group have the same width relative to the leading power of
+    their score, but not the same width, or if widths are above MAX_RESOLUTION; otherwise, it is the
+    largest width. A score of 0 has no leading power, and is exact in tables with a relative
+    resolution. The kind can differ from that of `compress` only if both have the same cells.
     """
     power = leading_power(edges[0].abs())
     power = pl.when(_is_negative_power(edges[0])).then(power / 2).otherwise(power)
@@ -635,10 +626,9 @@ def check_cells(
 ) -> None:
     """Raise an error for wrong widths, or if a group has cells of different resolutions.
 
-    `keys` are the group columns of the rows, and `by` their names in messages. `width` are the
-    widths of the cells, or None if the table does not have this column. A score without a width is
-    exact. With `compared`, the message is that of groups whose parts are compared with each other.
-    `model` is the model of each row, or None; the message has the widths of each model.
+    `width` are the widths of the cells, or None; a score without a width is exact. `by` are the
+    names of `keys` in messages. With `compared`, parts of groups are compared with each other.
+    `model` is the model of each row, or None.
     """
     if width is None:
         return

@@ -59,21 +59,18 @@ def windows(
     every : str, timedelta or int
         Distance between the starts of two windows, such as `"1w"`; for integers, an int. The units
         are those of polars: `"ns"`, `"us"`, `"ms"`, `"s"`, `"m"`, `"h"`, `"d"`, `"w"`, `"mo"`,
-        `"q"` and `"y"`; for a Date, days and longer units. Days are calendar days, and weeks start
-        on Monday. Lengths are at most 100 years.
+        `"q"` and `"y"`; for a Date, days and longer units.
     period : str, timedelta or int, default None
         Length of a window, such as `"4w"`. None: the value of `every`.
     offset : str, timedelta or int, default None
-        Shift of the starts of all windows, such as `"2d"` for weeks from Wednesday to Tuesday. For
-        windows of months, quarters or years: less than 28 days, or whole months.
+        Shift of the starts of all windows, such as `"2d"` for weeks from Wednesday. For windows of
+        months, quarters or years: less than 28 days, or whole months.
     closed : {"left", "right", "both", "none"}, default "left"
         Ends that belong to a window. `"left"`: window <= time < window_end. `"right"`: window <
-        time <= window_end. `"both"`: window <= time <= window_end. `"none"`: window < time <
-        window_end.
+        time <= window_end. `"both"` and `"none"`: both ends or none.
     incomplete : {"keep", "drop"}, default "keep"
-        Overlapping windows at the end of the data. `"keep"`: all are kept. `"drop"`: windows that
-        end after the last step of length `every` with rows are left out; of daily windows of 28
-        days, those that start on the last 27 days.
+        Overlapping windows at the end of the data: all are kept, or those that end after the last
+        step of length `every` with rows are left out.
 
     Returns
     -------
@@ -91,55 +88,30 @@ def windows(
     See Also
     --------
     drift : Compare the AUC of each window with a reference.
-    drift_test : Test each group for any change of the AUC, and for a trend.
     compress : Merge rows with equal label and score.
 
     Notes
     -----
     The windows are those of `group_by_dynamic` of polars, the same for all groups. They start at
     multiples of `every`, plus `offset`, from 1970-01-01, or for weeks from Monday, 1970-01-05. The
-    first window contains the earliest time, and no window starts earlier.
+    first window contains the earliest time.
 
-    In time zones with clock changes, windows start and end at local times: with `every="6h"`, at
-    00:00, 06:00, 12:00 and 18:00, so that a window in which the clocks change has 5 or 7 hours. If
-    a clock change skips such a time, it is replaced by the time of the change; of a time that
-    occurs twice, the first is used. If a whole day is skipped and `every` is at most a day, no
-    window starts on this day. There is one exception: if `every` is shorter than a day and all
-    clock changes since 1970 are multiples of `every`, such as `"1h"` and `"15m"` in most time
-    zones, hours and shorter units are elapsed time, so that an hour that occurs twice has two
-    windows. A skipped end of a `period` in days is then an error, except for changes by one hour.
+    In time zones with clock changes, windows start and end at local times. A time that a clock
+    change skips is replaced by the time of the change; of a time that occurs twice, the first is
+    used. If `every` is shorter than a day and all clock changes since 1970 are multiples of it,
+    such as `"1h"`, hours and shorter units are elapsed time instead. A skipped end of a `period` in
+    days is then an error, except for changes by one hour.
 
-    A row occurs at most once in each window. Overlapping windows share rows: do not combine them in
-    one result or one test, such as with `average(over="window")`, and name `window` in `by` of each
-    function. `drift` and `drift_test`, which compare windows, have `over` instead. For large tables
-    and overlapping windows, call `compress` before and after `windows`.
+    Overlapping windows share rows: do not combine them in one result or one test, and name `window`
+    in `by` of each function.
 
     Examples
     --------
     >>> import polars as pl, rocframe as rf
     >>> from datetime import date
-    >>> predictions = pl.DataFrame(
-    ...     {
-    ...         "day": [date(2026, 1, 5), date(2026, 1, 6), date(2026, 1, 13), date(2026, 1, 14)],
-    ...         "label": [1, 0, 1, 0],
-    ...         "score": [0.9, 0.4, 0.4, 0.4],
-    ...     }
-    ... )
-    >>> weeks = rf.windows(predictions, "day", every="1w", period="2w")
-    >>> weeks
-    shape: (6, 5)
-    ┌────────────┬───────┬───────┬────────────┬────────────┐
-    │ day        ┆ label ┆ score ┆ window     ┆ window_end │
-    │ ---        ┆ ---   ┆ ---   ┆ ---        ┆ ---        │
-    │ date       ┆ i64   ┆ f64   ┆ date       ┆ date       │
-    ╞════════════╪═══════╪═══════╪════════════╪════════════╡
-    │ 2026-01-05 ┆ 1     ┆ 0.9   ┆ 2026-01-05 ┆ 2026-01-19 │
-    │ 2026-01-06 ┆ 0     ┆ 0.4   ┆ 2026-01-05 ┆ 2026-01-19 │
-    │ 2026-01-13 ┆ 1     ┆ 0.4   ┆ 2026-01-05 ┆ 2026-01-19 │
-    │ 2026-01-13 ┆ 1     ┆ 0.4   ┆ 2026-01-12 ┆ 2026-01-26 │
-    │ 2026-01-14 ┆ 0     ┆ 0.4   ┆ 2026-01-05 ┆ 2026-01-19 │
-    │ 2026-01-14 ┆ 0     ┆ 0.4   ┆ 2026-01-12 ┆ 2026-01-26 │
-    └────────────┴───────┴───────┴────────────┴────────────┘
+    >>> days = [date(2026, 1, 5), date(2026, 1, 6), date(2026, 1, 13), date(2026, 1, 14)]
+    >>> columns = {"day": days, "label": [1, 0, 1, 0], "score": [0.9, 0.4, 0.4, 0.4]}
+    >>> weeks = rf.windows(pl.DataFrame(columns), "day", every="1w", period="2w")
     >>> areas = rf.auc(weeks, "label", "score", by=["window", "window_end"])
     >>> areas.select("window", "window_end", "auc", "n_pos", "n_neg")
     shape: (2, 5)
@@ -237,10 +209,7 @@ def windows(
 def _time_column(
     plan: pl.LazyFrame, schema: pl.Schema, time: Column
 ) -> tuple[str, pl.Expr, pl.DataType]:
-    """Return name, expression and dtype of the times; the dtype is Int64 for all integers.
-
-    Raise an error for an unsuitable dtype, or if the table has a column of the result.
-    """
+    """Return name, expression and dtype of the times; the dtype is Int64 for all integers."""
     name, expr, dtype = resolve_column(plan, schema, "time", time)
     is_index = dtype.is_integer() and dtype not in WIDE_INTEGERS
     if not (is_index or dtype.base_type() in {pl.Date, pl.Datetime}):
@@ -286,10 +255,7 @@ MAX_DIGITS = 100  # Python converts numbers of at most a few thousand digits
 def parse_length(
     argument: str, value: object, dtype: pl.DataType, *, negative: bool = False
 ) -> str:
-    """Return the length or the distance of windows as polars writes it, such as "1w" or "3i".
-
-    `dtype` is the dtype of the time. Raise an error if the value is not a length of this dtype.
-    """
+    """Return a length as polars writes it, such as "1w" or "3i"; `dtype` is that of the time."""
     if dtype.is_integer():
         valid = isinstance(value, Integral) and not isinstance(value, bool)
         expected = "an int, because the times are integers"
@@ -358,8 +324,7 @@ def timedelta_text(length: timedelta) -> str:
 def time_zone_of_windows(dtype: pl.DataType, every: str) -> str | None:
     """Return the time zone of the times if windows are computed from local times, otherwise None.
 
-    If `every` is shorter than a day and divides all clock changes of the time zone, windows of
-    elapsed time start at the same local times before and after each clock change.
+    If `every` divides all clock changes, windows of elapsed time start at the same local times.
     """
     zone = dtype.time_zone if isinstance(dtype, pl.Datetime) else None
     is_elapsed = zone is not None and not DAY_LENGTH.fullmatch(every)
@@ -395,10 +360,9 @@ def _clock_change(low: pl.Series, high: pl.Series, zone: str) -> pl.Series:
 
 
 def in_time_zone(local: pl.Series, zone: str) -> pl.Series:
-    """Return local times as times in a time zone.
+    """Return local times in a time zone; a skipped time becomes the time of the clock change.
 
-    If a clock change skips a local time, the result is the time of the clock change. If a local
-    time occurs twice, it is the first of the two.
+    If a local time occurs twice, it is the first of the two.
     """
     times = _earliest(local, zone)
     skipped = (times.is_null() & local.is_not_null()).arg_true()
@@ -418,9 +382,8 @@ def _earliest(local: pl.Series, zone: str) -> pl.Series:
 def rising_local_times(times: pl.Series, zone: str) -> pl.Series:
     """Return the highest local time until each time.
 
-    After the clocks are set back, this is the last local time before the change, until the local
-    time is higher. The result is at least as high as a local time if and only if `times` is not
-    before the time that `in_time_zone` returns for this local time.
+    After the clocks are set back, this is the last local time before the change. The result is at
+    least a local time if and only if `times` is not before what `in_time_zone` returns for it.
     """
     local = times.dt.replace_time_zone(None)
     first = _earliest(local, zone)
@@ -437,8 +400,7 @@ def rising_local_times(times: pl.Series, zone: str) -> pl.Series:
 def _collect_windows(windows: pl.LazyFrame, every: Length, zone: str | None) -> pl.DataFrame:
     """Collect the windows of times with a time zone; `every` is the value of this option.
 
-    polars raises an error if a window has an end at a local time that a clock change skips, except
-    for changes by one hour.
+    polars raises an error if a clock change of more than one hour skips the end of a window.
     """
     try:
         return collect_frame(windows)
@@ -474,10 +436,9 @@ def _with_local_times(
 ) -> pl.LazyFrame:
     """Replace the times in the column `window` by local times, and sort the table by them.
 
-    `member` is a column with the same times. An end of a window is a local time that is converted
-    by `in_time_zone`. If a clock change skips the local time of the end, the time of the change is
-    equal to the end and has a higher local time. Unless windows contain only their left end, such
-    times get a second row with the first skipped local time.
+    `member` is a column with the same times. If a clock change skips the local end of a window, the
+    time of the change is equal to the end and has a higher local time. Unless windows contain only
+    their left end, such times get a second row with the first skipped local time.
     """
     time, unit = pl.col(member), f"1{dtype.time_unit}"
     local = time.map_batches(

@@ -56,6 +56,13 @@ def exact_sums(
     return result
 
 
+def sums_at(index: Any, values: NDArray[Any], shape: int | tuple[int, ...]) -> NDArray[Any]:
+    """Return an array with the sums of the values that have the same index."""
+    result = np.zeros(shape, values.dtype)
+    np.add.at(result, index, values)
+    return result
+
+
 def exact_quotient(numerator: NDArray[Any], denominator: NDArray[Any]) -> NDArray[np.float64]:
     """Return the quotients, correctly rounded for integers; NaN if the denominator is 0."""
     result = np.full(len(denominator), np.nan)

@@ -80,8 +80,11 @@ TABLE_FUNCTIONS = {
     "multiclass auc": lambda _, by: rf.multiclass_auc(
         CLASSES.rename({"g": by}), "label", ["p", "q"], by=by, ci=None
     ),
-    "multiclass losses": lambda _, by: rf.multiclass_losses(
+    "multiclass metrics": lambda _, by: rf.multiclass_metrics(
         CLASSES.rename({"g": by}), "label", ["p", "q"], by=by
+    ),
+    "confusion matrix of classes": lambda _, by: rf.confusion_matrix(
+        CLASSES.rename({"g": by}), "label", scores=["p", "q"], by=by
     ),
     "volume": lambda _, by: rf.volume(
         GRADES.rename({"g": by}), "grade", "score", by=by, classes=[1, 2, 3]
