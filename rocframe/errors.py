@@ -389,15 +389,15 @@ class LabelError(RocframeError, ValueError):
         labels, classes = list(labels), list(classes)
         hint = f"Add the missing classes to {argument}=, or remove their rows with .filter()."
         # Often the columns are named like the classes with a prefix, such as "p_a" for class "a".
-        columns = {
+        found = {
             label: [name for name in classes if f"{name}".endswith(f"{label}")] for label in labels
         }
-        names = [name for found in columns.values() for name in found]
-        if argument == "scores" and all(len(found) == 1 for found in columns.values()):
-            if len({*names}) == len(names):
-                pairs = ", ".join(f"{label!r}: {name!r}" for label, (name,) in columns.items())
-                more = ", …" if len(names) < len(classes) else ""
-                hint = f"If these are the columns of the classes, pass scores={{{pairs}{more}}}."
+        names = {name for columns in found.values() for name in columns}
+        is_unique = all(len(columns) == 1 for columns in found.values())
+        if argument == "scores" and is_unique and len(names) == len(found):
+            pairs = ", ".join(f"{label!r}: {name!r}" for label, (name,) in found.items())
+            more = ", …" if len(names) < len(classes) else ""
+            hint = f"If these are the columns of the classes, pass scores={{{pairs}{more}}}."
         return cls(
             f"label={column!r}: these labels have no score: {format_list(labels)}.\n"
             f"Classes with a score: {format_list(classes)}.\n{hint}"

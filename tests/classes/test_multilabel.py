@@ -256,10 +256,8 @@ def test_a_row_with_a_null_or_nan_in_its_list_has_a_missing_label(frame, array):
     }
     for name, table in tables.items():
         classes = {"0": "0", "1": "1"} if name == "text" else {0.0: "0", 1.0: "1"}
-        if array:
-            inner = table.schema["label"].inner
-            table = table.cast({"label": pl.Array(inner, 2)})
-        rows = frame(table.to_dict(as_series=True))
+        dtype = pl.Array(table.schema["label"].inner, 2) if array else table.schema["label"]
+        rows = frame(table.cast({"label": dtype}).to_dict(as_series=True))
         with pytest.raises(rf.MissingValuesError, match="'label' is null or NaN in 3 rows"):
             rf.multiclass_auc(rows, "label", classes).lazy().collect()
         dropped = rf.multiclass_auc(rows, "label", classes, missing="drop").lazy().collect()
