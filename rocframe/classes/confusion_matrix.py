@@ -113,8 +113,8 @@ def confusion_matrix(
         Score of each class, instead of `score`, as in `multiclass_auc`. The class with the highest
         score is predicted; of equal scores, that of the first class.
     classes : sequence, default None
-        The classes of `score`, by default all of the table in sorted order, or the categories of an
-        Enum; or the classes in the order of the lists in `scores`.
+        The classes of `score`, by default all of the used rows in sorted order, or the categories
+        of an Enum; or the classes in the order of the lists in `scores`.
     by : str, Expr, selector or sequence, default None
         Group columns; null is a group.
     positive : object, default None

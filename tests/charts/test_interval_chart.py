@@ -248,6 +248,21 @@ def test_panels_of_losses_and_of_accuracy_state_which_side_is_better():
     assert lines_of(table.roc.chart()) == table.sort("brier")["model"].to_list()
 
 
+def test_small_differences_in_panels_are_drawn_as_small_ones():
+    table = pl.DataFrame({"model": [*"ab"], "label": ["p", "q"], "p": [0.9, 0.2], "q": [0.1, 0.8]})
+    table = rf.multiclass_metrics(table, "label", ["p", "q"], by="model", metrics=["brier", "mcc"])
+    table = table.with_columns(brier=pl.Series([0.589, 0.5894]), mcc=pl.Series([-0.9, 0.9]))
+    chart = table.roc.chart()
+    ends = [(r["_axis_start"], r["_axis_end"]) for r in records(chart) if "_axis_start" in r]
+    assert ends == [pytest.approx((0.5892 - 0.02947, 0.5892 + 0.02947))]  # not of the second panel
+    shown = svg(chart)
+    points = re.findall(r'aria-roledescription="point"[^>]*transform="translate\(([\d.]+)', shown)
+    a, b, low, high = map(float, points)
+    assert b - a == pytest.approx((high - low) * 0.0004 / 0.05894, rel=0.15)
+    empty = table.with_columns(brier=None, mcc=0.0).roc.chart()
+    assert not [record for record in records(empty) if "_axis_start" in record]
+
+
 def test_each_average_over_classes_has_a_line():
     table = pl.DataFrame(
         {"label": [*"pqr"] * 4, "p": range(12), "q": range(12, 0, -1), "r": [3, 1] * 6}
