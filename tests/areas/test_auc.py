@@ -395,12 +395,6 @@ def test_constant_scores_have_no_limits_by_any_method():
         ]
 
 
-def test_counts_whose_double_exceeds_int64_raise_an_error():
-    rows = pl.DataFrame({"label": [1, 0, 1], "score": [1, 0, -1], "n": [2, 2**62 + 2**61, 2]})
-    with pytest.raises(rf.MassError, match="half of the maximum of Int64"):
-        rf.auc(rows, "label", "score", count="n")
-
-
 @pytest.mark.parametrize("pos", [5e-324, 1e-160, 1e140])
 @pytest.mark.parametrize("neg", [5e-324, 1e-300, 1e140])
 def test_weights_of_any_magnitude_have_the_result_of_moderate_weights(pos, neg):

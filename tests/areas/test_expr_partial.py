@@ -44,14 +44,3 @@ def test_the_expression_equals_the_result_of_auc(rate, a, b, standardize, table)
     )
     expected = verb.select("group", score="partial_auc")
     assert_frame_equal(found, expected, rel_tol=0, abs_tol=1e-12)
-
-
-def test_options_are_checked_when_the_expression_is_created():
-    with pytest.raises(rf.OptionValueError) as caught:
-        SCORE.auc("label", fpr=(0, 2))
-    assert str(caught.value).startswith(
-        "fpr=(0, 2): expected two different numbers between 0 and 1."
-    )
-    with pytest.raises(rf.UnknownOptionError) as caught:
-        SCORE.auc("label", fpr=(0, 0.1), standardize="mclish")
-    assert str(caught.value).startswith("standardize='mclish': unknown value.")

@@ -193,10 +193,3 @@ def test_spiegelhalter_z_does_not_depend_on_the_unit_of_the_weights(unit):
         z = SCORE.spiegelhalter_z("label", **mass)
         found = table.with_columns(pl.col("w") * unit).select(z)
         assert_frame_equal(found, table.select(z), rel_tol=1e-12, abs_tol=0)
-
-
-def test_bins_of_ece_are_checked():
-    with pytest.raises(rf.OptionValueError, match="bins=0: expected an integer from 1"):
-        SCORE.ece("label", bins=0)
-    with pytest.raises(rf.UnknownOptionError, match="method='isotonic': unknown value"):
-        SCORE.ece("label", method="isotonic")

@@ -185,32 +185,6 @@ def test_a_column_of_dtype_null_is_a_column_of_nulls(method):
     assert_frame_equal(table.select(others), expected)
 
 
-@pytest.mark.parametrize(
-    ("roles", "message"),
-    [
-        ({"score": "word"}, "score='word': the column has type String.\nScores must be numbers"),
-        ({"weight": "word"}, "weight='word': the column has type String.\nWeights must be numbers"),
-        ({"count": "half"}, "count='half': the column has type Float64.\nCounts must be integers"),
-        ({"label": "list", "positive": 1}, "label='list': the column has type List(Int32).\nLab"),
-    ],
-)
-def test_an_unsuitable_dtype_is_an_error_when_the_plan_is_resolved(roles, message):
-    table = pl.LazyFrame({"label": TRUTH, "score": SCORES, "word": ["a"] * 4, "half": [0.5] * 4})
-    table = table.with_columns(list=pl.concat_list(pl.lit(1)))
-    given = {"score": "score", "label": "label"} | roles
-    expression = pl.col(given.pop("score")).roc.auc(**given)
-    with pytest.raises(rf.ColumnTypeError) as caught:
-        table.select(expression).collect_schema()
-    assert str(caught.value).startswith(message)
-
-
-def test_a_positive_value_of_another_type_is_an_error():
-    table = pl.DataFrame({"label": TRUTH, "score": SCORES})
-    with pytest.raises(rf.LabelError) as caught:
-        table.select(SCORE.roc.auc("label", positive="yes"))
-    assert str(caught.value).startswith("positive='yes': ")
-
-
 def test_a_positive_value_that_does_not_occur_leaves_negatives_that_have_an_fpr():
     # As in curve tables of groups without positives.
     found = of_labels(["a", "b", "a", "b"], positive="c").select("fpr", "placement")
@@ -219,10 +193,3 @@ def test_a_positive_value_that_does_not_occur_leaves_negatives_that_have_an_fpr(
         schema_overrides={"placement": pl.Float64},
     )
     assert_frame_equal(found, expected)
-
-
-@pytest.mark.parametrize("argument", ["label", "weight", "count"])
-def test_columns_are_names_or_expressions(argument):
-    with pytest.raises(rf.OptionValueError) as caught:
-        SCORE.roc.auc(**{"label": "label", argument: 3})
-    assert str(caught.value).startswith(f"{argument}=3: expected a column name or")

@@ -280,40 +280,6 @@ def test_a_group_without_rows_has_a_confidence_level_if_there_is_an_interval():
     assert rf.fold_auc(none, "label", "score", ci=None)["ci_level"].to_list() == [None]
 
 
-@pytest.mark.parametrize("verb", [rf.fold_auc, rf.pooling_gap])
-def test_an_unknown_fold_column_raises(frame, verb):
-    with pytest.raises(rf.MissingColumnError) as caught:
-        verb(frame(TABLE), "label", "score", over="flod").lazy().collect()
-    assert str(caught.value).startswith(
-        "over='flod': the frame has no column of this name.\n"
-        "The frame has: 'fold', 'label', 'score'.\n"
-        "Did you mean over='fold'?"
-    )
-    with pytest.raises(rf.MissingColumnError) as caught:
-        verb(frame(TABLE).drop("fold"), "label", "score").lazy().collect()
-    assert str(caught.value).startswith(
-        "over='fold': the frame has no column of this name.\n"
-        "The frame has: 'label', 'score'.\n"
-        "Pass the column of the folds as over=."
-    )
-    with pytest.raises(rf.OptionValueError) as caught:
-        verb(frame(TABLE), "label", "score", over=None)
-    assert str(caught.value).startswith("over=None: expected the names of group columns.")
-
-
-def test_the_influence_curve_with_weights_raises():
-    table = pl.DataFrame(TABLE).with_columns(w=1.0)
-    with pytest.raises(rf.OptionValueError) as caught:
-        rf.fold_auc(table, "label", "score", weight="w", ci="ledell")
-    assert str(caught.value) == (
-        "weight='w': ci=\"ledell\" is defined only for rows without weights.\n"
-        'Use ci="delong" with weights.'
-    )
-    with pytest.raises(rf.UnknownOptionError) as caught:
-        rf.fold_auc(table, "label", "score", ci="wald")
-    assert str(caught.value).startswith("ci='wald': unknown value.\nChoose one of: ")
-
-
 def test_the_metadata_of_tables_of_folds_has_their_type(tmp_path):
     for verb in (rf.fold_auc, rf.pooling_gap):
         rf.write(verb(pl.DataFrame(TABLE), "label", "score"), tmp_path / "table.parquet")
@@ -360,25 +326,6 @@ def test_pairs_of_many_folds_are_counted_once_each(monkeypatch, scores):
         some = [both for (i, j), both in won_pairs.items() if (i == j) == same]
         expected = sum(w for w, _ in some) / Fraction(sum(n for _, n in some))
         assert row[name] == pytest.approx(float(expected), abs=1e-14)
-
-
-@pytest.mark.parametrize("verb", [rf.fold_auc, rf.pooling_gap])
-def test_errors_of_over_name_this_argument(verb):
-    table = pl.DataFrame(TABLE).with_columns(note="fold", model="fold")
-    with pytest.raises(rf.ReservedColumnError) as caught:
-        verb(table, "label", "score", over="note")
-    assert str(caught.value).startswith("over='note': the result already has a column of this")
-    with pytest.raises(rf.ReservedColumnError) as caught:
-        verb(table, "label", ["score", "fold"], over=["fold", "model"])
-    assert str(caught.value).startswith("over='model': several scores are compared, and the result")
-    with pytest.raises(rf.RepeatedNameError) as caught:
-        verb(table, "label", "score", over=["fold", "fold"])
-    assert str(caught.value).startswith("over='fold': the name is given more than once.")
-    with pytest.raises(rf.RepeatedNameError) as caught:
-        verb(table, "label", "score", by="fold", over="fold")
-    assert str(caught.value).startswith(
-        "over='fold': this column is also a group column in by=['fold']."
-    )
 
 
 def test_a_fold_with_one_positive_precedes_a_fold_with_one_negative_in_the_note():
@@ -451,20 +398,6 @@ def test_a_class_of_a_single_case_has_the_note_of_clusters(label, note):
     assert rf.fold_auc(table, "label", "score")["note"].item() is None
 
 
-def test_errors_of_id_name_this_argument():
-    table = pl.DataFrame({"fold": [1], "label": [1], "score": [0.5], "n": [2], "o": [object()]})
-    with pytest.raises(rf.MissingColumnError, match=r"^id='nope': "):
-        rf.fold_auc(table, "label", "score", id="nope")
-    with pytest.raises(rf.ColumnTypeError, match=r"^id='o': "):
-        rf.fold_auc(table, "label", "score", id="o")
-    with pytest.raises(rf.OptionValueError) as caught:
-        rf.fold_auc(table, "label", "score", id="case", count="n")
-    assert str(caught.value) == (
-        "count='n': with id=, each row must be one prediction.\n"
-        "Use count=None, with a table that has one row for each prediction."
-    )
-
-
 def test_the_variance_of_readers_is_that_of_delongs_covariance_matrix():
     rng = np.random.default_rng(3)
     label = np.arange(50) < 20
@@ -477,15 +410,6 @@ def test_the_variance_of_readers_is_that_of_delongs_covariance_matrix():
     alone = rf.fold_auc(long, "label", "value", over="reader")
     assert alone["se"].item() ** 2 == pytest.approx(
         covariance.filter(pl.col("model_a") == pl.col("model_b"))["covariance"].sum() / 16
-    )
-
-
-def test_the_interval_of_ledell_does_not_support_cases_in_several_folds():
-    with pytest.raises(rf.OptionValueError) as error:
-        rf.fold_auc(pl.DataFrame(), "label", "score", id="case", ci="ledell")
-    assert str(error.value) == (
-        "id='case': ci=\"ledell\" assumes that different rows are independent.\n"
-        'Use ci="logit_delong" with id=.'
     )
 
 

@@ -308,66 +308,6 @@ def test_equal_weights_give_the_band_without_weights(method):
     assert_frame_equal(weighted, band(rows, method, grid=5), rel_tol=1e-9, abs_tol=1e-9)
 
 
-@pytest.mark.parametrize("method", [name for name in SCOPES if name not in DRAWN])
-def test_bands_that_do_not_support_weights_raise(frame, method):
-    with pytest.raises(rf.OptionValueError) as caught:
-        band(frame(PREDICTIONS | {"w": [1.0] * 4}), method, weight="w")
-    assert str(caught.value) == (
-        f"weight='w': this option cannot be used with method={method!r}.\n"
-        "Choose one of: 'fixed_width', 'envelope', 'bootstrap'; or use count= if a row represents "
-        "several predictions."
-    )
-
-
-CHOICES = f"Choose one of: {', '.join(map(repr, SCOPES))}."
-LEVEL = "expected a number above 0 and below 1.\nUse, for example, level=0.95."
-RESAMPLES = "expected an integer from 2 to 100000000.\nUse, for example, n_boot=2000."
-POINTS = "Use, for example, grid=101."
-RANGE = "Use values within this range."
-GRID = (
-    'expected a number of points, a list of values or "curve".\n'
-    "Use, for example, grid=101 or grid=[0.01, 0.1]."
-)
-WRONG = [
-    (
-        {"method": "bootstap"},
-        f"method='bootstap': unknown value.\nDid you mean method='bootstrap'?\n{CHOICES}",
-    ),
-    (
-        {"method": None},
-        f"method=None: unknown value.\n{CHOICES}",
-    ),
-    (
-        {"level": 95},
-        f"level=95: {LEVEL}",
-    ),
-    ({"grid": 1}, f"grid=1: expected an integer from 2 to 10000000.\n{POINTS}"),
-    ({"grid": 2.0}, f"grid=2.0: {GRID}"),
-    ({"grid": True}, f"grid=True: {GRID}"),
-    ({"grid": []}, f"grid=[]: {GRID}"),
-    ({"grid": "curves"}, f"grid='curves': {GRID}"),
-    ({"grid": None}, f"grid=None: {GRID}"),
-    (
-        {"grid": [0.5, 1.5]},
-        f"grid=[0.5, 1.5]: 1.5 is outside the range from 0 to 1.\n{RANGE} For 1.5 %, use 0.015.",
-    ),
-    ({"grid": [math.nan]}, "grid=[nan]: a value is NaN.\nRemove NaN."),
-    ({"n_boot": 1}, f"n_boot=1: {RESAMPLES}"),
-    ({"n_boot": 2.5}, f"n_boot=2.5: {RESAMPLES}"),
-    (
-        {"seed": -1},
-        "seed=-1: expected an integer of at least 0, or None.\nUse, for example, seed=1.",
-    ),
-]
-
-
-@pytest.mark.parametrize(("options", "text"), WRONG, ids=[str(case[0]) for case in WRONG])
-def test_wrong_options_raise_on_the_call(frame, options, text):
-    with pytest.raises(rf.RocframeError) as caught:
-        band(frame(PREDICTIONS), **options)
-    assert str(caught.value) == text
-
-
 @every_method
 def test_unscored_rows_are_the_worst(method):
     rows = normal(12).with_columns(

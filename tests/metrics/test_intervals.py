@@ -121,7 +121,6 @@ def test_custom_metrics_and_settings_are_used_at_points():
 
 
 TP = pl.col("tp")
-NUMERIC = "Use an expression that returns numbers or Booleans."
 ROWWISE = "\nDo not use sums, filters or windows, because they would combine rows of all groups. "
 
 
@@ -138,9 +137,6 @@ ROWWISE = "\nDo not use sums, filters or windows, because they would combine row
         (TP.filter(TP > 1), "the expression cannot be computed for each row separately: "),
         (TP.head(2), "the expression cannot be computed for each row separately: "),
         (TP.str.len_chars(), "the expression cannot be computed for each row separately: "),
-        (TP.implode(), f"the expression returns List(Float64).\n{NUMERIC}"),
-        (TP.cast(pl.String), f"the expression returns String.\n{NUMERIC}"),
-        (pl.lit("a"), f"the expression returns String.\n{NUMERIC}"),
     ],
 )
 def test_a_custom_metric_that_is_not_one_number_per_row_raises_an_error(frame, metric, wrong):
@@ -670,151 +666,6 @@ def test_any_number_of_threads_gives_the_same_table(number, monkeypatch):
 # Errors
 
 
-POINTS = "threshold, fpr, tpr, specificity, sensitivity, alert_rate, rule"
-
-
-def no_share(name):
-    return (
-        f'{name!r} is not a proportion of rows.\nUse ci="bootstrap" for {name!r}. '
-        f"Proportions of rows are: {', '.join(PROPORTIONS)}."
-    )
-
-
-WRONG = [
-    (
-        {"metrics": "aucc"},
-        (
-            "metrics='aucc': unknown value.\nDid you mean metrics='auc'?\n"
-            "Choose one of: 'auc', 'gini', 'ks', 'eer',"
-        ),
-    ),
-    (
-        {"metrics": []},
-        'metrics=[]: expected at least one name.\nUse, for example, metrics=["precision"].',
-    ),
-    (
-        {"metrics": ["auc", "auc"]},
-        "metrics='auc': the name is given more than once.\nGiven: 'auc', 'auc'.",
-    ),
-    (
-        {"metrics": pl.col("speed").alias("x"), "threshold": 1},
-        (
-            "metrics='speed': the frame has no column of this name.\n"
-            "The frame has: 'threshold', 'tp', 'fp', 'fn', 'tn', 'fpr', 'tpr'."
-        ),
-    ),
-    (
-        {"metrics": "partial_auc"},
-        "metrics='partial_auc': partial areas are not supported.\nUse rf.auc(…, fpr=(0, 0.1)).",
-    ),
-    (
-        {"metrics": "average_precision", "prevalence": 0.01},
-        (
-            "prevalence=0.01: 'average_precision' supports only the prevalence of the data.\n"
-            "Leave out prevalence=, or the metric 'average_precision'."
-        ),
-    ),
-    (
-        {"metrics": ["auc", "pr_auc"], "prevalence": 0.01},
-        "prevalence=0.01: 'pr_auc' supports only the prevalence of the data.\n",
-    ),
-    (
-        {"metrics": ["auc", "tpr"]},
-        (
-            "metrics='tpr': this metric requires an operating point.\n"
-            f"Pass one of {POINTS}, such as threshold=0.5."
-        ),
-    ),
-    (
-        {"metrics": "auc", "fpr": 0.1},
-        (
-            "fpr=0.1: no metric in this call uses this option.\n"
-            'Use, for example, metrics=["tpr"], or leave out fpr=.'
-        ),
-    ),
-    (
-        {"metrics": "tpr", "fpr": 0.1, "tpr": 0.5},
-        f"fpr=0.1: tpr= is given as well.\nUse exactly one of {POINTS}, such as fpr=[0.01, 0.05].",
-    ),
-    (
-        {"metrics": "tpr", "fpr": 5},
-        (
-            "fpr=5: 5 is outside the range from 0 to 1.\nUse values within this range. "
-            "For 5 %, use 0.05."
-        ),
-    ),
-    (
-        {"metrics": "tpr", "fpr": 0.1, "ci": "wilson"},
-        (
-            "ci='wilson': with fpr= the threshold is estimated from the data, and this method "
-            "requires a given threshold.\n"
-            'Use ci="bootstrap", or pass threshold=.'
-        ),
-    ),
-    (
-        {"metrics": "tpr", "alert_rate": 0.1, "ci": "bootstrap_bca"},
-        (
-            "ci='bootstrap_bca': with alert_rate= the threshold is estimated, so the acceleration "
-            'constant is unknown.\nUse ci="bootstrap", or pass threshold=.'
-        ),
-    ),
-    (
-        {"metrics": ["tpr", "f1"], "threshold": 1, "ci": "clopper_pearson"},
-        f"ci='clopper_pearson': {no_share('f1')}",
-    ),
-    (
-        {"metrics": ["precision"], "threshold": 1, "ci": "wilson", "prevalence": 0.5},
-        (
-            "ci='wilson': 'precision' is not a proportion of rows if prevalence= is set.\n"
-            "Use ci=\"bootstrap\" for 'precision', or leave out prevalence=."
-        ),
-    ),
-    (
-        {"metrics": ["tpr"], "threshold": 1, "ci": "wilson", "weight": "score"},
-        ("weight='score': this option cannot be used with ci='wilson'.\nUse ci=\"bootstrap\"."),
-    ),
-    (
-        {"metrics": ["auc"], "ci": "delong"},
-        (
-            "ci='delong': unknown value.\nChoose one of: 'bootstrap', 'bootstrap_basic', "
-            "'bootstrap_bca', 'bootstrap_supremum', 'wilson', 'clopper_pearson', None."
-        ),
-    ),
-    (
-        {"metrics": ["ks", "auc"], "ci": "bootstrap_supremum"},
-        (
-            "ci='bootstrap_supremum': this method supports only 'ks', not 'auc'.\n"
-            "Use ci=\"bootstrap\" for 'auc'."
-        ),
-    ),
-    (
-        {"metrics": "tpr", "fpr": 0.1, "ci": "bootstrap_supremum"},
-        "ci='bootstrap_supremum': this method supports only 'ks', not 'tpr'.\n",
-    ),
-    (
-        {"metrics": "auc", "beta": 2},
-        'beta=2: no metric in this call uses this option.\nUse, for example, metrics=["f_beta"].',
-    ),
-    (
-        {"metrics": "auc", "n_boot": 0},
-        "n_boot=0: expected an integer from 2 to 100000000.\n",
-    ),
-    ({"metrics": "auc", "seed": "x"}, "seed='x': expected an integer of at least 0, or None.\n"),
-]
-
-
-@pytest.mark.parametrize(("options", "text"), WRONG, ids=[text.split(":")[0] for _, text in WRONG])
-def test_errors_name_the_option_its_value_and_what_to_do(frame, options, text):
-    with pytest.raises(rf.RocframeError) as caught:
-        rf.intervals(frame(PREDICTIONS), "label", "score", **options)
-    assert str(caught.value).startswith(text)
-
-
-def test_metrics_of_whole_curves_have_no_proportion_intervals():
-    with pytest.raises(rf.OptionValueError, match="'auc' is not a proportion of rows"):
-        rf.intervals(pl.DataFrame(PREDICTIONS), "label", "score", metrics="auc", ci="wilson")
-
-
 @pytest.mark.parametrize("count", [[10**17, 2], [2, 10**17]])
 def test_resamples_end_if_one_class_has_nearly_all_rows(count):
     table = pl.DataFrame({"label": [True, False], "score": [0.7, 0.7], "n": count})
@@ -845,9 +696,3 @@ def test_precision_recall_areas_and_their_influences_do_not_overflow():
 
 def test_the_names_of_curve_statistics_are_complete():
     assert list(metric_options.CURVE_STATISTIC_NAMES) == list(CURVE_STATISTICS)
-
-
-def test_names_of_other_packages_are_mapped_to_metrics():
-    with pytest.raises(rf.UnknownOptionError, match="Did you mean metrics='auc'") as caught:
-        rf.intervals(pl.DataFrame(PREDICTIONS), "label", "score", metrics="roc_auc")
-    assert str(caught.value).startswith("metrics='roc_auc': unknown value.")

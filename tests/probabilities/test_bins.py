@@ -9,9 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
 
-import rocframe as rf
-from rocframe.errors import ScoreError
-from rocframe.inputs.cases import Cases, check_probabilities
+from rocframe.inputs.cases import Cases
 from rocframe.kernel import scan as scan_module
 from rocframe.kernel.scan import Scan
 from rocframe.probabilities.bins import Bins, isotonic_bins, probability_bins
@@ -122,25 +120,3 @@ def test_the_mean_score_of_a_bin_is_between_its_lowest_and_highest_score():
     bins2 = probability_bins(Scan.from_cases(cases), "uniform", 10)
     assert bins.event_rate.tolist() == [0.5]
     assert bins2.score_mean.tolist() == [0.1, 0.3]
-
-
-def test_scores_outside_0_and_1_are_an_error_with_their_number_and_range():
-    with pytest.raises(ScoreError) as error:
-        check_probabilities(cases_of([(0, -2.5, True), (0, 0.5, False), (0, 4.0, True)]))
-    assert str(error.value) == (
-        "score='score': 2 of 3 scores are outside [0, 1]; the scores range from -2.5 to 4.\n"
-        "Calibration needs probabilities. fit_calibration converts scores to probabilities. ROC "
-        "functions such as curve and auc accept any real score."
-    )
-
-
-def test_the_error_for_scores_outside_0_and_1_names_the_first_group():
-    frame = pl.DataFrame(
-        {"model": ["a", "a", "b", "b"], "y": [0, 1, 0, 1], "p": [None, 0.2, 0.4, 1.5]}
-    )
-    with pytest.raises(rf.ScoreError) as error:
-        rf.calibration(frame, "y", "p", by="model", missing="drop")
-    assert str(error.value).startswith(
-        "score='p': 1 of 3 scores is outside [0, 1], the first one in group model='b'; the scores "
-        "range from 0.2 to 1.5.\n"
-    )

@@ -12,7 +12,6 @@ from sklearn import metrics
 from sklearn.isotonic import IsotonicRegression
 
 import rocframe as rf
-from rocframe.errors import OptionValueError, ScoreError
 
 COLUMNS = [
     *("brier", "brier_skill", "log_loss", "miscalibration", "discrimination", "uncertainty"),
@@ -199,40 +198,3 @@ def test_losses_are_those_of_summary_and_minimum_cllr_ignores_increasing_functio
     assert_frame_equal(table.select("brier", "log_loss"), both.select("brier", "log_loss"))
     assert table["cllr_min"][0] == table["cllr_min"][1]
     assert table["discrimination"][0] == table["discrimination"][1]
-
-
-@pytest.mark.parametrize(
-    ("options", "error", "message"),
-    [
-        (
-            {"method": "isotonic"},
-            rf.RocframeError,
-            "method='isotonic': unknown value.\nChoose one of: 'quantile', 'uniform'.",
-        ),
-        (
-            {"bins": 0},
-            OptionValueError,
-            "bins=0: expected an integer from 1 to 1000000.\nUse, for example, bins=10.",
-        ),
-        (
-            {"n_fitted": -1},
-            OptionValueError,
-            "n_fitted=-1: expected an integer of at least 0.\nUse, for example, n_fitted=2.",
-        ),
-        (
-            {"missing": "worst"},
-            OptionValueError,
-            "missing='worst': a row without a score has no probability.\nUse missing=\"drop\".",
-        ),
-    ],
-)
-def test_invalid_options_raise_an_error(options, error, message):
-    with pytest.raises(error) as caught:
-        rf.calibration_summary(predictions(), "label", "score", **options)
-    assert str(caught.value) == message
-
-
-def test_scores_outside_0_and_1_raise_an_error():
-    frame = predictions().with_columns(pl.col("score") * 2)
-    with pytest.raises(ScoreError, match="scores are outside"):
-        rf.calibration_summary(frame, "label", "score")

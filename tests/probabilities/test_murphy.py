@@ -253,40 +253,6 @@ def test_unscored_rows_are_errors_at_all_thresholds():
     assert table.select(VALUES).row(0) == pytest.approx((0.55, 0.05, -0.4, 0.1))
 
 
-def test_scores_that_are_no_probabilities_and_incomplete_curves_raise():
-    rows = PREDICTIONS.with_columns(pl.col("score") * 3, model=pl.lit("a"))
-    with pytest.raises(rf.ScoreError) as caught:
-        rf.curve(rows, "label", "score", by="model").roc.murphy_curve()
-    assert str(caught.value) == (
-        "curves: 3 of 4 scores are outside [0, 1], the first one in group model='a'; the "
-        "scores range "
-        "from 0.3 to 2.7.\n"
-        "Use calibrated probabilities, or cost_curve, which accepts all scores."
-    )
-    with pytest.raises(rf.BrokenCurveError) as caught:
-        rf.curve(PREDICTIONS, "label", "score", thresholds=[0.5]).roc.murphy_curve()
-    assert str(caught.value) == (
-        "curves: the curve lacks the points between its given thresholds, so its lowest expected "
-        "cost is unknown.\n"
-        "Compute the curve without thresholds=, and do not filter its rows."
-    )
-    with pytest.raises(rf.BrokenCurveError) as caught:
-        rf.curve(PREDICTIONS, "label", "score").head(2).roc.murphy_curve()
-    assert str(caught.value) == (
-        "curves: the curve lacks the points of its lowest scores, so its lowest expected cost is "
-        "unknown.\n"
-        "Compute the curve without thresholds=, and do not filter its rows."
-    )
-    with pytest.raises(rf.UnknownOptionError) as caught:
-        CURVES.roc.murphy_curve(grid="scores")
-    assert str(caught.value) == (
-        "grid='scores': expected a number of points, a list of values or \"vertices\".\n"
-        "Use, for example, grid=101 or grid=[0.01, 0.1]."
-    )
-    with pytest.raises(rf.OptionValueError, match=r"^prevalence=1: expected a number above 0"):
-        CURVES.roc.murphy_curve(prevalence=1)
-
-
 @pytest.mark.parametrize("grid", [101, "vertices"])
 @pytest.mark.parametrize("y", [None, *VALUES[:3]])
 def test_the_chart_draws_a_column_and_the_uncertainty(grid, y):
@@ -306,9 +272,3 @@ def test_the_chart_draws_a_column_and_the_uncertainty(grid, y):
     # The line is as exact as the table: it contains both sides of all large jumps.
     assert max(lines[0]["y"]) == pytest.approx(table[drawn].max(), rel=1e-5)
     assert "Murphy diagram" in chart.title.text
-
-
-def test_a_chart_of_another_column_raises():
-    with pytest.raises(rf.UnknownOptionError) as caught:
-        CURVES.roc.murphy_curve().roc.chart(y="uncertainty")
-    assert str(caught.value).splitlines()[0].startswith("y='uncertainty'")
