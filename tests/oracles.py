@@ -286,23 +286,6 @@ def partial_placements(every: Sequence[Case], rate: str, a: float, b: float) -> 
     return [place(case) for case in every]
 
 
-def partial_derivatives(every: Sequence[Case], rate: str, a: float, b: float) -> list[Fraction]:
-    """Return the derivative of the area with respect to the weight of each case.
-
-    Each is multiplied by the total weight of the class, as a placement value is. It is a difference
-    quotient with a step so small that its error is below 1e-20.
-    """
-    step = Fraction(1, 10**30)
-    area = partial_areas(every, rate, a, b).auc
-    result = []
-    for i, case in enumerate(every):
-        moved = [*every]
-        moved[i] = case._replace(weight=case.weight + step / case.count)
-        own = sides(every)[0 if case.positive else 1]
-        result.append((partial_areas(moved, rate, a, b).auc - area) / step * total(own))
-    return result
-
-
 def partial_variance(every: Sequence[Case], rate: str, a: float, b: float) -> Fraction | None:
     """Return the variance from the clipped placements; None with fewer than two rows of a class."""
     pos, neg = sides(every)
