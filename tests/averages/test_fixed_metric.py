@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from fractions import Fraction
 from math import inf, sqrt
 
@@ -12,7 +13,7 @@ from hypothesis import assume, given
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
-from tests.averages import axis_oracle, metric_oracle
+from tests import oracles
 from tests.averages.test_average import LEFT_OUT, SAME, TABLE, TAIL, curves, fold_tables
 from tests.strategies import examples
 
@@ -20,34 +21,33 @@ BETTER = {"fpr": "lower", "fnr": "lower", "alert_rate": None, "rnp": None, "tp":
 AVERAGED = ["precision", "npv", "accuracy", "kappa"]
 SPREAD = ("sd", "se", "lower", "upper")
 GRID = [Fraction(i, 12) for i in range(13)]
+FIXED = [name for name in oracles.METRICS if name not in {"lift", "skill"}]
 fewer = examples(1 / 4)
 
 
-def usable_folds(table: pl.DataFrame) -> list[list[axis_oracle.Counts]]:
-    members = axis_oracle.folds(table)
+def usable_folds(table: pl.DataFrame) -> list[list[oracles.Counts]]:
+    members = oracles.fold_counts(table)
     assume(members)
     return members
 
 
-def compare(
-    found: pl.DataFrame, points: list[list[axis_oracle.Counts | None]], members, names
-) -> None:
+def compare(found: pl.DataFrame, points: list[list[oracles.Counts | None]], members, names) -> None:
     """Compare a table with the points of each value on each curve."""
     there = [[point for point in row if point is not None] for row in points]
     assert found["n_curves"].to_list() == [len(row) for row in there]
     for name in names:
         every = [
             [
-                metric_oracle.value_at(name, rows, point)
+                oracles.value_at(name, rows, point)
                 for rows, point in zip(members, row, strict=True)
                 if point is not None
             ]
             for row in points
         ]
         known = [[value for value in row if value is not None] for row in every]
-        means = [float(axis_oracle.mean(row)) if row else None for row in known]
+        means = [float(statistics.mean(row)) if row else None for row in known]
         assert found[name].to_list() == pytest.approx(means, abs=1e-9), name
-        sds = [sqrt(axis_oracle.variance(row)) if len(row) > 1 else None for row in known]
+        sds = [sqrt(statistics.variance(row)) if len(row) > 1 else None for row in known]
         assert found[f"{name}_sd"].to_list() == pytest.approx(sds, abs=1e-7), name
         fewer = [
             f"{name} ({len(subset)})" if len(subset) < len(row) else ""
@@ -58,7 +58,7 @@ def compare(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fixed", metric_oracle.METRICS)
+@pytest.mark.parametrize("fixed", FIXED)
 @fewer
 @given(table=fold_tables())
 def test_means_equal_those_from_exact_fractions(fixed, table):
@@ -66,13 +66,13 @@ def test_means_equal_those_from_exact_fractions(fixed, table):
     grid = [Fraction(i) for i in range(6)] if fixed == "tp" else GRID
     names = [name for name in AVERAGED if name != fixed]
     found = rf.average(curves(table), fixed=fixed, metrics=names, grid=[float(g) for g in grid])
-    points = [[metric_oracle.between(rows, fixed, value) for rows in members] for value in grid]
+    points = [[oracles.counts_between(rows, fixed, value) for rows in members] for value in grid]
     assert found[fixed].to_list() == [float(value) for value in grid]
     compare(found, points, members, names)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fixed", metric_oracle.METRICS)
+@pytest.mark.parametrize("fixed", FIXED)
 @fewer
 @given(table=fold_tables())
 def test_nearest_rows_equal_those_from_exact_fractions(fixed, table):
@@ -86,7 +86,7 @@ def test_nearest_rows_equal_those_from_exact_fractions(fixed, table):
     )
     better = BETTER.get(fixed, "higher")
     points = [
-        [metric_oracle.nearest(rows, fixed, value, better) for rows in members] for value in grid
+        [oracles.nearest_counts(rows, fixed, value, better) for rows in members] for value in grid
     ]
     compare(found, points, members, names)
 
@@ -96,11 +96,11 @@ def test_nearest_rows_equal_those_from_exact_fractions(fixed, table):
 @given(table=fold_tables())
 def test_the_union_contains_all_values_of_all_curves(fixed, table):
     members = usable_folds(table)
-    every = {metric_oracle.metric(fixed, row) for rows in members for row in rows} - {None}
+    every = {oracles.metric(fixed, row) for rows in members for row in rows} - {None}
     grid = sorted(every)
     found = rf.average(curves(table), fixed=fixed, grid="union")
     assert found[fixed].to_list() == pytest.approx([float(value) for value in grid], abs=1e-11)
-    points = [[metric_oracle.between(rows, fixed, value) for rows in members] for value in grid]
+    points = [[oracles.counts_between(rows, fixed, value) for rows in members] for value in grid]
     compare(found, points, members, ["fpr", "tpr"])
 
 

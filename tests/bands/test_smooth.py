@@ -103,31 +103,6 @@ def test_groups_without_a_fit_are_null_and_say_why():
     assert empty["note"].to_list() == ["no_rows"]
 
 
-def test_groups_without_a_fit_do_not_change_the_results_of_others():
-    fitted, _ = samples(30, 1, a=1.0, b=1.0)
-    fitted = fitted.select(pl.lit("b").alias("g"), "label", "score")
-    others = pl.concat([fitted.filter("label"), fitted.head(0)]).with_columns(g=pl.lit("a"))
-    separate = fitted.select(
-        pl.lit("c").alias("g"), "label", pl.col("label").cast(pl.Float64).alias("score")
-    )
-    curves = rf.smooth(pl.concat([others, fitted, separate]), "label", "score", by="g")
-    alone = rf.smooth(fitted, "label", "score", by="g")
-    for function in (rf.area, rf.operating_point, rf.hull, rf.cost_curve):
-        table = function(curves)
-        assert_frame_equal(table.filter(g="b"), function(alone))
-        assert sorted(set(table["g"])) == ["a", "b", "c"]
-    assert rf.area(curves).filter(pl.col("g") != "b")["auc"].to_list() == [None, None]
-
-
-def test_curves_of_several_columns_have_the_key_model():
-    frame, _ = samples(30, 1, a=1.0, b=1.0)
-    both = frame.with_columns(half=pl.col("score") / 2)
-    table = rf.smooth(both, "label", ["score", "half"], grid=3)
-    assert table["model"].to_list() == ["half"] * 3 + ["score"] * 3
-    one, other = (part.drop("model") for part in table.partition_by("model"))
-    assert_frame_equal(one, other)
-
-
 GRID = np.linspace(0, 1, 41)
 
 

@@ -9,8 +9,6 @@ from statistics import stdev
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 from scipy.stats import bootstrap, norm
 
@@ -24,7 +22,6 @@ from rocframe.rates import Settings
 from rocframe.resampling import sample_acceleration
 from tests import oracles
 from tests.kernel.scans import scan_of
-from tests.strategies import COUNTS, repeated, shuffled, tables
 
 PREDICTIONS = {"label": [1, 0, 1, 0, 1], "score": [0.9, 0.4, 0.4, 0.6, 0.7]}
 SCHEMA = {
@@ -96,12 +93,6 @@ def test_rows_are_sorted_by_group_with_metrics_and_points_in_the_given_order(fra
     assert result["ci_level"].null_count() == result["ci_method"].null_count() == result.height
 
 
-def test_several_models_are_a_key():
-    table = pl.DataFrame({**PREDICTIONS, "other": [1, 2, 3, 4, 5]})
-    result = rf.intervals(table, "label", ["score", "other"], metrics="auc", ci=None)
-    assert result.select("model", "estimate").rows() == [("other", 0.5), ("score", 0.75)]
-
-
 def test_custom_metrics_and_settings_are_used_at_points():
     wrong = (pl.col("fp") + pl.col("fn")).alias("wrong")
     result = intervals(
@@ -139,9 +130,9 @@ ROWWISE = "\nDo not use sums, filters or windows, because they would combine row
         (TP.str.len_chars(), "the expression cannot be computed for each row separately: "),
     ],
 )
-def test_a_custom_metric_that_is_not_one_number_per_row_raises_an_error(frame, metric, wrong):
+def test_a_custom_metric_that_is_not_one_number_per_row_raises_an_error(metric, wrong):
     with pytest.raises(rf.OptionValueError) as caught:
-        rf.intervals(frame(PREDICTIONS), "label", "score", metrics=metric.alias("x"), threshold=0.5)
+        intervals(pl.DataFrame(PREDICTIONS), metric.alias("x"), threshold=0.5)
     assert str(caught.value).startswith(f"metrics='x': {wrong}")
 
 
@@ -224,14 +215,14 @@ def test_limits_at_points_approach_those_of_all_possible_resamples(
     found = [oracles.at(oracles.curve(some), axis, value) for some in resamples(mixed=mixed)]
     rates = [rate(point) for point in found if point is not None]
     every = sorted(one for one in rates if not isnan(one))
-    row = one(FOUR, metric, n_boot=20_000, level=0.8, **{axis: value})
+    row = one(FOUR, metric, n_boot=6_000, level=0.8, **{axis: value})
     assert row["se"] == pytest.approx(stdev(every), rel=0.03)
     for limit, p in (("lower", 0.1), ("upper", 0.9)):
         near = [every[int(len(every) * q)] for q in (p - 0.01, p + 0.01)]
         assert near[0] <= row[limit] <= near[1]
     # Left out is what has no such metric, drawn again what has one class: 1/8 of all draws.
     lost = len(rates) - len(every) + len(found) - len(rates)
-    expected = 20_000 * (lost / len(found) + mixed / 7)
+    expected = 6_000 * (lost / len(found) + mixed / 7)
     noted = int((row["note"] or "redrawn:0").removeprefix("redrawn:"))
     assert noted == pytest.approx(expected, abs=5 * expected**0.5)
 
@@ -245,7 +236,7 @@ def test_limits_of_whole_curves_approach_those_of_all_possible_resamples(metric)
         else max(float(y - x) for x, y in oracles.axes(points))
         for points in map(oracles.curve, resamples(mixed=mixed))
     )
-    row = one(FOUR, metric, n_boot=20_000, level=0.8, ci="bootstrap_bca")
+    row = one(FOUR, metric, n_boot=6_000, level=0.8, ci="bootstrap_bca")
     assert row["se"] == pytest.approx(stdev(every), rel=0.03)
     for limit, p in (("lower", 0.1), ("upper", 0.9)):
         near = [every[int(len(every) * q)] for q in (p - 0.01, p + 0.01)]
@@ -261,7 +252,7 @@ def test_limits_of_ks_approach_those_of_all_possible_resamples():
     every = np.array([differences(some) for some in resamples(mixed=False)])
     columns = ((every - observed).max(axis=1), (2 * observed - every).max(axis=1))
     margins, uppers = (np.sort(values) for values in columns)
-    row = one(FOUR, "ks", n_boot=20_000, level=0.8)
+    row = one(FOUR, "ks", n_boot=6_000, level=0.8)
     assert row["se"] == pytest.approx(every.max(axis=1).std(ddof=1), rel=0.03)
     near = [int(len(every) * p) for p in (0.89, 0.91)]
     lower, upper = (np.clip(limit, 0, 1) for limit in (0.5 - margins[near], uppers[near]))
@@ -352,7 +343,7 @@ def test_limits_of_the_average_precision_are_close_to_scipys(ci):
         n_resamples=4000,
         rng=np.random.default_rng(2),
     )
-    row = one(table, "average_precision", ci=ci, n_boot=20_000)
+    row = one(table, "average_precision", ci=ci, n_boot=6_000)
     assert row["se"] == pytest.approx(other.standard_error, rel=0.05)
     width = row["upper"] - row["lower"]
     assert row["lower"] == pytest.approx(other.confidence_interval.low, abs=width / 15)
@@ -618,41 +609,7 @@ def test_clusters_of_similar_rows_have_wider_limits():
     assert wide["ci_method"].to_list() == ["bootstrap_bca"] * 4
 
 
-@pytest.mark.slow
-@given(
-    tables(mass={"count": COUNTS}),
-    st.sampled_from([{}, {"ci": "bootstrap"}, {"ci": "bootstrap_bca"}]),
-    st.integers(0, 9),
-)
-def test_row_order_and_compression_do_not_change_results(table, ci, seed):
-    metrics = [*EVERY, "tpr", "precision"]
-    more = {"by": "group", "threshold": [0.3, 0.5], "n_boot": 20, "seed": seed, **ci}
-    result = intervals(table, metrics, count="count", **more)
-    again = intervals(shuffled(table, seed), metrics, count="count", **more)
-    assert_frame_equal(result, again, check_exact=True)
-    long = intervals(repeated(table, "count"), metrics, **more)
-    remaining = result.join(long.select("group").unique(), on="group", nulls_equal=True, how="semi")
-    assert_frame_equal(remaining, long, check_exact=True)
-
-
-@pytest.mark.slow
-@given(tables(), st.sampled_from(["fpr", "tpr", "alert_rate"]))
-def test_the_result_of_a_group_does_not_depend_on_other_groups(table, axis):
-    more = {"by": "group", axis: [0.3, 0.5], "n_boot": 20}
-    result = intervals(table, ["ks", "tpr", "precision"], **more)
-    parts = [
-        intervals(
-            table.filter(pl.col("group").eq_missing(pl.lit(name, pl.String))),
-            ["ks", "tpr", "precision"],
-            **more,
-        )
-        for name in table["group"].unique().sort()
-    ]
-    if parts:
-        assert_frame_equal(result, pl.concat(parts), check_exact=True)
-
-
-@pytest.mark.parametrize("number", [1, 3])
+@pytest.mark.parametrize("number", [3])
 def test_any_number_of_threads_gives_the_same_table(number, monkeypatch):
     table = normal_table(3000).with_columns(g=pl.int_range(3000) % 3)
     result = {"metrics": [*EVERY, "tpr", "precision"], "fpr": 0.1, "by": "g"}
@@ -663,7 +620,7 @@ def test_any_number_of_threads_gives_the_same_table(number, monkeypatch):
     threads._pool.cache_clear()
 
 
-# Errors
+# Large counts, small weights, and names
 
 
 @pytest.mark.parametrize("count", [[10**17, 2], [2, 10**17]])

@@ -104,11 +104,5 @@ def test_resamples_without_a_finite_slope_are_left_out_and_counted():
     assert row["lower"] < row["estimate"]
 
 
-def test_metrics_of_curves_refer_to_intervals_for_measures_of_probabilities():
-    with pytest.raises(rf.UnknownOptionError) as caught:
-        rf.curve(predictions(), "label", "score", metrics="brier")
-    assert str(caught.value) == (
-        "metrics='brier': this is a statistic of all scores of a group, not of one row.\n"
-        'Use rf.intervals(…, metrics="brier").'
-    )
+def test_the_names_of_statistics_of_probabilities_are_complete():
     assert list(metric_options.PROBABILITY_STATISTIC_NAMES) == list(PROBABILITY_STATISTICS)

@@ -211,23 +211,6 @@ def test_sample_size_equals_the_formula_solved_for_n():
 # As simulated
 
 
-@pytest.mark.parametrize(
-    ("auc", "n_pos", "n_neg"), [(0.65, 60, 90), (0.75, 30, 20), (0.6, 100, 80)]
-)
-def test_simulated_exponential_scores_have_the_planned_power(auc, n_pos, n_neg):
-    rng = np.random.default_rng(n_pos)
-    groups, size = 1_500, n_pos + n_neg
-    # The chance that Exp(1/r) beats Exp(1) is r / (1 + r).
-    label = np.tile(np.arange(size) < n_pos, groups)
-    score = rng.exponential(np.where(label, auc / (1 - auc), 1.0))
-    rows = pl.DataFrame({"g": np.repeat(np.arange(groups), size), "label": label, "score": score})
-    tests = rf.auc_test(rows, "label", "score", by="g", method="mann_whitney")
-    plan = rf.power(auc=auc, n_pos=n_pos, n_neg=n_neg, se_at="null")
-    assert tests["auc"].std() == pytest.approx(one(plan, "se"), rel=0.06)
-    share = (tests["p_value"] <= 0.05).mean()
-    assert share == pytest.approx(one(plan), abs=4 * math.sqrt(0.25 / groups) + 0.005)
-
-
 def normal_scores(areas: dict[str, float], n_pos: int, n_neg: int, groups: int, shared: float = 0):
     """Return scores of models with these areas, which share a component of this variance."""
     rng = np.random.default_rng(n_pos)
@@ -241,6 +224,31 @@ def normal_scores(areas: dict[str, float], n_pos: int, n_neg: int, groups: int, 
     }
     group = np.repeat(np.arange(groups), n_pos + n_neg)
     return pl.DataFrame({"g": group, "label": label, **scores})
+
+
+def exponential_scores(areas: dict[str, float], n_pos: int, n_neg: int, groups: int):
+    """Return exponential scores of models with these areas: Exp(1/r) beats Exp(1) by r/(1 + r)."""
+    rng = np.random.default_rng(n_pos)
+    label = np.tile(np.arange(n_pos + n_neg) < n_pos, groups)
+    scores = {
+        name: rng.exponential(np.where(label, area / (1 - area), 1.0))
+        for name, area in areas.items()
+    }
+    group = np.repeat(np.arange(groups), n_pos + n_neg)
+    return pl.DataFrame({"g": group, "label": label, **scores})
+
+
+@pytest.mark.parametrize(
+    ("auc", "n_pos", "n_neg"), [(0.65, 60, 90), (0.75, 30, 20), (0.6, 100, 80)]
+)
+def test_simulated_exponential_scores_have_the_planned_power(auc, n_pos, n_neg):
+    groups = 1_500
+    rows = exponential_scores({"score": auc}, n_pos, n_neg, groups)
+    tests = rf.auc_test(rows, "label", "score", by="g", method="mann_whitney")
+    plan = rf.power(auc=auc, n_pos=n_pos, n_neg=n_neg, se_at="null")
+    assert tests["auc"].std() == pytest.approx(one(plan, "se"), rel=0.06)
+    share = (tests["p_value"] <= 0.05).mean()
+    assert share == pytest.approx(one(plan), abs=4 * math.sqrt(0.25 / groups) + 0.005)
 
 
 @pytest.mark.parametrize(
@@ -274,31 +282,15 @@ def test_comparisons_have_about_the_planned_power(a, b, shared, rows_each):
 
 
 def test_comparisons_of_exponential_scores_have_the_planned_power():
-    rng = np.random.default_rng(7)
-    groups, size = 1_000, 200
-    label = np.tile(np.arange(size) < 100, groups)
-    scores = {
-        name: rng.exponential(np.where(label, auc / (1 - auc), 1.0))
-        for name, auc in {"a": 0.9, "b": 0.8}.items()
-    }
-    rows = pl.DataFrame({"g": np.repeat(np.arange(groups), size), "label": label, **scores})
+    rows = exponential_scores({"a": 0.9, "b": 0.8}, 100, 100, 1_000)
     pairs = rf.compare(rows, "label", ["a", "b"], by="g", adjust=None, method="delong")
     plan = rf.power(auc=0.9, auc_b=0.8, correlation=0, n_pos=100, n_neg=100)
     assert (pairs["p_value"] <= 0.05).mean() == pytest.approx(one(plan), abs=0.04)
 
 
 def test_the_binormal_formula_is_conservative_for_normal_scores():
-    rng = np.random.default_rng(2)
-    groups, n_pos, n_neg = 1_500, 50, 70
-    label = np.tile(np.arange(n_pos + n_neg) < n_pos, groups)
-    shift = math.sqrt(2) * norm.ppf(0.8)
-    rows = pl.DataFrame(
-        {
-            "g": np.repeat(np.arange(groups), n_pos + n_neg),
-            "label": label,
-            "score": rng.normal(np.where(label, shift, 0.0)),
-        }
-    )
+    n_pos, n_neg = 50, 70
+    rows = normal_scores({"score": 0.8}, n_pos, n_neg, 1_500)
     found = rf.auc(rows, "label", "score", by="g", ci=None)["auc"]
     assert found.mean() == pytest.approx(0.8, abs=0.005)
     plans = [rf.power(auc=0.8, n_pos=n_pos, n_neg=n_neg, variance=name) for name in VARIANCES]
@@ -308,20 +300,7 @@ def test_the_binormal_formula_is_conservative_for_normal_scores():
 
 
 def test_two_models_on_the_same_rows_differ_by_the_planned_standard_error():
-    rng = np.random.default_rng(3)
-    groups, n_pos, n_neg = 1_500, 60, 60
-    label = np.tile(np.arange(n_pos + n_neg) < n_pos, groups)
-    shared, own = rng.normal(size=len(label)), rng.normal(size=(2, len(label)))
-    a, b = (0.7**0.5 * shared + 0.3**0.5 * one for one in own)
-    shift = math.sqrt(2) * norm.ppf(0.8)
-    rows = pl.DataFrame(
-        {
-            "g": np.repeat(np.arange(groups), n_pos + n_neg),
-            "label": label,
-            "a": a + shift * label,
-            "b": b + shift * label,
-        }
-    )
+    rows = normal_scores({"a": 0.8, "b": 0.8}, 60, 60, 1_500, shared=0.7)
     areas = rf.auc(rows, "label", ["a", "b"], by="g", ci=None)
     first, second = (areas.filter(pl.col("model") == name)["auc"].to_numpy() for name in "ab")
     correlation = np.corrcoef(first, second)[0, 1]
@@ -449,6 +428,3 @@ def test_an_area_can_be_a_number_of_numpy(one_value):
 def test_two_models_accept_the_default_of_null_in_any_container(null):
     options = {"auc": 0.8, "auc_b": 0.7, "correlation": 0.5, "n_pos": 20, "n_neg": 20}
     assert_frame_equal(rf.power(**options, null=null), rf.power(**options))
-
-
-# Bad inputs

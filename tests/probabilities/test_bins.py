@@ -3,40 +3,20 @@
 from fractions import Fraction
 
 import numpy as np
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
 
-from rocframe.inputs.cases import Cases
 from rocframe.kernel import scan as scan_module
-from rocframe.kernel.scan import Scan
 from rocframe.probabilities.bins import Bins, isotonic_bins, probability_bins
+from tests.probabilities.scans import by_group, scan_of_rows
 
 ROWS = st.lists(
     st.tuples(st.integers(0, 2), st.sampled_from([0, 0.1, 0.25, 0.3, 0.5, 0.7, 1]), st.booleans()),
     min_size=1,
     max_size=40,
 )
-
-
-def cases_of(rows: list[tuple[int, float, bool]], weight: np.ndarray | None = None) -> Cases:
-    group, score, positive = zip(*rows, strict=True)
-    return Cases(
-        model=None,
-        keys=pl.DataFrame({"0": group}),
-        negative=~np.array(positive),
-        score=np.array(score, float),
-        state=None,
-        count=None,
-        weight=weight,
-    )
-
-
-def by_group(rows: list[tuple[int, float, bool]]) -> list[list[tuple[float, bool]]]:
-    groups = sorted({group for group, _, _ in rows})
-    return [[(p, y) for other, p, y in rows if other == group] for group in groups]
 
 
 def found(bins: Bins, group: int) -> list[tuple[int, int, int, float, float]]:
@@ -59,7 +39,7 @@ def expected(
 
 @given(rows=ROWS, k=st.integers(1, 7))
 def test_a_quantile_bin_ends_at_the_lowest_score_with_its_share_of_the_rows(rows, k):
-    bins = probability_bins(Scan.from_cases(cases_of(rows)), "quantile", k)
+    bins = probability_bins(scan_of_rows(rows), "quantile", k)
     for number, group in enumerate(by_group(rows)):
         scores = sorted(p for p, _ in group)
         ends = [
@@ -76,7 +56,7 @@ def test_a_quantile_bin_ends_at_the_lowest_score_with_its_share_of_the_rows(rows
 
 @given(rows=ROWS, k=st.integers(1, 11))
 def test_a_uniform_bin_contains_its_lower_edge(rows, k):
-    bins = probability_bins(Scan.from_cases(cases_of(rows)), "uniform", k)
+    bins = probability_bins(scan_of_rows(rows), "uniform", k)
     for number, group in enumerate(by_group(rows)):
         bin_of = {s: max(i for i in range(k) if s >= i / k) for s, _ in group}
         assert found(bins, number) == expected(group, bin_of)
@@ -84,7 +64,7 @@ def test_a_uniform_bin_contains_its_lower_edge(rows, k):
 
 @given(rows=ROWS)
 def test_isotonic_bins_are_the_levels_of_isotonic_regression(rows):
-    bins = isotonic_bins(Scan.from_cases(cases_of(rows)))
+    bins = isotonic_bins(scan_of_rows(rows))
     for number, group in enumerate(by_group(rows)):
         scores, labels = zip(*group, strict=True)
         fit = IsotonicRegression().fit(scores, np.array(labels, float)).predict(scores)
@@ -107,16 +87,15 @@ def test_bins_do_not_depend_on_the_size_of_blocks(method, monkeypatch):
     rows = [(int(g), p, y) for g, p, y in zip(
         rng.integers(0, 3, 900), rng.integers(0, 200, 900) / 200, rng.random(900) < 0.4, strict=True
     )]  # fmt: skip
-    whole = METHODS[method](Scan.from_cases(cases_of(rows)), 7)
+    whole = METHODS[method](scan_of_rows(rows), 7)
     monkeypatch.setattr(scan_module, "BLOCK_ROWS", 16)
-    split = METHODS[method](Scan.from_cases(cases_of(rows)), 7)
+    split = METHODS[method](scan_of_rows(rows), 7)
     for group in range(3):
         assert found(whole, group) == found(split, group)
 
 
 def test_the_mean_score_of_a_bin_is_between_its_lowest_and_highest_score():
-    cases = cases_of([(0, 0.1, True)] * 3 + [(0, 0.3, False)] * 3, np.full(6, 0.1))
-    bins = isotonic_bins(Scan.from_cases(cases))
-    bins2 = probability_bins(Scan.from_cases(cases), "uniform", 10)
+    scan = scan_of_rows([(0, 0.1, True)] * 3 + [(0, 0.3, False)] * 3, np.full(6, 0.1))
+    bins, bins2 = isotonic_bins(scan), probability_bins(scan, "uniform", 10)
     assert bins.event_rate.tolist() == [0.5]
     assert bins2.score_mean.tolist() == [0.1, 0.3]

@@ -13,13 +13,6 @@ from sklearn.isotonic import IsotonicRegression
 
 import rocframe as rf
 
-COLUMNS = [
-    *("brier", "brier_skill", "log_loss", "miscalibration", "discrimination", "uncertainty"),
-    *("ece", "mce", "calibration_intercept", "calibration_slope"),
-    *("spiegelhalter_z", "spiegelhalter_p"),
-    *("hosmer_lemeshow", "hosmer_lemeshow_df", "hosmer_lemeshow_p"),
-    *("ici", "e50", "e90", "e_max", "cllr", "cllr_min", "n_pos", "n_neg", "n_missing", "note"),
-]
 PARTS = ("reliability", "resolution", "uncertainty", "within_bin_variance", "within_bin_covariance")
 
 
@@ -43,15 +36,6 @@ def predictions(n: int = 500) -> pl.DataFrame:
             "score": expit(predictor),
         }
     )
-
-
-def test_columns_have_the_documented_names_order_and_types():
-    table = rf.calibration_summary(predictions(), "label", "score", by="model")
-    assert table.columns[: 1 + len(COLUMNS)] == ["model", *COLUMNS]
-    integers = {"hosmer_lemeshow_df", "n_pos", "n_neg", "n_missing"}
-    for name, dtype in table.schema.items():
-        expected = pl.Int64 if name in integers else pl.Float64
-        assert dtype == (pl.String if name in {"model", "note"} else expected), name
 
 
 def test_statistics_are_those_of_scikit_learn_scipy_and_the_definitions():
@@ -168,14 +152,6 @@ def test_undefined_statistics_are_null_and_do_not_affect_other_groups():
     }
     alone = rf.calibration_summary(frame.filter(pl.col("g") == "usual"), "label", "score", by="g")
     assert_frame_equal(table.filter(pl.col("g") == "usual"), alone)
-
-
-def test_a_count_is_a_number_of_rows():
-    frame = predictions(200).with_columns(pl.col("score").round(1), n=pl.int_range(200) % 3)
-    repeated = frame.select(pl.all().exclude("n").repeat_by("n").explode())
-    counted = rf.calibration_summary(frame, "label", "score", by="model", count="n")
-    each = rf.calibration_summary(repeated, "label", "score", by="model")
-    assert_frame_equal(counted, each, rel_tol=1e-9)
 
 
 def test_statistics_do_not_depend_on_the_unit_of_weights():

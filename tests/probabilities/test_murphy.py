@@ -212,17 +212,6 @@ def test_the_default_grid_has_101_thresholds_and_no_column_side():
     assert table["probability_threshold"].to_list() == [i / 100 for i in range(101)]
 
 
-def test_a_weight_or_count_equals_repeated_rows():
-    mass = PREDICTIONS.with_columns(count=pl.Series([1, 3, 2, 1, 2]))
-    repeated = mass.select(pl.col("label", "score").repeat_by("count").explode())
-    expected = rf.curve(repeated, "label", "score").roc.murphy_curve(grid="vertices")
-    counted = rf.curve(mass, "label", "score", count="count")
-    assert_frame_equal(counted.roc.murphy_curve(grid="vertices"), expected)
-    tenths = mass.with_columns(pl.col("count") / 10)
-    weighted = rf.curve(tenths, "label", "score", weight="count", count=None)
-    assert_frame_equal(weighted.roc.murphy_curve(), counted.roc.murphy_curve(), abs_tol=1e-15)
-
-
 def test_a_group_without_rows_or_without_a_class_has_a_note():
     frame = pl.DataFrame(
         {"g": ["a", "b", "c"], "label": [1, 0, None], "score": [0.9, 0.25, 0.5]},
@@ -235,13 +224,6 @@ def test_a_group_without_rows_or_without_a_class_has_a_note():
     table = rf.murphy_curve(curves, grid="vertices", prevalence=0.5).unique("g", keep="last")
     undefined = table.sort("g").select(VALUES).rows()
     assert undefined == [(None, None, None, 0), (None, None, None, 0), (None,) * 4]
-
-
-def test_a_table_without_groups_has_no_rows():
-    curves = rf.curve(PREDICTIONS.with_columns(g=1), "label", "score", by="g")
-    for grid in (101, "vertices"):
-        table = rf.murphy_curve(curves, grid=grid)
-        assert_frame_equal(rf.murphy_curve(curves.clear(), grid=grid), table.clear())
 
 
 def test_unscored_rows_are_errors_at_all_thresholds():

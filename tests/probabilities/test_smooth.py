@@ -13,11 +13,10 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 
 import rocframe as rf
-from rocframe.inputs.cases import Cases
-from rocframe.kernel.scan import Scan
 from rocframe.probabilities import losses as score_points
 from rocframe.probabilities import regression as kernel_smoothing
 from rocframe.probabilities import regression as local_regression
+from tests.probabilities.scans import scan_of
 
 REFERENCE = json.loads(
     (Path(__file__).parents[1] / "reference" / "loess.json").read_text(encoding="utf-8")
@@ -29,17 +28,8 @@ ROWS = st.lists(
 )
 
 
-def points_of(group, score, positive, weight=None) -> score_points.Points:
-    cases = Cases(
-        model=None,
-        keys=pl.DataFrame({"0": group}),
-        negative=~np.array(positive, bool),
-        score=np.array(score, float),
-        state=None,
-        count=None,
-        weight=weight,
-    )
-    return score_points.find_points(Scan.from_cases(cases))
+def points_of(*columns) -> score_points.Points:
+    return score_points.find_points(scan_of(*columns))
 
 
 def simulated(n: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

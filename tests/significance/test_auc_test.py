@@ -265,8 +265,8 @@ def test_random_permutations_approximate_the_exact_p_value(alternative, size, de
     scipy = mannwhitneyu(
         *sides(rows), alternative=alternative, method="asymptotic", use_continuity=False
     ).pvalue
-    found = p_value(rows, "permutation", alternative=alternative, n_perm=20_000, seed=1)
-    assert found == pytest.approx(scipy, abs=4 * math.sqrt(scipy * (1 - scipy) / 20_000) + 0.006)
+    found = p_value(rows, "permutation", alternative=alternative, n_perm=10_000, seed=1)
+    assert found == pytest.approx(scipy, abs=4 * math.sqrt(scipy * (1 - scipy) / 10_000) + 0.006)
 
 
 def test_the_delong_statistic_is_the_difference_in_standard_errors():
@@ -393,21 +393,6 @@ def test_p_values_are_adjusted_over_all_groups_and_models(frame):
     np.testing.assert_allclose(sorted(table["p_adjusted"]), result, rtol=1e-14)
     none = rf.auc_test(rows, "label", "score", by="g", adjust=None)
     assert none["p_adjusted"].to_list() == none["p_value"].to_list()
-
-
-def test_a_filter_on_groups_after_a_lazy_test_does_not_change_p_values():
-    rows = some_rows(1, 300, better=0.3).with_columns(
-        g=pl.int_range(pl.len()) % 4, other=-pl.col("score")
-    )
-    for scores in ("score", ["score", "other"]):
-        whole = rf.auc_test(rows, "label", scores, by="g").filter(pl.col("g") == 1)
-        lazy = rf.auc_test(rows.lazy(), "label", scores, by="g").filter(pl.col("g") == 1)
-        assert_frame_equal(lazy.collect(), whole)
-        first = rf.auc_test(rows.lazy(), "label", scores, by="g").head(1).collect()
-        assert_frame_equal(first, rf.auc_test(rows, "label", scores, by="g").head(1))
-
-
-# Bad inputs
 
 
 def test_a_group_of_ten_billion_rows_has_a_p_value(frame):
