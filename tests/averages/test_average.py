@@ -459,23 +459,6 @@ def test_blocks_of_a_large_group_do_not_change_the_result(monkeypatch):
         monkeypatch.undo()
 
 
-def test_means_equal_those_of_scikit_learn_between_jumps():
-    metrics = pytest.importorskip("sklearn.metrics")
-    rng = np.random.default_rng(3)
-    table = pl.DataFrame(
-        {"fold": rng.integers(0, 5, 500), "label": rng.random(500) < 0.4}
-    ).with_columns(score=pl.Series(rng.normal(size=500)) + pl.col("label"))
-    grid = np.linspace(0, 1, 98)[1:-1]  # no fold has so many negatives that these are rates of it
-    rises = []
-    for part in table.partition_by("fold", maintain_order=True):
-        fpr, tpr, _ = metrics.roc_curve(part["label"], part["score"], drop_intermediate=False)
-        assert not set(fpr) & set(grid)
-        rises.append(np.interp(grid, fpr, tpr))
-    mean = rf.average(curves(table), grid=list(grid))
-    assert mean["tpr"].to_numpy() == pytest.approx(np.mean(rises, axis=0), abs=1e-12)
-    assert mean["tpr_sd"].to_numpy() == pytest.approx(np.std(rises, axis=0, ddof=1), abs=1e-12)
-
-
 def test_the_metadata_of_an_averaged_curve_has_its_kind(tmp_path):
     mean = by_model(pl.DataFrame({**TABLE, "model": "a"})).roc.average(grid="union")
     rf.write(mean, tmp_path / "mean.parquet")

@@ -16,7 +16,7 @@ from scipy import stats
 import rocframe as rf
 from tests import oracles
 from tests.averages.test_average import fold_tables
-from tests.strategies import shuffled
+from tests.strategies import examples, shuffled
 
 TABLE = {
     "fold": [1, 1, 1, 1, 2, 2, 2, 2, 3],
@@ -139,6 +139,7 @@ def test_logit_limits_are_wald_limits_of_the_logit():
     assert areas["upper"] == pytest.approx(1 / (1 + np.exp(-half - middle)), abs=1e-12)
 
 
+@examples(1 / 2)
 @given(table=fold_tables())
 def test_the_gap_is_the_sum_of_effects_within_and_between_folds(table):
     members = oracles.folds(table)

@@ -323,18 +323,6 @@ def test_clusters_of_similar_rows_have_wider_limits():
 # Seeds
 
 
-def test_models_side_by_side_have_the_limits_of_models_in_rows():
-    rng = np.random.default_rng(0)
-    wide = pl.DataFrame({"label": rng.random(50) < 0.5, "a": rng.normal(size=50)})
-    wide = wide.with_columns(b=pl.col("a").round(0), c=pl.col("a"), fold=pl.int_range(50) % 2)
-    long = wide.unpivot(["a", "b", "c"], index=["label", "fold"], variable_name="model")
-    result = rf.auc(wide, "label", ["a", "b", "c"], by="fold", ci="bootstrap", seed=1, n_boot=50)
-    other = rf.auc(long, "label", "value", by=["fold", "model"], ci="bootstrap", seed=1, n_boot=50)
-    assert_frame_equal(result, other, check_exact=True)
-    # Models with the same scores draw differently all the same.
-    assert result["se"][0] != result["se"][2]
-
-
 def test_different_seeds_and_no_seed_give_different_results():
     result = [measured(normal_table(50), seed=seed)["se"][0] for seed in (1, 2, None, None)]
     assert len(set(result)) == 4

@@ -117,7 +117,7 @@ def test_counts_in_pieces_equal_the_definition(shape, data):
 def mixed_sizes(seed: int = 1) -> pl.DataFrame:
     """Return one huge group, some medium and many tiny ones, with ties and missing values."""
     random = np.random.default_rng(seed)
-    sizes = [30_000, *[200] * 20, *random.integers(0, 6, 3_000)]
+    sizes = [20_000, *[200] * 20, *random.integers(0, 6, 2_000)]
     group = np.repeat(np.arange(len(sizes)), sizes)
     score = random.normal(size=len(group)).round(2)
     frame = pl.DataFrame(
@@ -145,27 +145,6 @@ def test_a_huge_group_does_not_change_the_digits_of_small_groups(weight):
     assert_frame_equal(parts[2], whole[2], check_exact=weight is None, rel_tol=1e-12)
     for one, other in zip(parts[3:], whole[3:], strict=True):
         assert_frame_equal(one, other, rel_tol=1e-7, abs_tol=1e-9)
-
-
-def test_counts_of_many_groups_are_those_of_plain_polars():
-    table = mixed_sizes(3).drop_nulls("score")
-    curve = rf.curve(table, "label", "score", by="group").select(
-        "group", "threshold", "tp", "fp", "fn", "tn"
-    )
-    scores = (
-        table.group_by("group", threshold="score")
-        .agg(tp=pl.col("label").sum().cast(pl.Int64), fp=(~pl.col("label")).sum().cast(pl.Int64))
-        .sort("group", "threshold", descending=[False, True])
-    )
-    first = scores.group_by("group").agg(
-        threshold=pl.lit(float("inf")), tp=pl.lit(0, pl.Int64), fp=pl.lit(0, pl.Int64)
-    )
-    steps = pl.concat([scores, first]).sort("group", "threshold", descending=[False, True])
-    expected = steps.with_columns(pl.col("tp", "fp").cum_sum().over("group")).with_columns(
-        fn=pl.col("tp").max().over("group") - pl.col("tp"),
-        tn=pl.col("fp").max().over("group") - pl.col("fp"),
-    )
-    assert_frame_equal(curve, expected)
 
 
 @every_cut

@@ -17,7 +17,7 @@ from rocframe.kernel.resample import GroupRows, ReplicateCounts
 from rocframe.metrics.statistics import CURVE_STATISTICS
 from tests import oracles
 from tests.kernel.scans import scan_of
-from tests.strategies import ANY_WEIGHTS, COUNTS, tables
+from tests.strategies import ANY_WEIGHTS, COUNTS, examples, tables
 
 every_metric = pytest.mark.parametrize("name", CURVE_STATISTICS)
 
@@ -55,6 +55,7 @@ def equal_error_rate(every: list[oracles.Case]) -> Fraction | None:
     return Fraction(1)
 
 
+@examples(1 / 2)
 @given(tables(missing=True, mass={"count": COUNTS}))
 def test_the_equal_error_rate_lies_on_the_falling_diagonal(table):
     result = estimates(table, count="count", missing="worst")
@@ -67,6 +68,7 @@ def test_the_equal_error_rate_lies_on_the_falling_diagonal(table):
             assert found == pytest.approx(float(expected), abs=1e-12)
 
 
+@examples(1 / 2)
 @given(tables(missing=True))
 def test_unscored_rows_are_counted_at_every_threshold(table):
     result = estimates(table, missing="worst")

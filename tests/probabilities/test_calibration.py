@@ -13,6 +13,7 @@ from sklearn.calibration import calibration_curve
 from sklearn.isotonic import IsotonicRegression
 
 import rocframe as rf
+from rocframe.kernel import scan as scan_module
 from rocframe.probabilities.bins import positive_count_limits
 
 BIN_METHODS = ["quantile", "uniform", "isotonic"]
@@ -71,6 +72,20 @@ def test_bins_contain_the_rows_of_the_definition(method, rows, k):
     table = rf.calibration(frame_of(rows), "label", "score", method=method, bins=k)
     expected = pl.DataFrame(expected)
     assert_frame_equal(table.select(expected.columns), expected, abs_tol=1e-12)
+
+
+@pytest.mark.parametrize("method", BIN_METHODS)
+def test_bins_of_groups_do_not_depend_on_the_size_of_blocks(method, monkeypatch):
+    options = {"by": "group", "method": method} | ({} if method == "isotonic" else {"bins": 7})
+    whole = rf.calibration(sample(900, 5), "label", "score", **options)
+    monkeypatch.setattr(scan_module, "BLOCK_ROWS", 16)
+    assert_frame_equal(rf.calibration(sample(900, 5), "label", "score", **options), whole)
+
+
+def test_the_mean_score_of_a_bin_is_between_its_lowest_and_highest_score():
+    frame = frame_of([(0.1, True)] * 3 + [(0.3, False)] * 3).with_columns(weight=0.1)
+    table = rf.calibration(frame, "label", "score", method="uniform", weight="weight")
+    assert table["score_mean"].to_list() == [0.1, 0.3]
 
 
 @pytest.mark.parametrize(("method", "strategy"), [("quantile", "quantile"), ("uniform", "uniform")])

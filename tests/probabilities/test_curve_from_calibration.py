@@ -14,6 +14,7 @@ from scipy import integrate, stats
 
 import rocframe as rf
 from tests import oracles
+from tests.strategies import examples
 
 BINS = {
     "bin": [0, 1, 2],
@@ -72,6 +73,7 @@ def test_kind_and_metrics_determine_the_columns_right_of_the_counts():
 
 
 @pytest.mark.hypothesis
+@examples(1 / 2)
 @given(ROWS)
 def test_bins_of_single_scores_give_the_curve_of_the_predictions(rows):
     frame = predictions_of(rows)
@@ -89,6 +91,7 @@ def test_bins_of_single_scores_give_the_curve_of_the_predictions(rows):
 
 
 @pytest.mark.hypothesis
+@examples(1 / 2)
 @given(ROWS, st.sets(st.integers(1, 10)))
 def test_the_scores_of_a_bin_are_ties(rows, edges):
     frame = predictions_of(rows)

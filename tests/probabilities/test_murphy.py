@@ -17,6 +17,7 @@ from sklearn.metrics import brier_score_loss, log_loss
 
 import rocframe as rf
 from tests.charts.specifications import records
+from tests.strategies import examples
 
 PREDICTIONS = pl.DataFrame({"label": [1, 0, 1, 0, 0], "score": [0.9, 0.6, 0.4, 0.4, 0.1]})
 CURVES = rf.curve(PREDICTIONS, "label", "score")
@@ -57,6 +58,7 @@ def parts(rows: Rows, theta: Fraction, pi: Fraction) -> list[Fraction]:
 
 
 @pytest.mark.hypothesis
+@examples(1 / 2)
 @given(GROUPS, st.sampled_from([None, 0.25, 0.3]))
 def test_each_value_is_a_mean_cost_of_decisions(groups, prevalence):
     groups = [rows for rows in groups if len({label for label, _ in rows}) == 2]

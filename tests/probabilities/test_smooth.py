@@ -184,13 +184,6 @@ def test_the_kernel_estimate_is_undefined_where_there_are_no_scores():
     assert rate == pytest.approx([0.5, np.nan, np.nan, np.nan, 1], nan_ok=True)
 
 
-def test_a_grid_starts_and_ends_at_the_lowest_and_highest_score():
-    points = points_of([0, 0, 0, 1], [0.2, 0.4, 0.6, 0.5], [0, 1, 1, 1])
-    owner, score = points.even_grid(3)
-    assert owner.tolist() == [0, 0, 0, 1]
-    assert score.tolist() == [0.2, 0.4, 0.6, 0.5]
-
-
 def test_no_rows_give_empty_curves():
     points = points_of([], [], [])
     assert len(local_regression.loess(points).score) == len(kernel_on_grid(points, 101)[0]) == 0

@@ -15,7 +15,7 @@ from polars.testing import assert_frame_equal
 from scipy.stats import brunnermunzel, mannwhitneyu, norm, permutation_test
 
 import rocframe as rf
-from tests.strategies import ANY_WEIGHTS, COUNTS, TIED, repeated, shuffled, tables
+from tests.strategies import ANY_WEIGHTS, COUNTS, TIED, examples, repeated, shuffled, tables
 
 ALTERNATIVES = ["two-sided", "greater", "less"]
 METHODS = ["delong_t", "delong", "permutation", "mann_whitney"]
@@ -286,6 +286,7 @@ def test_the_delong_statistic_is_the_difference_in_standard_errors():
 # Symmetries
 
 
+@examples(1 / 2)
 @given(tables(shape=TIED), st.sampled_from(METHODS), st.integers(0, 9))
 def test_row_order_and_other_groups_do_not_change_the_result(table, method, seed):
     options = {"method": method, "n_perm": 50, "seed": 1, "adjust": None}
@@ -298,6 +299,7 @@ def test_row_order_and_other_groups_do_not_change_the_result(table, method, seed
         assert_frame_equal(alone, same, check_exact=True)
 
 
+@examples(1 / 2)
 @given(tables(shape=TIED, mass={"count": COUNTS}), st.sampled_from(METHODS))
 def test_a_count_equals_that_many_rows_with_the_same_seed(table, method):
     options = {"by": "group", "method": method, "n_perm": 30, "seed": 2}
@@ -319,6 +321,7 @@ def with_few_rows(areas: pl.DataFrame) -> pl.DataFrame:
     return areas.with_columns(pl.coalesce("note", few).alias("note"))
 
 
+@examples(1 / 2)
 @given(tables(shape=TIED, mass={"w": ANY_WEIGHTS}))
 def test_delong_takes_weights_and_has_the_standard_error_of_auc(table):
     tests = rf.auc_test(table, "label", "score", by="group", weight="w")
