@@ -79,7 +79,7 @@ def test_a_large_group_split_into_blocks_has_the_same_points(monkeypatch):
         assert_frame_equal(result, expected, check_exact=True)
 
 
-@pytest.mark.parametrize(("axis", "prevalence"), zip(AXES, [0.05, 0.9] * 2, strict=True))
+@pytest.mark.parametrize(("axis", "prevalence"), list(zip(AXES, [0.05, 0.9] * 2, strict=True)))
 def test_points_at_a_given_prevalence_equal_those_of_at(axis, prevalence):
     rng = np.random.default_rng(0)
     group = rng.integers(0, 4, 200)
