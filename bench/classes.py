@@ -51,10 +51,10 @@ def benchmarks(rows: int) -> Iterator[tuple[pl.DataFrame, list[Case]]]:
                 lambda: rf.multiclass_auc(small, "truth", three, by="group"),
             ),
             Case(
-                "multiclass_losses",
+                "multiclass_metrics",
                 name,
                 None,
-                lambda: rf.multiclass_losses(small_softmax, "truth", three, by="group"),
+                lambda: rf.multiclass_metrics(small_softmax, "truth", three, by="group"),
             ),
         ],
     )
@@ -71,10 +71,10 @@ def benchmarks(rows: int) -> Iterator[tuple[pl.DataFrame, list[Case]]]:
                 lambda: rf.volume(ordered, "truth", "c0", classes=["c1", "c2", "c0"]),
             ),
             Case(
-                "multiclass_losses",
+                "multiclass_metrics",
                 name,
                 None,
-                lambda: rf.multiclass_losses(ordered_softmax, "truth", three),
+                lambda: rf.multiclass_metrics(ordered_softmax, "truth", three),
             ),
         ],
     )

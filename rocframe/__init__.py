@@ -107,8 +107,9 @@ if TYPE_CHECKING:
     from rocframe.bands.smooth import smooth, theoretical_curve
     from rocframe.charts.chart import chart
     from rocframe.charts.dashboard import dashboard
+    from rocframe.classes.confusion_matrix import confusion_matrix, expand_counts
     from rocframe.classes.multiclass_auc import multiclass_auc
-    from rocframe.classes.multiclass_metrics import class_metrics, multiclass_losses
+    from rocframe.classes.multiclass_metrics import multiclass_metrics
     from rocframe.classes.one_vs import one_vs_one, one_vs_rest, top_label
     from rocframe.classes.volume import volume
     from rocframe.comparisons.combine import chain, combine, combine_points
@@ -123,8 +124,8 @@ if TYPE_CHECKING:
     from rocframe.curves.at import at
     from rocframe.curves.curve import curve
     from rocframe.curves.simplify import simplify
+    from rocframe.decisions.add_metrics import add_metrics
     from rocframe.decisions.concavities import concavities, repair_scores, repaired_auc
-    from rocframe.decisions.confusion_matrix import confusion_matrix, expand_counts
     from rocframe.decisions.cost_curve import cost_curve
     from rocframe.decisions.decision_curve import decision_curve
     from rocframe.decisions.h_measure import h_measure
@@ -171,6 +172,7 @@ __all__ = [
     "UnknownOptionError",
     "__version__",
     "about",
+    "add_metrics",
     "apply_calibration",
     "area",
     "at",
@@ -185,7 +187,6 @@ __all__ = [
     "chart",
     "chart_bundle",
     "chart_fragment",
-    "class_metrics",
     "combine",
     "combine_points",
     "compare",
@@ -216,7 +217,7 @@ __all__ = [
     "lc_index",
     "mix",
     "multiclass_auc",
-    "multiclass_losses",
+    "multiclass_metrics",
     "murphy_curve",
     "one_vs_one",
     "one_vs_rest",

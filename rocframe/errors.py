@@ -96,16 +96,12 @@ def _similar_name(value: object, names: Iterable[object]) -> str | None:
 class RocframeError(Exception):
     """Base class of all errors of rocframe.
 
-    An error is raised if a column does not exist or has an unsuitable type, if a name is reserved
-    or repeated, or if an option is invalid. For predictions, it is also raised if the labels do not
-    determine the positive class, if a weight is negative or not finite, and if a value is missing
-    with `missing="raise"`. For curve tables, it is also raised if a curve lacks its first rows,
-    which start with the threshold `inf`, or its last rows, so that its lowest threshold has true
-    negatives. For a LazyFrame, errors that depend on its columns or values are raised by `collect`.
+    It is raised for columns that do not exist or have an unsuitable type, invalid options, invalid
+    labels, weights or missing values, and incomplete curves. For a LazyFrame, errors that depend on
+    its columns or values are raised by `collect`.
 
-    The message is the only argument. If an error is raised while polars resolves the schema of a
-    query, polars creates a second error of the same class from the message and the query plan. The
-    query plan is removed, because it contains nodes that the user did not write.
+    If an error is raised while polars resolves the schema of a query, polars appends the query plan
+    to its message. The plan is removed, because it contains nodes that the user did not write.
     """
 
     def __init__(self, message: str = "") -> None:
@@ -140,11 +136,7 @@ class MissingColumnError(RocframeError, pl.exceptions.ColumnNotFoundError):
         problem: str | None = None,
         hint: str | None = None,
     ) -> MissingColumnError:
-        """Return an error that lists the columns of the frame, and suggests the most similar name.
-
-        `noun` is the word for the listed names, such as "group column". By default, `problem`
-        states that the frame has no such column.
-        """
+        """Return an error that lists the names, and suggests the most similar name."""
         names = list(available)
         problem = problem or f"the frame has no {noun} of this name"
         lines = [
@@ -171,11 +163,7 @@ class MissingColumnError(RocframeError, pl.exceptions.ColumnNotFoundError):
         owner: str = "The table has",
         hint: str | None = None,
     ) -> MissingColumnError:
-        """Return an error for a missing column of a table that is passed as `argument`.
-
-        `problem` states which of two tables lacks the column, or is None if there is one table.
-        `owner` is the start of the sentence that lists the columns.
-        """
+        """Return an error for a missing column of the table that is passed as `argument`."""
         problem = problem or f"the table has no column {column!r}"
         lines = [f"{argument}: {problem}.", _state_names(owner, [*available], "column")]
         return cls("\n".join(lines if hint is None else [*lines, hint]))
@@ -200,11 +188,7 @@ class RepeatedNameError(RocframeError, ValueError):
 
     @classmethod
     def in_result(
-        cls,
-        argument: str,
-        name: str,
-        table: Iterable[str],
-        hint: str | None = None,
+        cls, argument: str, name: str, table: Iterable[str], hint: str | None = None
     ) -> RepeatedNameError:
         """Return an error that lists the columns of the result, one of which has this name."""
         hint = hint or f"Leave out {name!r} in {argument}=, or give it another name."
@@ -321,10 +305,7 @@ class AmbiguousCountError(RocframeError, ValueError):
 
     @classmethod
     def compose(cls, table: str = "frame") -> AmbiguousCountError:
-        """Return an error that states the two possible values of `count`.
-
-        `table` is the word for the table in the message.
-        """
+        """Return an error that states the two possible values of `count`."""
         return cls(
             f"count: the {table} has a column named 'count', which may hold the number of rows "
             "that each row represents.\n"
@@ -349,10 +330,7 @@ class LabelError(RocframeError, ValueError):
         values: Iterable[object] | None = None,
         example: object = None,
     ) -> LabelError:
-        """Return an error for labels that require `positive=`.
-
-        `values` are the labels, or None if only their type is known; `example` is one of them.
-        """
+        """Return an error for labels that require `positive=`; None if only their type is known."""
         problem = (
             f"label={column!r}: the positive class is unknown. The labels have type {dtype}, and "
             "only Boolean and 0/1 labels have a default positive class.\n"
@@ -454,8 +432,7 @@ class ScoreError(RocframeError, ValueError):
     ) -> ScoreError:
         """Return an error for scores of one group that were rounded to different resolutions.
 
-        With `compared`, parts of the group, such as windows or models, are compared with each
-        other. `models` are the widths of each model, or None.
+        With `compared`, its parts, such as windows or models (of these widths), are compared.
         """
         width_text = format_list(widths)
         if models is not None:
@@ -538,11 +515,7 @@ class MissingValuesError(RocframeError, ValueError):
         worst: bool = False,
         offers_worst: bool = True,
     ) -> MissingValuesError:
-        """Return an error that states how many rows have missing values, and what to do.
-
-        `where` is a text that names the first group with missing values. `worst` is true if the
-        caller passed `missing="worst"`. `offers_worst` is true if the function supports it.
-        """
+        """Return an error that states how many rows have missing values, and what to do."""
         drop = 'Use missing="drop" to leave these rows out'
         if worst:
             hint = (

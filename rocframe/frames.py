@@ -59,10 +59,7 @@ def take_rows(keys: pl.DataFrame, rows: Any) -> pl.DataFrame:
 
 
 def key_starts(keys: pl.DataFrame, height: int) -> pl.Series:
-    """Return the positions of the first row, and of rows whose keys differ from the row before.
-
-    `height` is the number of rows, also if there are no key columns.
-    """
+    """Return the positions of the first row, and of rows whose keys differ from the row before."""
     if not keys.width:
         return pl.Series([0][:height], dtype=pl.Int64)
     changes = pl.any_horizontal(pl.all().ne_missing(pl.all().shift()))
@@ -71,10 +68,7 @@ def key_starts(keys: pl.DataFrame, height: int) -> pl.Series:
 
 
 def number_distinct_rows(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series]:
-    """Return the sorted distinct rows, and the position of each row of `rows` in this result.
-
-    Nulls are equal to each other, and so are rows without columns.
-    """
+    """Return the sorted distinct rows, nulls being equal, and the position of each row in them."""
     table = rows.clone()
     table.columns = names = [str(i) for i in range(rows.width)]
     distinct = table.unique().sort(names)
@@ -83,29 +77,22 @@ def number_distinct_rows(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series]:
 
 
 def select_keys(frame: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
-    """Return the columns `names` of a table.
-
-    If `names` is empty, the result has no columns, but as many rows as the table.
-    """
+    """Return the columns `names` of a table; without names, a table of equal height."""
     if not names:
         return pl.DataFrame(height=frame.height)
     return frame.select(column(name) for name in names)
 
 
 def number_keys(table: pl.DataFrame, by: Sequence[str]) -> tuple[pl.DataFrame, NDArray[np.int64]]:
-    """Return the distinct keys of a table in sorted order, and the position of the key of each row.
-
-    Without group columns, a table with rows has one key without columns.
-    """
+    """Return the sorted distinct keys of a table, and the position of the key of each row."""
     keys, number = number_distinct_rows(select_keys(table, by))
     return keys, number.to_numpy()
 
 
 def find_keys(rows: pl.DataFrame, keys: pl.DataFrame) -> pl.Series:
-    """Return, for each row of `rows`, the position of the equal row in `keys`.
+    """Return, for each row of `rows`, the position of the equal row in `keys`, or null.
 
-    The position is null if there is no such row. Both tables have the same columns, and the rows of
-    `keys` are distinct. Nulls are equal to each other.
+    The rows of `keys` are distinct. Nulls are equal to each other.
     """
     if not keys.width:
         position = pl.Series("number", [0 if keys.height else None], pl.Int64)
@@ -120,10 +107,7 @@ def find_keys(rows: pl.DataFrame, keys: pl.DataFrame) -> pl.Series:
 def _left_join(
     left: Sequence[str | pl.Expr], right: Sequence[str], dtypes: Iterable[pl.DataType]
 ) -> dict[str, Any]:
-    """Return the options of `join` for a left join on keys of these dtypes.
-
-    Nulls are equal to each other, and so are NaN.
-    """
+    """Return the options of `join` on keys of these dtypes; nulls are equal, and so are NaN."""
     # A join on one sorted column does not match NaN, so the tables are joined on two columns.
     same = [pl.lit(0)] if any(dtype.is_float() for dtype in dtypes) else []
     return {
@@ -142,10 +126,9 @@ def check_keys(
     names: Iterable[str],
     noun: str = "predictions",
 ) -> None:
-    """Raise an error unless two tables both have the key columns `names`, with equal dtypes.
+    """Raise an error unless both tables have the key columns `names`, with equal dtypes.
 
-    `table` contains the dtypes of the table that was passed as `argument`, and `rows` those of the
-    rows that it is joined with. `noun` is the name of these rows in errors.
+    `noun` is the name of the `rows` with which the table `argument` is joined.
     """
     for name in names:
         if name not in table:
@@ -163,10 +146,9 @@ def check_keys(
 def join_keys(
     plan: pl.LazyFrame, schema: pl.Schema, table: pl.DataFrame, by: Sequence[str]
 ) -> pl.LazyFrame:
-    """Return a left join of a plan with a table on the key columns `by`.
+    """Return a left join of a plan with a table of distinct keys; nulls are equal, and so are NaN.
 
-    `schema` is the schema of the plan. The keys in `table` are distinct. Nulls are equal to each
-    other, and so are NaN. The result may have additional columns of private names.
+    The result may have additional columns of private names.
     """
     names = private_names(map(str, range(len(by))), [*schema, *table.columns])
     keys = table.rename(dict(zip(by, names.values(), strict=True))).lazy()
@@ -183,10 +165,8 @@ def build_table(
 ) -> pl.DataFrame:
     """Return a table with the columns of `keys`, followed by the columns of `schema`.
 
-    Each value of `columns` is an array or list with one entry per row, or a single value for all
-    rows. NaN becomes null. Columns of `schema` that are not in `columns` are null. `rows` contains
-    the position in `keys` of each row of the result. By default, the result has one row for each
-    row of `keys`.
+    Each value of `columns` is an array with one entry per row, or a single value for all rows. NaN
+    and missing columns become null. `rows` are positions in `keys`, by default one row for each.
     """
     table = keys if rows is None else take_rows(keys, rows)
     height = table.height
@@ -234,14 +214,12 @@ def through_node(
 ) -> pl.LazyFrame:
     """Return a query plan that applies `function` to the collected rows of `plan`.
 
-    `by` are the group columns. Filters on these columns of the result may be applied to the rows of
-    `plan` before the computation. `compared` are other columns that `plan` and the result have,
-    such as the column of the models that are compared within a group. Filters on these columns are
-    applied to the result only, because their values within a group affect each other.
+    Filters on the group columns `by` may be applied before it; filters on `compared`, whose values
+    within a group affect each other, such as models, are applied to the result.
 
     `anchor` is a column of the result that is never null. The plan has a filter `anchor is not
-    null`, which does not remove rows. Without this filter, polars would apply `head` and `slice` to
-    the rows of `plan`, although `slice_pushdown` is False.
+    null`, without which polars would apply `head` and `slice` to the rows of `plan`, although
+    `slice_pushdown` is False.
     """
     apply = function
     if names := parse_names(compared):
@@ -265,8 +243,5 @@ def through_node(
 
 
 def deferred_table(compute: Callable[[], pl.DataFrame], plan: pl.LazyFrame) -> pl.LazyFrame:
-    """Return a LazyFrame that calls `compute` when it is collected.
-
-    The result of `compute` has the columns and dtypes of `plan`, which is not collected.
-    """
+    """Return a LazyFrame of the columns of `plan`, which calls `compute` when it is collected."""
     return pl.defer(compute, schema=plan.collect_schema())

@@ -12,7 +12,7 @@ import polars as pl
 
 from rocframe.errors import OptionValueError
 from rocframe.kernel.groups import groups_of_rows, run_starts
-from rocframe.kernel.resample import Seed
+from rocframe.kernel.scan import Seed
 from rocframe.options import check_choice, is_text, parse_fraction, parse_integer
 
 if TYPE_CHECKING:

@@ -44,9 +44,9 @@ Scale: TypeAlias = Literal["linear", "log", "logit", "normal_deviate"]
 class Chance:
     """The lines of chance of a kind of curve: their description, and where they are.
 
-    The line is y = x, or y = 1 - x if it `falls`, or horizontal at a `height`. With `of_curves`,
-    the lines depend on the numbers of positives and negatives of each curve. With `perfect`, they
-    rise from 0, and further lines show perfect scores. `key` explains the lines in the subtitle.
+    The line is y = x, or y = 1 - x if it `falls`, or horizontal at a `height`. With `of_curves`, it
+    depends on the class sizes of each curve. With `perfect`, lines rise from 0, and further lines
+    show perfect scores. `key` explains the lines in the subtitle.
     """
 
     text: str = "The dashed line shows chance"
@@ -65,15 +65,13 @@ OF_PREVALENCES = Chance(text="Each dashed line shows chance at one prevalence", 
 class Kind:
     """A kind of curve: its name, title and axes.
 
-    Counts are interpolated linearly between neighboring points. `segments` is the shape of the
-    line between two points on the axes of this kind.
-
-    `scale` is the default scale. `scaled` contains the axes, "x" or "xy", to which each other scale
-    applies, and `simplified` the scales for which the rows of a line are selected. `area` is the
-    column of the area, and `area_label` its name in charts. `chance` are the lines of chance; None
-    if there are none. `corner` is a corner of the chart that no curve reaches. `has_ties` is true
-    if the order of tied rows can be drawn, and `roc_area` if the area below or above the curve is
-    that of the ROC curve. `free` is true for axes that the user chose, if no other kind has them.
+    `segments` is the shape of the line between two points, whose counts are interpolated linearly.
+    `scale` is the default scale. `scaled` are the axes, "x" or "xy", of each other scale, and
+    `simplified` the scales for which the rows of a line are selected. `area` is the column of the
+    area, and `area_label` its name in charts. `chance` are the lines of chance, if there are any.
+    `corner` is a corner of the chart that no curve reaches. `has_ties` is true if the order of tied
+    rows can be drawn, and `roc_area` if the area below or above the curve is that of the ROC curve.
+    `free` is true for axes that the user chose, if no other kind has them.
     """
 
     name: str
@@ -147,12 +145,7 @@ KINDS = {
             roc_area=True,
         ),
         Kind(
-            name="gain",
-            title="Gain",
-            x="alert_rate",
-            y="tpr",
-            scaled={"log": "x"},
-            has_ties=True,
+            name="gain", title="Gain", x="alert_rate", y="tpr", scaled={"log": "x"}, has_ties=True
         ),
         Kind(
             name="lift",
@@ -211,10 +204,7 @@ def kind_named(name: str) -> Kind:
 
 
 def has_prevalence(columns: Sequence[str]) -> bool:
-    """Return whether the column right of `tn` is `prevalence`, the prevalence of the rates.
-
-    In any other position, a column named `prevalence` is a metric or a group column.
-    """
+    """Return whether the column right of `tn` is `prevalence`, the prevalence of the rates."""
     names = list(columns)
     return "tn" in names and names[names.index("tn") + 1 :][:1] == [PREVALENCE]
 
@@ -245,10 +235,7 @@ CALIBRATION_KIND = Kind(
 
 
 def scale_of(kind: Kind, scale: Scale | None) -> Scale:
-    """Return `scale`, or the default scale of the kind if `scale` is None.
-
-    Raise an error if the kind does not support the scale.
-    """
+    """Return `scale`, if the kind supports it, or the default scale of the kind if it is None."""
     if scale is None:
         return kind.scale
     check_choice("scale", scale, [None, *get_args(Scale)])
@@ -283,11 +270,7 @@ PROBABILITY_STATISTIC_NAMES = (
 def parse_metric(
     argument: str, value: object, settings: Settings, *, others: tuple[str, ...] = ()
 ) -> Rate:
-    """Return the record of a metric, which is given by name or as a named expression.
-
-    The error for an unknown name lists the metrics and `others`, which are further names that the
-    argument accepts.
-    """
+    """Return the record of a metric: a name, which may be of `others`, or a named expression."""
     if isinstance(value, pl.Expr):
         return user_metric(argument, value, settings)
     check_metric_name(argument, value, (*NAMES, *COUNT_METRICS, *others))
@@ -296,11 +279,7 @@ def parse_metric(
 
 
 def check_metric_name(argument: str, value: object, names: Iterable[str]) -> None:
-    """Raise an error if a value is not in `names`.
-
-    If the value is a statistic of complete curves, such as "auc", or of probabilities, such as
-    "brier", the error suggests `intervals`.
-    """
+    """Raise an error if a value is not in `names`; suggest `intervals` for names such as "auc"."""
     name = value if isinstance(value, str) else None
     if name not in CURVE_STATISTIC_NAMES:
         name = VALUE_ALIASES.get(name, name) if name is not None else None
@@ -319,10 +298,7 @@ def check_metric_name(argument: str, value: object, names: Iterable[str]) -> Non
 
 
 def user_metric(argument: str, expr: pl.Expr, settings: Settings) -> Rate:
-    """Return the record of a metric that is defined by a named expression.
-
-    The expression may contain the threshold, counts, and rates such as `tpr`.
-    """
+    """Return the record of a metric: a named expression of the threshold, counts and rates."""
     name = expression_name(argument, expr)
     roots = dict.fromkeys(expr.meta.root_names())
     rates = [NAMES[root] for root in roots if root in NAMES]
@@ -374,10 +350,7 @@ def parse_metrics(
     argument: str = "metrics",
     example: str = "precision",
 ) -> dict[str, Parsed]:
-    """Parse one metric, or a sequence of metrics, into a mapping from names to parsed metrics.
-
-    `parse` returns the name and the parsed form of one metric.
-    """
+    """Parse one metric, or a sequence of metrics, into a mapping from names to parsed metrics."""
     parsed = [parse(metric) for metric in to_list(metrics)]
     names = [name for name, _ in parsed]
     if not (names or allow_empty):
@@ -398,16 +371,19 @@ def parse_rates(metrics: object, settings: Settings) -> dict[str, Rate]:
 
 
 def check_metric_settings(
-    names: Iterable[str], *, beta: float, costs: Mapping[str, float] | None
+    names: Iterable[str], *, beta: float, costs: object, f_beta: str = "f_beta"
 ) -> None:
-    """Raise an error if `costs` or `beta` is set and no metric in `names` uses the option."""
+    """Raise an error if `costs` or `beta` is set and no metric in `names` uses the option.
+
+    `f_beta` is the name of the metric that the error suggests for `beta`.
+    """
     metrics = set(names)
-    for option, value, default, metric in (
-        ("costs", costs, None, "expected_cost"),
-        ("beta", beta, 1, "f_beta"),
+    for option, value, is_set, metric, example in (
+        ("costs", costs, costs is not None, "expected_cost", "expected_cost"),
+        ("beta", beta, beta != 1, "f_beta", f_beta),
     ):
-        if value != default and metric not in metrics:
-            hint = f'Use, for example, metrics=["{metric}"].'
+        if is_set and metric not in metrics:
+            hint = f'Use, for example, metrics=["{example}"].'
             raise OptionValueError.compose(
                 option, value, "no metric in this call uses this option", hint
             )
@@ -445,8 +421,7 @@ def check_rowwise(argument: str, name: str, expr: pl.Expr) -> None:
 def check_curve_expression(name: str, expr: pl.Expr, rates: Iterable[str]) -> None:
     """Raise an error if the value of an expression in a row of a curve depends on other rows.
 
-    The expression may contain the columns `rates` and return values of any type. It is not checked
-    if it fails for the values or the types of the test rows, because it may succeed for a curve.
+    It is not checked if it fails for the test rows, because it may succeed for a curve.
     """
     frame = pl.DataFrame(TEST_ROWS, schema=dict.fromkeys(VARIABLES, pl.Float64), orient="row")
     frame = frame.with_columns(RATES["tpr"].expr().alias(rate) for rate in rates)

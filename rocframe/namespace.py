@@ -57,6 +57,9 @@ NAME_HINTS = {
         ("confusion_matrix_at_thresholds", "confusion_curve"),
         "Use {}curve: each of its rows has the counts tp, fp, fn, tn at a threshold.",
     ),
+    "multiclass_losses": "Use {}multiclass_metrics(label, scores, …): it returns brier, log_loss, "
+    "accuracy and, with metrics=, other metrics.",
+    "class_metrics": "It was renamed. Use {}add_metrics, with the same arguments.",
     **dict.fromkeys(
         ("save", "savefig", "to_html", "to_png"),
         "Use rocframe.write for tables and rocframe.save_chart for charts.",
@@ -169,14 +172,14 @@ class RocFrame(Namespace):
     summary = LazyMethod("rocframe.summaries")
     intervals = LazyMethod("rocframe.metrics.intervals")
     multiclass_auc = LazyMethod("rocframe.classes.multiclass_auc")
-    multiclass_losses = LazyMethod("rocframe.classes.multiclass_metrics")
-    class_metrics = LazyMethod("rocframe.classes.multiclass_metrics")
+    multiclass_metrics = LazyMethod("rocframe.classes.multiclass_metrics")
     compress = LazyMethod("rocframe.compression")
     one_vs_rest = LazyMethod("rocframe.classes.one_vs")
     one_vs_one = LazyMethod("rocframe.classes.one_vs")
     top_label = LazyMethod("rocframe.classes.one_vs")
     volume = LazyMethod("rocframe.classes.volume")
     windows = LazyMethod("rocframe.inputs.windows")
+    add_metrics = LazyMethod("rocframe.decisions.add_metrics")
     at = LazyMethod("rocframe.curves.at")
     operating_point = LazyMethod("rocframe.decisions.operating_point")
     tie_bounds = LazyMethod("rocframe.areas.tie_bounds")
@@ -187,8 +190,8 @@ class RocFrame(Namespace):
     repair_scores = LazyMethod("rocframe.decisions.concavities")
     repaired_auc = LazyMethod("rocframe.decisions.concavities")
     iso_lines = LazyMethod("rocframe.decisions.hull")
-    confusion_matrix = LazyMethod("rocframe.decisions.confusion_matrix")
-    expand_counts = LazyMethod("rocframe.decisions.confusion_matrix")
+    confusion_matrix = LazyMethod("rocframe.classes.confusion_matrix")
+    expand_counts = LazyMethod("rocframe.classes.confusion_matrix")
     mix = LazyMethod("rocframe.decisions.mix")
     draw_decisions = LazyMethod("rocframe.decisions.mix")
     cost_curve = LazyMethod("rocframe.decisions.cost_curve")
@@ -242,6 +245,7 @@ class RocExpr(Namespace):
     fpr = LazyMethod("rocframe.expressions.rates")
     placement = LazyMethod("rocframe.expressions.rates")
     at_prevalence = LazyMethod("rocframe.expressions.rates")
+    best_threshold = LazyMethod("rocframe.expressions.best_threshold")
     confusion = LazyMethod("rocframe.expressions.thresholds")
     accuracy = LazyMethod("rocframe.expressions.thresholds")
     balanced_accuracy = LazyMethod("rocframe.expressions.thresholds")

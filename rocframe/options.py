@@ -70,10 +70,7 @@ def check_choice(argument: str, value: object, choices: Iterable[str | None]) ->
 
 
 def is_text(value: object, *texts: str) -> bool:
-    """Return whether the value of an option is one of the texts.
-
-    `value == text` is not a Boolean if the value is an expression, an array or a table.
-    """
+    """Return whether a value is one of the texts; `==` of an expression or array is no Boolean."""
     return isinstance(value, str) and value in texts
 
 
@@ -94,11 +91,7 @@ def check_supported(
     noun: Literal["option", "value"] = "option",
     hint: str = "",
 ) -> None:
-    """Raise an error for an option that cannot be used with `subject`, such as a method.
-
-    No error is raised if the option has its default value, or if `supported` is true. `noun` is the
-    word for the option in the message. If `hint` is empty, the hint is to leave out the option.
-    """
+    """Raise an error for an option that `subject` does not support, unless it has its default."""
     is_default = value is default or (isinstance(value, type(default)) and value == default)
     if not (supported or is_default):
         problem = f"this {noun} cannot be used with {subject}"
@@ -139,9 +132,7 @@ def parse_number(
 ) -> float:
     """Return a finite number between `low` and `high`; a Boolean raises an error.
 
-    `closed` states which of the two limits is an allowed value: none, `low` ("left") or `high`
-    ("right").
-    If `hint` is empty, the error suggests the value `example`.
+    `closed` states which of the two limits is an allowed value. The default hint is the `example`.
     """
     number = to_float(value)
     above = number is not None and (number >= low if closed == "left" else number > low)
@@ -217,11 +208,7 @@ def parse_numbers(
     single: bool = True,
     example: str,
 ) -> list[float]:
-    """Return a list of numbers without NaN; the error suggests the value `example`.
-
-    If `single` is true, a single number is allowed and is returned as a list. With `bounds`, all
-    numbers must be in this closed range.
-    """
+    """Return a list of numbers without NaN, all within `bounds`; one number if `single` is true."""
     numbers = to_floats(value) if single or to_float(value) is None else None
     if numbers is None:
         problem = f"expected {'a number or ' if single else ''}a list of numbers"
@@ -273,10 +260,7 @@ def parse_grid(
 
 
 def grid_values(grid: int | list[float]) -> list[float]:
-    """Return the values of a parsed grid: a number of evenly spaced values from 0 to 1, or a list.
-
-    Each value is correctly rounded, in contrast to `numpy.linspace`.
-    """
+    """Return the values of a grid: a list, or evenly spaced ones from 0 to 1, correctly rounded."""
     return [i / (grid - 1) for i in range(grid)] if isinstance(grid, int) else grid
 
 
@@ -332,10 +316,7 @@ def check_distinct(argument: str, values: Sequence[Any]) -> None:
 def check_group_columns(
     by: Sequence[str], available: Iterable[str], table: Sequence[str], argument: str = "by"
 ) -> None:
-    """Raise an error for a group column that is missing, given twice, or also a result column.
-
-    `available` are the columns of the input, and `table` the columns of the result.
-    """
+    """Raise an error for a group column that is missing, given twice, or a result column."""
     names = list(available)
     for name in by:
         if name not in names:
@@ -476,14 +457,9 @@ HINTS_OF_FUNCTIONS = {
         ("confusion_matrix", name): "For a threshold of scores, use curve(…).roc.at(threshold=0.5)."
         for name in ("threshold", "thresholds", "cutoff", "cutoffs")
     },
-    (
-        "chart",
-        "hull",
-    ): "Add the chart of the hull: curves.roc.chart() + curves.roc.hull().roc.chart().",
-    (
-        "chart",
-        "mark",
-    ): "Add the chart of the points: curves.roc.chart() + "
+    ("chart", "hull"): "Add the chart of the hull: curves.roc.chart() + "
+    "curves.roc.hull().roc.chart().",
+    ("chart", "mark"): "Add the chart of the points: curves.roc.chart() + "
     "curves.roc.at(threshold=0.5).roc.chart().",
     **{
         ("chart", name): "Add the chart of the lines: curves.roc.chart() + "
@@ -559,10 +535,9 @@ def public(
 @overload
 def public(function: FunctionT) -> FunctionT: ...
 def public(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a wrapper of `function` that converts Arrow tables among the arguments to DataFrames.
+    """Return a wrapper that converts Arrow tables, and raises ArgumentError for wrong arguments.
 
-    The wrapper raises ArgumentError for calls with wrong arguments. Each Arrow table is read once,
-    because the rows of some tables, such as a RecordBatchReader, can be read only once.
+    Each Arrow table is read once, because a RecordBatchReader can be read only once.
     """
 
     @wraps(function)
@@ -574,9 +549,7 @@ def public(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def public_for_engines(
-    function: Callable[Concatenate[PolarsT, P], PolarsT],
-) -> FrameFunction[P]:
+def public_for_engines(function: Callable[Concatenate[PolarsT, P], PolarsT]) -> FrameFunction[P]:
     """Return a wrapper of a function that itself reads the tables of other packages."""
 
     @wraps(function)

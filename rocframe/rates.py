@@ -42,11 +42,16 @@ COSTS_HINT = 'Use, for example, costs={"fp": 1, "fn": 5}.'
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Settings:
-    """Parameters of metrics: `beta`, `costs` and `prevalence`."""
+    """Parameters of metrics: `beta`, `costs` and `prevalence`.
+
+    `row_prevalence` and `row_costs` are used instead of numbers that differ between rows.
+    """
 
     beta: float = 1.0
     costs: Mapping[str, float] | None = None
     prevalence: float | None = None
+    row_costs: Mapping[str, pl.Expr] | None = None
+    row_prevalence: pl.Expr | None = None
 
     def __post_init__(self) -> None:
         parse_number("beta", self.beta, low=0, example=2)
@@ -61,13 +66,13 @@ class Settings:
             check_choice("costs", name, CONFUSION)
             parse_number(f"costs[{name!r}]", cost, hint=COSTS_HINT)
 
-    @property
-    def counts(self) -> Counts:
-        """The four counts as expressions; if `prevalence` is set, reweighted to this prevalence."""
-        if self.prevalence is None:
-            return COUNT_COLUMNS
-        tp, fp, fn, tn = COUNT_COLUMNS
-        pos_weight, neg_weight = prevalence_weight_exprs(tp + fn, fp + tn, self.prevalence)
+    def reweight(self, counts: Counts) -> Counts:
+        """Return the counts, with weights that give them the prevalence if one is set."""
+        prevalence = self.prevalence if self.row_prevalence is None else self.row_prevalence
+        if prevalence is None:
+            return counts
+        tp, fp, fn, tn = counts
+        pos_weight, neg_weight = prevalence_weight_exprs(tp + fn, fp + tn, prevalence)
         return Counts(
             tp=tp * pos_weight, fp=fp * neg_weight, fn=fn * pos_weight, tn=tn * neg_weight
         )
@@ -76,10 +81,7 @@ class Settings:
 def prevalence_weights(
     pos: NDArray[Any], neg: NDArray[Any], prevalence: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return weights for positives and negatives that give them the prevalence and the same total.
-
-    Both weights are 0 if there are no positives or no negatives.
-    """
+    """Return weights of both classes for a prevalence and the same total; 0 if one is missing."""
     total, defined = pos + neg, (pos > 0) & (neg > 0)
     pos_weight, neg_weight = np.zeros((2, *np.shape(total)))
     np.divide(total * prevalence, pos, out=pos_weight, where=defined)
@@ -88,7 +90,7 @@ def prevalence_weights(
 
 
 def prevalence_weight_exprs(
-    pos: pl.Expr, neg: pl.Expr, prevalence: float
+    pos: pl.Expr, neg: pl.Expr, prevalence: float | pl.Expr
 ) -> tuple[pl.Expr, pl.Expr]:
     """Return the weights of `prevalence_weights` as expressions; null without both classes."""
     total, defined = pos + neg, (pos > 0) & (neg > 0)
@@ -113,8 +115,7 @@ def ratio_or_inf(numerator: pl.Expr, denominator: pl.Expr) -> pl.Expr:
 def as_fpr_or_tpr(name: str, values: Sequence[float]) -> tuple[str, list[float]]:
     """Return the FPR and its values for `specificity`, and the TPR for `sensitivity`.
 
-    Other rates are unchanged. The complement of the exact fraction is exact: the FPR of specificity
-    0.9 is 0.1, and that of 5/6 is 1/6.
+    The complement is exact: the FPR of specificity 0.9 is 0.1, and that of 5/6 is 1/6.
     """
     if name == "specificity":
         return "fpr", [float(1 - exact_fraction(value)) for value in values]
@@ -127,10 +128,7 @@ TOTALS = (("tp", "fn"), ("fp", "tn"), ("tp", "fp", "fn", "tn"))
 
 @dataclass(frozen=True, slots=True)
 class CountRatio:
-    """A ratio of two sums of counts, such as tp / (tp + fn).
-
-    If `denominator` is empty, the value is the numerator.
-    """
+    """A ratio of two sums of counts, such as tp / (tp + fn), or a sum if `denominator` is empty."""
 
     numerator: tuple[str, ...]
     denominator: tuple[str, ...] = ()
@@ -161,44 +159,21 @@ class CountRatio:
         return are_alerts.pop() if len(are_alerts) == 1 else None
 
 
-@dataclass(
-    frozen=True, slots=True, kw_only=True, eq=False
-)  # eq=False: `==` of two expressions is an expression, not a Boolean
+# eq=False: `==` of two expressions is an expression, not a Boolean
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Rate:
     """A metric of a confusion matrix: its name, formula and properties.
 
-    Parameters
-    ----------
-    name : str
-        Name of the metric; empty for a user-defined expression.
-    label : str
-        Title of an axis that shows the metric.
-    formula : callable
-        Function of the four counts and the settings that returns the metric as an expression.
-    better : {"higher", "lower", "neither"}
-        Whether higher or lower values are better.
-    bounds : tuple of float
-        Smallest and largest possible value.
-    aliases : tuple of str
-        Other names of the metric.
-    depends_on_prevalence : bool
-        Whether the metric depends on the prevalence.
-    occurrence : {"first", "last"}
-        Which row of a curve is used if several rows have the same value of the metric: the row with
-        the highest threshold (`"first"`) or with the lowest threshold (`"last"`).
-    extends : bool
-        Whether a value outside the range of a curve has a point: the first row for values below
-        the range and, if the curve is complete, the last row for values above the range.
-    needs_alerts : bool
-        Whether the metric is undefined if no row is predicted positive.
-    one_class : bool
-        Whether the metric describes rows of one class too, although it is not a `CountRatio`.
-    column : str
-        Name of the column; by default, `name`.
-    settings : Settings
-        Parameters of the formula.
-    function_of : tuple of CountRatio and callable
-        A proportion p and an increasing function f such that the metric is f(p), or None.
+    `label` is the title of an axis. `formula` is a function of the four counts and of the
+    `settings` that returns an expression. `better` states which values are better, and `bounds` are
+    the smallest and the largest possible value. Of several rows of a curve with the same value, the
+    row with the highest threshold (`occurrence="first"`) or with the lowest one (`"last"`) is used.
+    If the metric `extends`, a value outside the range of a curve has a point: the first row for
+    values below the range and, if the curve is complete, the last row for values above it. If it
+    `needs_alerts`, it is undefined if no row is predicted positive. If it is of `one_class`, it
+    describes rows of one class too, although it is not a `CountRatio`. A user-defined metric has a
+    `column`, but no name. `function_of` are a proportion p and an increasing function f such that
+    the metric is f(p), or None.
     """
 
     name: str
@@ -236,6 +211,12 @@ class Rate:
         return self.formula
 
     @property
+    def proportion(self) -> CountRatio | None:
+        """The formula if it is a proportion of rows at the prevalence of the data, or None."""
+        ratio = self.count_ratio
+        return ratio if ratio is not None and ratio.denominator else None
+
+    @property
     def rising(self) -> bool | None:
         """Whether it rises (True) or falls as the threshold is lowered; None if it does both."""
         return self.formula.rising if isinstance(self.formula, CountRatio) else None
@@ -247,10 +228,7 @@ class Rate:
 
     @property
     def proportion_of(self) -> tuple[str, ...]:
-        """The counts in the denominator, if their sum is the same in all rows of a curve.
-
-        Empty for other metrics, and for metrics that are computed at a given prevalence.
-        """
+        """The counts in the denominator, if their sum is the same in all rows of a curve."""
         ratio = self.count_ratio
         return ratio.denominator if ratio is not None and ratio.denominator in TOTALS else ()
 
@@ -258,8 +236,7 @@ class Rate:
     def needs_both_classes(self) -> bool:
         """Whether the metric says nothing about the decisions on rows of one class.
 
-        Without positives, for example, the precision is 0 at each threshold with alerts. Counts,
-        proportions of one class, proportions of all rows, and user-defined metrics are meaningful.
+        Without positives, for example, the precision is 0 at each threshold with alerts.
         """
         ratio = self.formula if isinstance(self.formula, CountRatio) else None
         is_share = ratio is not None and (not ratio.denominator or ratio.denominator in TOTALS)
@@ -270,10 +247,10 @@ class Rate:
         """Whether the formula contains the threshold."""
         return "threshold" in self.expr().meta.root_names()
 
-    def expr(self, settings: Settings | None = None) -> pl.Expr:
-        """Return the metric as a Float64 expression; null where it is undefined."""
+    def expr(self, settings: Settings | None = None, counts: Counts = COUNT_COLUMNS) -> pl.Expr:
+        """Return the metric of counts as a Float64 expression; null where it is undefined."""
         settings = settings or self.settings or Settings()
-        counts = settings.counts if self.depends_on_prevalence else COUNT_COLUMNS
+        counts = settings.reweight(counts) if self.depends_on_prevalence else counts
         return self.formula(counts, settings).cast(pl.Float64).alias(self.column or self.name)
 
     def at_prevalence(self, prevalence: float | None) -> Rate:
@@ -388,7 +365,8 @@ def mutual_information(c: Counts, _: Settings) -> pl.Expr:
 
 def expected_cost(c: Counts, s: Settings) -> pl.Expr:
     """Return the mean cost per row."""
-    if s.costs is None:
+    costs = s.row_costs or s.costs
+    if costs is None:
         raise OptionValueError.compose(
             "metrics",
             "expected_cost",
@@ -396,7 +374,13 @@ def expected_cost(c: Counts, s: Settings) -> pl.Expr:
             'Use, for example, costs={"fp": 1, "fn": 5}; '
             "the cost of correct predictions is 0 by default.",
         )
-    cost = sum((getattr(c, name) * float(cost) for name, cost in s.costs.items()), pl.lit(0.0))
+    cost = sum(
+        (
+            getattr(c, name) * (cost if isinstance(cost, pl.Expr) else float(cost))
+            for name, cost in costs.items()
+        ),
+        pl.lit(0.0),
+    )
     return ratio(cost, c.n)
 
 
@@ -527,6 +511,14 @@ RATES = {
             formula=alert_rate,
             better="neither",
             aliases=("rpp", "yrate"),
+        ),
+        Rate(
+            name="alerts",
+            extends=True,
+            label="Alerts",
+            formula=CountRatio(("tp", "fp")),
+            better="neither",
+            bounds=(0, inf),
         ),
         Rate(name="rnp", label="Rate of negative predictions", formula=rnp, better="neither"),
         Rate(

@@ -19,21 +19,21 @@ import numpy as np
 
 from rocframe.inference import STANDARD_NORMAL
 from rocframe.kernel.arrays import batch_sizes, run_parallel
-from rocframe.kernel.resample import ReplicateCounts
+from rocframe.kernel.scan import ReplicateCounts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from rocframe.kernel.resample import (
+    from rocframe.kernel.scan import (
         ClassRows,
         GroupRows,
         ReplicateScan,
         ReplicateStatistic,
+        Scannable,
         Seed,
     )
-    from rocframe.kernel.scan import Scannable
 
 # Largest relative difference of two floats that are equal up to rounding errors.
 ROUNDING_ERROR = 1e-12

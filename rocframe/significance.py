@@ -34,10 +34,8 @@ from rocframe.inference import (
 from rocframe.inputs.cases import plan_table
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.arrays import batch_sizes, exact_sums, run_parallel
-from rocframe.kernel.codec import concatenated_ranges
-from rocframe.kernel.groups import scale_weights
-from rocframe.kernel.resample import Seed, stream_keys
-from rocframe.kernel.scan import BLOCK_ROWS, Scan
+from rocframe.kernel.groups import concatenated_ranges, scale_weights
+from rocframe.kernel.scan import BLOCK_ROWS, Scan, Seed, stream_keys
 from rocframe.options import (
     NOT_GIVEN,
     check_choice,

@@ -178,7 +178,8 @@ WRONG = [
         lambda: rf.confusion_matrix(TABLE, "label", "score", threshold=0.5),
         (
             "confusion_matrix: unexpected keyword argument 'threshold'.\n"
-            "Arguments: predictions, label, score, by, positive, weight, count, missing.\n"
+            "Arguments: predictions, label, score, scores, classes, by, positive, weight, count, "
+            "missing.\n"
             "For a threshold of scores, use curve(…).roc.at(threshold=0.5)."
         ),
     ),
@@ -287,7 +288,7 @@ def test_every_function_of_a_table_says_how_to_make_one_of_other_objects(tmp_pat
                 if one.default is inspect.Parameter.empty
             }
             required |= {"tpr": 0.5} if function in {rf.at, rf.mix} else {}
-            required |= {"metrics": "f1"} if function is rf.class_metrics else {}
+            required |= {"metrics": "f1"} if function is rf.add_metrics else {}
             for what, (value, hint) in NO_FRAMES.items():
                 with case(name, what):
                     with pytest.raises(rf.OptionValueError) as caught:

@@ -27,7 +27,7 @@ def test_every_benchmark_of_this_package_runs():
             names.add(case.name)
     assert {"auc", "curve", "curve, weights", "auc, expression", "average"} <= names
     assert {"volume, by order", "top_label"} <= names
-    assert {"one_vs_rest, streamed", "multiclass_auc", "multiclass_losses"} <= names
+    assert {"one_vs_rest, streamed", "multiclass_auc", "multiclass_metrics"} <= names
 
 
 def test_every_benchmark_of_intervals_and_tests_runs():

@@ -316,7 +316,7 @@ def test_skip_unreadable_skips_files_that_cannot_be_read(capsys):
         (
             [*BASIC, "--max-error", "2"],
             (
-                "--max-error 2.0: expected a number above 0 and below 1.\n"
+                "--max-error 2.0: expected a number of at least 0 and below 1.\n"
                 "Use, for example, --max-error 0.002."
             ),
         ),

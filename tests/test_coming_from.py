@@ -199,7 +199,7 @@ def test_areas_of_each_class():
 
 def test_losses_of_many_classes():
     y, p = DIGITS["label"].to_numpy(), DIGITS.select(SCORES.values()).to_numpy()
-    losses = rf.multiclass_losses(DIGITS, "label", SCORES).row(0, named=True)
+    losses = rf.multiclass_metrics(DIGITS, "label", SCORES).row(0, named=True)
     assert losses["log_loss"] == pytest.approx(metrics.log_loss(y, p), abs=1e-12)
     assert losses["accuracy"] == metrics.accuracy_score(y, p.argmax(axis=1))
     pytest.importorskip("sklearn", "1.8")
@@ -294,5 +294,9 @@ def test_metrics_in_inline_code_exist():
     lists = re.findall(r"`[^`\n]*\bmetrics=\[([^\]…`]*)\]", text)
     names = {name for part in lists for name in re.findall(r'"(\w+)"', part)}
     names -= {"threshold", "tpr", "fpr"}  # columns of every curve table
+    of_classes = {name for name in names if re.match("macro_|micro_|weighted_|top_", name)}
+    names -= of_classes
     assert names
+    assert of_classes
     rf.curve(ROCR, "label", "score", metrics=sorted(names))
+    rf.multiclass_metrics(DIGITS, "label", SCORES, metrics=sorted(of_classes))

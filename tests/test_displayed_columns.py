@@ -54,7 +54,8 @@ ANSWERS = {
     "calibration_summary": ("brier", "brier_skill"),
     "fit_calibration": ("score", "probability", "intercept", "slope"),
     "murphy_curve": ("probability_threshold", "elementary_score"),
-    "multiclass_losses": ("brier", "log_loss"),
+    "multiclass_metrics": ("brier", "log_loss"),
+    "class_matrix": ("true", "predicted"),
     "comparison": (*PAIR, "difference", *LIMITS, "p_adjusted"),
     "gate": ("passed", "deterioration", "limit", "verdict", "model_old", "model_new"),
     "auc_covariance": ("covariance", "correlation", *PAIR),
@@ -105,6 +106,9 @@ def tables():
     return found | {
         "plan": rf.sample_size(auc=0.7),
         "confusion matrix": rf.confusion_matrix(PREDICTIONS, "label", decisions),
+        "confusion matrix of classes": rf.confusion_matrix(
+            PREDICTIONS, "label", pl.col("score") > 0.3, classes=[False, True]
+        ),
         "partial area": rf.area(rf.curve(PREDICTIONS, "label", "score"), alert_rate=(0, 0.5)),
         "test of the best model": rf.auc_test(
             PREDICTIONS, "label", "score", alternative="greater", best_of=3

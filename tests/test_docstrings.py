@@ -50,7 +50,8 @@ def documented(function: Callable) -> dict[str, str]:
     found: dict[str, list[str]] = {}
     for line in sections(function).get("Parameters", "").splitlines():
         if line and not line[0].isspace():
-            words = found.setdefault(line.split(" : ")[0].strip(), [])
+            words: list[str] = []  # the text of one or several parameters
+            found |= dict.fromkeys(line.split(" : ")[0].strip().split(", "), words)
         elif line.strip():
             words.append(line.strip())
     return {name: " ".join(words) for name, words in found.items()}
@@ -177,7 +178,7 @@ def test_functions_that_measure_cite_where_they_come_from():
         *PLAN,
         *COMPARE,
     ]
-    measures += [*MANY_CLASSES, "multiclass_losses", "volume", "fold_auc", "pooling_gap"]
+    measures += [*MANY_CLASSES, "multiclass_metrics", "volume", "fold_auc", "pooling_gap"]
     for name in measures:
         assert "doi:10." in sections(FUNCTIONS[name])["References"]
 
@@ -197,7 +198,7 @@ READ_PREDICTIONS = [
 ]
 READ_PROBABILITIES = [
     *("calibration", "calibration_summary", "fit_calibration", "apply_calibration"),
-    "multiclass_losses",
+    "multiclass_metrics",
 ]
 MANY_CLASSES = ["one_vs_rest", "one_vs_one", "top_label", "multiclass_auc"]
 READ_CURVES = [
@@ -266,10 +267,12 @@ def test_shared_parameters_are_explained_in_the_same_words_everywhere():
     for function in (*FUNCTIONS.values(), *EXPRESSIONS.values()):
         for parameter, text in documented(function).items():
             every.setdefault(parameter, set()).add(text)
+    for texts in every.values():  # metrics at a threshold refer to the first function of their page
+        texts.discard("As in `confusion`.")
     assert documented(rf.band)["level"] == "Confidence level of the band, between 0 and 1."
     every["level"].discard(documented(rf.band)["level"])
     # Where there are many classes, labels are classes.
-    for name in (*MANY_CLASSES, "multiclass_losses", "volume"):
+    for name in (*MANY_CLASSES, "multiclass_metrics", "volume"):
         every["label"] -= {documented(FUNCTIONS[name])["label"]}
     # Functions of probabilities restrict the scores, and do not support missing="worst".
     for parameter in ("score", "missing"):
@@ -384,7 +387,7 @@ def test_the_columns_of_verbs_on_many_classes_are_those_documented():
         "one_vs_one": ["g", "id"],
         "top_label": ["g", "id"],
         "multiclass_auc": [],
-        "multiclass_losses": [],
+        "multiclass_metrics": [],
     }.items():
         table = FUNCTIONS[name](rows, "truth", ["a", "b"])
         assert table.columns == [*keys, *names(FUNCTIONS[name], 0)]

@@ -37,6 +37,7 @@ ARGUMENTS = {
     "fixed": "fpr",
     "averaged": ("tpr",),
     "sides": False,
+    "label": pl.String(),
 }
 
 # The names of the axes and of other columns of an average depend on its options.
@@ -146,7 +147,7 @@ def test_the_page_on_tables_lists_the_values_of_note_in_their_order():
 
 # Functions whose docstring has the columns in several lists, or describes them in another way.
 SEVERAL_LISTS = {"average", "at", "operating_point", "mix", "iso_lines", "combine_points"}
-SEVERAL_LISTS |= {"class_metrics", "hull"}
+SEVERAL_LISTS |= {"add_metrics", "hull"}
 # Types of tables that a function returns with some options only.
 WITH_OPTIONS = {"partial_auc", "cost_intervals"}
 
@@ -174,7 +175,7 @@ def test_the_page_of_a_function_shows_the_columns_of_its_table(monkeypatch):
     functions = {name for table in TABLES for name in table.functions}
     without = {name for name in functions if columns_of(name) is None}
     # These columns are those of a curve, or depend on the kind, or are described in a sentence.
-    assert without == {"area", "class_metrics", "fit_calibration", "theoretical_curve"}
+    assert without == {"add_metrics", "area", "fit_calibration", "theoretical_curve"}
     heading, (header, *rows) = columns_of("drift")
     assert (heading, header) == ("Drift", "| column | dtype | meaning | null |")
     assert any(row.startswith("| `difference` | Float64 |") for row in rows)

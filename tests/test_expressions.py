@@ -19,7 +19,7 @@ AT_THRESHOLD = [
     *("accuracy", "balanced_accuracy", "precision", "recall", "specificity"),
     *("f1", "f_beta", "jaccard", "mcc", "kappa"),
 ]
-AGGREGATES += AT_THRESHOLD
+AGGREGATES += [*AT_THRESHOLD, "best_threshold"]
 PER_ROW = ["tpr", "fpr", "placement", "at_prevalence"]
 REQUIRED = {"at_prevalence": {"prevalence": 0.1}}
 REQUIRED |= {name: {"threshold": 0.5} for name in [*AT_THRESHOLD, "confusion"]}
@@ -249,7 +249,9 @@ def test_help_shows_the_docstring_of_the_function(method):
     assert function.__name__ == method
     assert [*inspect.signature(function).parameters][1:2] == ["label"]
     assert inspect.getdoc(function) == inspect.getdoc(getattr(pl.col("score").roc, method))
-    for section in ("Parameters", "Returns", "References", "Examples"):
+    # Metrics at a threshold refer to `confusion`, which has their reference.
+    references = [] if method in AT_THRESHOLD else ["References"]
+    for section in ("Parameters", "Returns", *references, "Examples"):
         assert f"\n{section}\n---" in inspect.getdoc(function)
 
 

@@ -93,6 +93,11 @@ VERBS[NAME] = BY_GROUP[NAME] = lambda frame, by: rf.confusion_matrix(
     frame, "label", {"a": pl.col("score") > 0.3, "b": pl.col("other") > 0.3}, by=by
 )
 WIDTHS[NAME] = 4
+NAME = "confusion matrix of classes"
+VERBS[NAME] = BY_GROUP[NAME] = lambda frame, by: rf.confusion_matrix(
+    frame, "class_number", (pl.col("class_number") + 1) % 3, classes=range(3), by=by
+)
+WIDTHS[NAME] = 2
 # One verb for each node of a plan (each use of `plan_table` or `through_node`) with and without
 # adjusted p-values. What polars moves past a node depends on no other option.
 NODES = [

@@ -13,6 +13,7 @@ from polars.testing import assert_frame_equal
 import rocframe as rf
 
 VERBS = [
+    "add_metrics",
     "apply_calibration",
     "area",
     "at",
@@ -25,7 +26,6 @@ VERBS = [
     "calibration_summary",
     "chain",
     "chart",
-    "class_metrics",
     "combine",
     "combine_points",
     "compare",
@@ -54,7 +54,7 @@ VERBS = [
     "lc_index",
     "mix",
     "multiclass_auc",
-    "multiclass_losses",
+    "multiclass_metrics",
     "murphy_curve",
     "one_vs_one",
     "one_vs_rest",

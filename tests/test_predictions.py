@@ -263,7 +263,7 @@ MANY_CLASSES = pl.DataFrame(
         (rf.multiclass_auc, {"label": "text", "weight": pl.col("n") * 2}, "n"),
         (rf.multiclass_auc, {"label": "text", "count": "n"}, "n"),
         (rf.multiclass_auc, {"label": "text", "cluster": "n"}, "n"),
-        (rf.multiclass_losses, {"label": "text", "by": ["n"]}, "n"),
+        (rf.multiclass_metrics, {"label": "text", "by": ["n"]}, "n"),
         (rf.volume, {"label": "text", "count": "n"}, "n"),
         (rf.one_vs_rest, {"label": "text", "id": "n"}, "n"),
         (rf.one_vs_rest, {"label": {"0": "n", "1": "n"}}, "n"),

@@ -336,7 +336,7 @@ def test_mathworks_rocmetrics_prior_and_cost_of_versicolor():
     table = versicolor().with_columns(pl.lit("versicolor").alias("class"))
     curve = rf.curve(table, "label", "score", by="class", count="n")
     options = {"prior": dict(zip(classes, map(float, prior), strict=True)), "costs": cost}
-    found = rf.class_metrics(curve, ["ppv", "npv", "accuracy", "expected_cost"], **options)
+    found = rf.add_metrics(curve, ["ppv", "npv", "accuracy", "expected_cost"], **options)
     costs = []
     for row in found.iter_rows(named=True):
         tp, fn = scale[0] * row["tp"], scale[0] * row["fn"]
@@ -350,7 +350,7 @@ def test_mathworks_rocmetrics_prior_and_cost_of_versicolor():
     best = rf.operating_point(curve, "expected_cost", **options)
     assert best["threshold"].item() == curve["threshold"][costs.index(min(costs))]
     # With the defaults of Prior and Cost, the expected cost is the error rate.
-    equal = rf.class_metrics(
+    equal = rf.add_metrics(
         curve,
         ["expected_cost", "error_rate"],
         prior=dict.fromkeys(classes, 1 / 3),

@@ -143,8 +143,8 @@ def test_names_and_aliases_are_the_designs():
     assert set(RATES) == {
         "tpr", "fpr", "tnr", "fnr", "precision", "npv", "fdr", "false_omission_rate", "accuracy",
         "error_rate", "balanced_accuracy", "f1", "f_beta", "jaccard", "mcc", "kappa", "youden",
-        "markedness", "alert_rate", "rnp", "lift", "prevalence", "lr_pos", "lr_neg", "odds_ratio",
-        "mutual_information", "chi2", "skill", "expected_cost", "net_benefit",
+        "markedness", "alert_rate", "alerts", "rnp", "lift", "prevalence", "lr_pos", "lr_neg",
+        "odds_ratio", "mutual_information", "chi2", "skill", "expected_cost", "net_benefit",
     }
     # fmt: on
     assert set(NAMES) == {*RATES, *(a for rate in RATES.values() for a in rate.aliases)}
@@ -174,6 +174,7 @@ def test_a_perfect_matrix_by_hand():
         "youden": 1.0,
         "markedness": 1.0,
         "alert_rate": 0.25,
+        "alerts": 4.0,
         "rnp": 0.75,
         "lift": 4.0,
         "prevalence": 0.25,
@@ -441,7 +442,7 @@ WITH_EXPRESSION = {
     "intervals at the best threshold": lambda metric, _: rf.intervals(
         FOLDS, "y", "a", metrics=["tpr"], rule=metric, **DRAWS
     ),
-    "class_metrics": lambda metric, curves: rf.class_metrics(
+    "add_metrics": lambda metric, curves: rf.add_metrics(
         curves.with_columns(pl.lit("yes").alias("class")).select("class", *curves.columns),
         metric,
         prior={"yes": 0.5, "no": 0.5},
@@ -454,9 +455,9 @@ WITH_EXPRESSION = {
     [
         (function, name)
         for function, name in itertools.product(WITH_EXPRESSION, OVER_RATES)
-        # Between two rows of a curve, the threshold is undefined. `class_metrics` computes the
+        # Between two rows of a curve, the threshold is undefined. `add_metrics` computes the
         # precision at the share of the class.
-        if (function.split()[0], name) not in {("average", "net"), ("class_metrics", "bounded")}
+        if (function.split()[0], name) not in {("average", "net"), ("add_metrics", "bounded")}
     ],
 )
 def test_an_expression_over_rates_is_the_expression_over_counts(function, name):

@@ -192,8 +192,8 @@ def test_the_metadata_contain_the_meaning_of_ties(tmp_path):
         ["model"],
         "a tie counts one half",
     )
-    losses = rf.multiclass_losses(digits, "label", classes, by="model")
-    assert metadata_of(tmp_path, losses) == ("multiclass_losses", None, ["model"], None)
+    losses = rf.multiclass_metrics(digits, "label", classes, by="model")
+    assert metadata_of(tmp_path, losses) == ("multiclass_metrics", None, ["model"], None)
     three = digits.filter(pl.col("label") < 3)
     volumes = rf.volume(three, "label", "p0", classes=[2, 1, 0], by="model")
     ties = "a tie counts 1/k if k orders of the tied rows are possible"

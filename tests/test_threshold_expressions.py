@@ -1,13 +1,16 @@
-"""Expressions at a threshold: confusion counts and metrics, checked against `at`."""
+"""Expressions at a threshold, checked against `at`, and the best threshold of a rule."""
 
 from __future__ import annotations
 
 import polars as pl
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
+from rocframe.rates import RATES
+from tests.all_cases import all_cases
 from tests.strategies import examples, tables
 
 METRICS = [
@@ -92,3 +95,117 @@ def test_a_column_of_text_is_no_threshold():
     table = pl.DataFrame({"label": [1, 0], "score": [0.7, 0.2], "name": ["a", "b"]})
     with pytest.raises(rf.ColumnTypeError, match="Thresholds must be numbers"):
         table.select(at_threshold("recall", pl.col("name")))
+
+
+COSTS = {"fp": 1, "fn": 5}
+RULES = [
+    *(("youden", {}), ("closest_top_left", {}), ("equal_error", {}), ("f_beta", {"beta": 2})),
+    *(("expected_cost", {"costs": COSTS}), ("expected_cost", {"costs": {"fp": 0.1, "fn": 0.3}})),
+    *(("expected_cost", {"costs": COSTS, "prevalence": 0.1}), ("precision", {"prevalence": 0.1})),
+    *(("profit", {"benefits": {"tp": 20, "fp": -1}}), ("f1", {"minimize": True})),
+    *(("profit", {"benefits": {"tp": 3e25, "fp": -1e25}}), ("youden", {"prevalence": 0.3})),
+    *((name, {}) for name, rate in RATES.items() if rate.better != "neither"),
+    *((name, {"minimize": True}) for name in ("alerts", "alert_rate")),
+]
+RULES = [
+    (name, options)
+    for name, options in RULES
+    if name != "net_benefit" and (name != "expected_cost" or options)
+]
+
+
+def best(rule, **options):
+    return pl.col("score").roc.best_threshold("label", rule=rule, **options)
+
+
+@pytest.mark.hypothesis
+@pytest.mark.parametrize("mass", [None, "count", "weight"])
+def test_the_best_threshold_is_that_of_operating_point(mass):
+    @examples(1 / 2)
+    @given(
+        table=tables(mass=mass and {mass: [0, 1, 3] if mass == "count" else [0.0, 0.1, 0.3, 2.0]}),
+        rules=st.lists(st.sampled_from(RULES), min_size=1, max_size=4),
+    )
+    def check(table: pl.DataFrame, rules: list) -> None:
+        roles = {} if mass is None else {mass: mass}
+        curves = rf.curve(table, "label", "score", by="group", missing="drop", **roles)
+        has_positives = curves.filter(pl.col("tp") > 0).select("group").unique()
+        for rule, options in rules:
+            found = table.group_by("group").agg(best(rule, **options, **roles)).sort("group")
+            expected = rf.operating_point(curves, rule, **options).select("group", "threshold")
+            keys = {"on": "group", "nulls_equal": True}
+            assert_frame_equal(
+                found.join(has_positives, how="semi", **keys).rename({"score": "threshold"}),
+                expected.join(has_positives, how="semi", **keys).sort("group"),
+                check_dtypes=False,
+            )
+            # Groups without positives may have other labels than the positive one.
+            others = found.join(has_positives, how="anti", **keys)
+            assert others["score"].null_count() == others.height
+
+    check()
+
+
+def test_large_counts_are_compared_exactly():
+    """The differences of Youden's index between the rows are below the rounding of floats."""
+    n = 3 * 10**17
+    table = pl.DataFrame(
+        {
+            "label": [1, 0, 1, 0, 1, 0],
+            "score": [0.9, 0.8, 0.7, 0.4, 0.3, 0.2],
+            "count": [n, n - 1, n - 1, n + 1, 2, 0],
+        }
+    )
+    for label in ("label", 1 - pl.col("label")):
+        curves = rf.curve(table, label, "score", count="count")
+        for rule in ("youden", "equal_error", "expected_cost"):
+            options = {"costs": COSTS} if rule == "expected_cost" else {}
+            expected = rf.operating_point(curves, rule, **options)["threshold"].item()
+            found = pl.col("score").roc.best_threshold(label, rule=rule, count="count", **options)
+            assert table.select(found).item() == expected
+
+
+def test_a_best_threshold_is_a_threshold_of_other_expressions():
+    votes = rf.datasets.vote()
+    curves = rf.curve(votes, "label", "score", by="model", metrics=["recall"])
+    expected = rf.operating_point(curves, "f1")
+    threshold = best("f1")
+    recall = pl.col("score").roc.recall("label", threshold=threshold)
+    found = votes.group_by("model").agg(threshold.alias("threshold"), recall.alias("recall"))
+    assert_frame_equal(found.sort("model"), expected.select("model", "threshold", "recall"))
+    by_row = votes.select("model", (pl.col("score") >= threshold.over("model")).alias("alert"))
+    alerts = by_row.group_by("model").agg(pl.col("alert").sum()).sort("model")["alert"]
+    assert alerts.to_list() == (expected["tp"] + expected["fp"]).to_list()
+
+
+def test_rules_that_an_expression_cannot_have_raise_an_error():
+    hint = "Use the function operating_point, which accepts it."
+    own = (pl.col("tp") - pl.col("fp")).alias("own")
+    cases = {
+        f"rule='bayes': this value cannot be used with expressions.\n{hint}": {
+            "rule": "bayes",
+            "costs": COSTS,
+        },
+        f"rule='net_benefit': this value cannot be used with expressions.\n{hint}": {
+            "rule": "net_benefit"
+        },
+        f"rule=['f1', 'mcc']: this value cannot be used with expressions.\n{hint}": {
+            "rule": ["f1", "mcc"]
+        },
+        "rule='expected_cost': this rule requires costs=.\n"
+        'Use, for example, costs={"fp": 1, "fn": 5}.': {"rule": "expected_cost"},
+        "rule='alerts': neither high nor low values of this metric are better.\n"
+        "Pass minimize=True or minimize=False.": {"rule": "alerts"},
+        "beta=2: no rule in this call uses this option.\nPass rule='f_beta', or leave out beta=.": {
+            "rule": "f1",
+            "beta": 2,
+        },
+    }
+    with all_cases() as case:
+        for text, options in cases.items():
+            with case(text):
+                with pytest.raises(rf.OptionValueError) as caught:
+                    best(**options)
+                assert str(caught.value) == text
+    with pytest.raises(rf.OptionValueError, match="cannot be used with expressions"):
+        best(own)

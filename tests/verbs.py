@@ -24,6 +24,7 @@ CLASS_PROBABILITIES = {
     1: pl.col("other") / 2,
     2: 1 - pl.sum_horizontal("score", "other") / 2,
 }
+CLASS_LABELS = {i: pl.col("class_number") >= i for i in range(3)}
 CLASS_COSTS = {"prior": {"x": 0.2, "y": 0.8}, "costs": {("x", "y"): 5}}
 SEED = {"n_boot": 5, "seed": 1}
 # Weighted rows are tested by DeLong's method instead of the Mann-Whitney test.
@@ -40,6 +41,8 @@ class Verb:
     two_scores: bool = False
     # The scores of three classes, instead of a score for a positive and a negative class.
     class_scores: Any = None
+    # The true classes, if it is not one column.
+    class_labels: Any = "class_number"
     # The option `over` names a column of folds.
     over: bool = False
     # Only the order of the scores matters, not their values.
@@ -65,7 +68,7 @@ class Verb:
         if self.two_scores:
             score = {"a": score, "b": other}
         if self.class_scores is not None:
-            label, score = "class_number", self.class_scores
+            label, score = self.class_labels, self.class_scores
         return getattr(rf, self.function)(frame, label, score, **options)
 
     def accepts(self, role: str) -> bool:
@@ -175,7 +178,16 @@ OF_PREDICTIONS = {
         "auc_test", two_scores=True, adjusted=True, other_if_weighted=WEIGHTED_TEST
     ),
     "areas of many classes": Verb("multiclass_auc", class_scores=CLASS_SCORES, ranks=False),
-    "losses of classes": Verb("multiclass_losses", class_scores=CLASS_PROBABILITIES, ranks=False),
+    "areas of several classes per row": Verb(
+        "multiclass_auc", class_scores=CLASS_SCORES, class_labels=CLASS_LABELS, ranks=False
+    ),
+    "losses of classes": Verb("multiclass_metrics", class_scores=CLASS_PROBABILITIES, ranks=False),
+    "metrics of predicted classes": Verb(
+        "multiclass_metrics",
+        {"metrics": ["kappa", "mcc", "top_2_accuracy", "weighted_precision", "macro_f1"]},
+        class_scores=CLASS_SCORES,
+        ranks=False,
+    ),
     "volume": Verb("volume", {"classes": [0, 1, 2]}, class_scores="score"),
     "volume of sums": Verb("volume", class_scores=CLASS_SCORES, ranks=False),
     "band": Verb("band", {"grid": 5}, unsupported=("weight",)),
@@ -248,8 +260,9 @@ OF_CURVES = {
     "operating points of classes": TableVerb(
         "operating_point", {"rule": "expected_cost", **CLASS_COSTS}, key="class"
     ),
+    "metrics": TableVerb("add_metrics", {"metrics": ["f1", "alerts"], "prevalence": 0.1}),
     "metrics of classes": TableVerb(
-        "class_metrics", {"metrics": ["precision", "expected_cost"], **CLASS_COSTS}, key="class"
+        "add_metrics", {"metrics": ["precision", "expected_cost"], **CLASS_COSTS}, key="class"
     ),
     "transfer over folds": TableVerb("transfer", key="fold"),
     "combined points of models": TableVerb(

@@ -25,7 +25,7 @@ from rocframe.errors import BrokenCurveError, OptionValueError
 from rocframe.frames import as_input_frame, column, lazy_plan, through_node
 from rocframe.kernel.arrays import exact_quotient, exact_sums
 from rocframe.kernel.groups import groups_of_rows
-from rocframe.kernel.resample import ReplicateStatistic
+from rocframe.kernel.scan import ReplicateStatistic
 from rocframe.kinds import kind_of
 from rocframe.options import (
     check_choice,
@@ -49,8 +49,7 @@ if TYPE_CHECKING:
     from rocframe.curves.table import Curves
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By
-    from rocframe.kernel.resample import ReplicateScan
-    from rocframe.kernel.scan import Block, Scan, Scannable
+    from rocframe.kernel.scan import Block, ReplicateScan, Scan, Scannable
     from rocframe.kinds import KindName
     from rocframe.resampling import Influences
     from rocframe.schemas.statistics import CurveAverage

@@ -34,8 +34,7 @@ from rocframe.inference import (
 from rocframe.inputs.cases import plan_table
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import scale_weights
-from rocframe.kernel.resample import RandomDraws, resample_groups
-from rocframe.kernel.scan import Scan
+from rocframe.kernel.scan import RandomDraws, Scan, resample_groups
 from rocframe.options import NOT_GIVEN, check_choice, check_supported, public
 from rocframe.resampling import IntervalColumns, sample_acceleration
 from rocframe.schemas.statistics import AUC_NAMES, PARTIAL_AUC_NAMES, auc_columns

@@ -14,9 +14,8 @@ from rocframe.kernel.arrays import (
     exact_sums,
     scale_by_totals,
 )
-from rocframe.kernel.codec import ReservedCode
-from rocframe.kernel.groups import groups_of_rows
-from rocframe.kernel.resample import ReplicateStatistic
+from rocframe.kernel.groups import ReservedCode, groups_of_rows
+from rocframe.kernel.scan import ReplicateStatistic
 from rocframe.resampling import Statistic
 
 if TYPE_CHECKING:
@@ -25,8 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.curves.table import Curves
-    from rocframe.kernel.resample import ReplicateScan
-    from rocframe.kernel.scan import Block, Scan, Scannable
+    from rocframe.kernel.scan import Block, ReplicateScan, Scan, Scannable
     from rocframe.resampling import Influences
 
     ClassSizes = tuple[NDArray[np.int64], NDArray[np.int64]]  # rows or clusters of both classes

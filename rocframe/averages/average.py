@@ -38,9 +38,8 @@ from rocframe.frames import (
 )
 from rocframe.inference import counted_note, join_notes, note_with_keys
 from rocframe.kernel.arrays import interpolate_in_groups, split_groups
-from rocframe.kernel.codec import concatenated_ranges
-from rocframe.kernel.groups import group_starts
-from rocframe.kernel.resample import stream_keys
+from rocframe.kernel.groups import concatenated_ranges, group_starts
+from rocframe.kernel.scan import stream_keys
 from rocframe.kinds import PREVALENCE, kind_of
 from rocframe.options import (
     check_group_column,

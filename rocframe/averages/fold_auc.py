@@ -38,8 +38,14 @@ from rocframe.inference import (
 from rocframe.inputs.cases import plan_table
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.arrays import run_parallel
-from rocframe.kernel.codec import ReservedCode
-from rocframe.kernel.groups import RowGroups, groups_of_rows, run_starts, scale_weights, sort_rows
+from rocframe.kernel.groups import (
+    ReservedCode,
+    RowGroups,
+    groups_of_rows,
+    run_starts,
+    scale_weights,
+    sort_rows,
+)
 from rocframe.kernel.scan import BLOCK_ROWS, Scan
 from rocframe.kinds import KINDS
 from rocframe.options import NOT_GIVEN, check_choice, parse_names, public

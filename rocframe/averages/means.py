@@ -18,9 +18,9 @@ from rocframe.errors import BrokenCurveError, OptionValueError
 from rocframe.frames import build_table, select_keys, take_rows
 from rocframe.inference import exclusion_notes, join_notes, note_with_keys, wilson
 from rocframe.kernel.arrays import scale_by_groups, split_groups
-from rocframe.kernel.codec import concatenated_ranges
 from rocframe.kernel.groups import (
     RowGroups,
+    concatenated_ranges,
     cumulative_sums,
     group_starts,
     groups_of_rows,

@@ -11,7 +11,7 @@ import numpy as np
 from rocframe.averages.means import INTERVALS
 from rocframe.errors import OptionValueError, RepeatedNameError
 from rocframe.inference import parse_level, parse_n_boot
-from rocframe.kernel.resample import Seed
+from rocframe.kernel.scan import Seed
 from rocframe.kinds import check_metric_settings, parse_metric, parse_rates
 from rocframe.options import (
     check_choice,

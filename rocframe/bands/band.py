@@ -25,15 +25,14 @@ from rocframe.inference import (
 )
 from rocframe.inputs.cases import plan_table
 from rocframe.inputs.roles import Roles
-from rocframe.kernel.codec import concatenated_ranges
-from rocframe.kernel.groups import group_starts
-from rocframe.kernel.resample import (
+from rocframe.kernel.groups import concatenated_ranges, group_starts
+from rocframe.kernel.scan import (
     RandomDraws,
     ReplicateStatistic,
+    Scan,
     Seed,
     resample_groups,
 )
-from rocframe.kernel.scan import Scan
 from rocframe.options import (
     NOT_GIVEN,
     check_choice,
@@ -54,7 +53,7 @@ if TYPE_CHECKING:
     from rocframe.frames import FrameT
     from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
-    from rocframe.kernel.resample import ReplicateScan
+    from rocframe.kernel.scan import ReplicateScan
 
 BandGrid: TypeAlias = int | Sequence[float] | pl.Series | Literal["curve"]
 BandMethodName: TypeAlias = Literal[

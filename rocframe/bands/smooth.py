@@ -17,8 +17,7 @@ from rocframe.inference import class_notes
 from rocframe.inputs.cases import plan_table
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.arrays import grouped_bisect
-from rocframe.kernel.codec import falling_ranks
-from rocframe.kernel.groups import cumulative_sums, group_starts
+from rocframe.kernel.groups import cumulative_sums, falling_ranks, group_starts
 from rocframe.kernel.scan import Scan
 from rocframe.options import NOT_GIVEN, grid_values, parse_fraction, parse_grid, public
 from rocframe.schemas.curves import SMOOTH_COLUMNS
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from rocframe.frames import FrameT
     from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
-    from rocframe.kernel.resample import ReplicateScan
+    from rocframe.kernel.scan import ReplicateScan
 
     SmoothGrid: TypeAlias = int | Sequence[float] | pl.Series
 

@@ -24,10 +24,9 @@ from rocframe.schemas.table_type import THRESHOLD
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from rocframe.charts.chart import ChartOptions
     from rocframe.curves.thinning import LinePoints
+    from rocframe.kernel.arrays import BoolArray, FloatArray, IntArray
     from rocframe.kinds import Chance, Scale
     from rocframe.rates import Rate
 
@@ -147,7 +146,7 @@ class PlotAxis:
             raise OptionValueError.compose(argument, domain, problem, example)
         return replace(self, low=low, high=high, nice=False, zoomed=True)
 
-    def position(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def position(self, values: FloatArray) -> FloatArray:
         """Return the positions of values along the axis, as shares of its length."""
         low, high = scale_values(np.array([self.low, self.high]), self.scale)
         return axis_positions(values, low, high, self.scale)
@@ -191,10 +190,7 @@ class PlotAxis:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plane:
-    """The two axes of a kind of curve; `diagonal` is False if lines of chance are hidden.
-
-    `titles` maps names of rates and counts to titles that replace the default titles.
-    """
+    """The axes of a kind of curve; `titles` replace those of its rates and counts."""
 
     kind: Kind
     x: PlotAxis
@@ -256,10 +252,7 @@ class Plane:
         return f"Shown: {' and '.join(ranges)}" if ranges else ""
 
     def visible_share(self, plane: Plane) -> float:
-        """Return the share of the axes of `plane` that is visible: the smaller share of x and y.
-
-        `plane` has the same axes without zoom. The result is at least MIN_ZOOM.
-        """
+        """Return the share of `plane`, the same axes without zoom, that is visible."""
         shares = (
             np.diff(full.position(np.array([part.low, part.high])))[0]
             for part, full in ((self.x, plane.x), (self.y, plane.y))
@@ -271,25 +264,24 @@ class Plane:
         """Whether curves are not straight between two neighboring points."""
         return self.kind.segments != "straight" or self.excludes_zero
 
-    def contains(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def contains(self, x: FloatArray, y: FloatArray) -> BoolArray:
         """Return a mask of the points that are finite and inside the ranges of both axes."""
-        inside: NDArray[np.bool_] = np.isfinite(x) & np.isfinite(y)
+        inside: BoolArray = np.isfinite(x) & np.isfinite(y)
         for axis, rates in ((self.x, x), (self.y, y)):
             if axis.limited:
                 inside &= (axis.low <= rates) & (rates <= axis.high)
         return inside
 
-    def position(self, points: LinePoints) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def position(self, points: LinePoints) -> tuple[FloatArray, FloatArray]:
         """Return the positions of points, as shares of the axes."""
         x, y = axis_rates(self.kind, points)
         return self.x.position(x), self.y.position(y)
 
     def channels(self) -> dict[str, Any]:
         """Return the two position channels, x and y."""
-        channels = ((alt.X, self.x), (alt.Y, self.y))
         return {
             name: channel(field=escape_field(axis.field), **axis.channel())
-            for name, (channel, axis) in zip("xy", channels, strict=True)
+            for name, channel, axis in (("x", alt.X, self.x), ("y", alt.Y, self.y))
         }
 
     def field(self, name: str) -> str:
@@ -297,10 +289,7 @@ class Plane:
         return computed_field(name, self.x.scale)
 
     def deviates(self, *more: str) -> dict[str, str]:
-        """Return Vega expressions of the computed fields of the axes and of the rates `more`.
-
-        The result is empty for axes of other scales.
-        """
+        """Return Vega expressions of the computed fields of the axes and of the rates `more`."""
         if self.x.scale not in COMPUTED:
             return {}
         formula = COMPUTED[self.x.scale][1]
@@ -317,10 +306,7 @@ CALIBRATION_PLANE = Plane(
 
 
 def calibration_plane(values: Iterable[Any], scale: Scale | None) -> Plane:
-    """Return the axes of calibration curves: equal ranges with round ends around all `values`.
-
-    Rates of 0, and of 1 on an axis of logits, have no position on axes that exclude them.
-    """
+    """Return the axes of calibration curves: equal ranges with round ends around all `values`."""
     plane = CALIBRATION_PLANE
     name = scale_of(plane.kind, scale)
     known = [value for value in finite(values) if not isnan(value)]
@@ -333,14 +319,9 @@ def calibration_plane(values: Iterable[Any], scale: Scale | None) -> Plane:
         stop = max(bisect_left(ends, max(inside, default=1.0)), start + 1)
         start, stop = min(start, len(ends) - 2), min(stop, len(ends) - 1)
         ticks = ends[start : stop + 1]
-    shown = ticks if name == "linear" else rate_ticks(ticks)
-    sides = {
-        side: replace(
-            getattr(plane, side), low=ticks[0], high=ticks[-1], scale=name, ticks=tuple(shown)
-        )
-        for side in ("x", "y")
-    }
-    return replace(plane, **sides)
+    shown = tuple(ticks if name == "linear" else rate_ticks(ticks))
+    limits: Any = {"low": ticks[0], "high": ticks[-1], "scale": name, "ticks": shown}
+    return replace(plane, x=replace(plane.x, **limits), y=replace(plane.y, **limits))
 
 
 def _round_ticks(values: Sequence[float]) -> Sequence[float]:
@@ -370,10 +351,7 @@ def linear_axis(ticks: int = TICKS) -> alt.Axis:
 
 
 def count_ticks(domain: Sequence[float]) -> int:
-    """Return the number of ticks of an axis of counts, such that all ticks are whole numbers.
-
-    If weights are small, the range of counts can be below 1. Its ticks are then fractions.
-    """
+    """Return the number of ticks of an axis of counts: whole numbers, unless weights are small."""
     length = int(domain[1] - domain[0])
     return min(length, TICKS) if length else TICKS
 
@@ -398,11 +376,7 @@ def zoom_plane(plane: Plane, options: ChartOptions) -> Plane:
 
 
 def chart_kind(columns: Sequence[str], options: ChartOptions, default: str | None = None) -> Kind:
-    """Return the kind of curve that the options `kind`, `x` and `y` determine.
-
-    Without these options, return the kind `default`. If `default` is None, return the kind whose
-    axes are in `columns`.
-    """
+    """Return the kind that the options `kind`, `x` and `y` or the columns determine."""
     axes = {"x": options.x, "y": options.y}
     given = {name: value for name, value in axes.items() if value is not None}
     if not given:
@@ -465,12 +439,7 @@ def curve_plane(kind: Kind, points: LinePoints, scale: Scale | None = None) -> P
 
 
 def choose_plane(
-    kind: Kind,
-    x: NDArray[np.float64],
-    y: NDArray[np.float64],
-    *,
-    scale: Scale | None,
-    top: NDArray[np.float64],
+    kind: Kind, x: FloatArray, y: FloatArray, *, scale: Scale | None, top: FloatArray
 ) -> Plane:
     """Return the axes for points with the values `x` and `y`.
 
@@ -485,7 +454,9 @@ def choose_plane(
     ends = np.concatenate(
         [values for side, values in zip("xy", errors, strict=True) if side in scaled_sides] or [x]
     )
-    low = axis_start(ends.round(12), LOG_STARTS if scale_name == "log" else DEVIATE_STARTS)
+    starts = LOG_STARTS if scale_name == "log" else DEVIATE_STARTS
+    least = ends.round(12).min(where=ends.round(12) > 0, initial=1.0)
+    low = next((start for start in starts if start < least), starts[-1])
     high = 1.0 if scale_name == "log" else 1 - low
     axes = {"x": free_axis(kind.x, x), "y": free_axis(kind.y, np.append(y, top))}
     for side in scaled_sides:
@@ -493,7 +464,7 @@ def choose_plane(
     return Plane(kind=kind, x=axes["x"], y=axes["y"])
 
 
-def free_axis(name: str, values: NDArray[np.float64]) -> PlotAxis:
+def free_axis(name: str, values: FloatArray) -> PlotAxis:
     """Return the axis of a metric or of thresholds with these values.
 
     The axis is from 0 to 1 for a rate, and the range of 0 and `values` for other metrics. For
@@ -527,10 +498,7 @@ def common_axis(name: str, axes: Sequence[PlotAxis]) -> PlotAxis:
 
 
 def axis_title(name: str) -> str:
-    """Return the title of an axis: the label of a metric, or its alias if `name` is an alias.
-
-    A metric of the user has its name as title.
-    """
+    """Return the title of an axis: the label of a metric, its alias, or another name."""
     if name in AXIS_TITLES:
         return AXIS_TITLES[name]
     if name not in NAMES:
@@ -545,7 +513,7 @@ def prevalence_text(prevalence: float | None, metrics: Sequence[str]) -> str:
     return "" if prevalence is None or not is_used else f"prevalence {prevalence:.4g}"
 
 
-def axis_rates(kind: Kind, points: LinePoints) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def axis_rates(kind: Kind, points: LinePoints) -> tuple[FloatArray, FloatArray]:
     """Return the x and the y value of each point; NaN if undefined.
 
     Precision and lift are undefined if tp + fp = 0. A point with tp + fp = 0 gets the value of the
@@ -562,35 +530,24 @@ def axis_rates(kind: Kind, points: LinePoints) -> tuple[NDArray[np.float64], NDA
     return x, y
 
 
-def _fill_ends(values: NDArray[np.float64], curve: NDArray[np.int64]) -> NDArray[np.float64]:
+def _fill_ends(values: FloatArray, curve: IntArray) -> FloatArray:
     """Replace NaN by the next value of the same curve; if there is none, by the previous value."""
-    for step in (-1, 1):
-        # For each point, the index of the nearest point in this direction that has a value.
-        index = np.arange(len(values))
-        is_known = ~np.isnan(values)
-        if step == -1:
-            known = np.minimum.accumulate(np.where(is_known, index, len(values))[::-1])[::-1]
-        else:
-            known = np.maximum.accumulate(np.where(is_known, index, -1))
-        unknown = index[~is_known & (known >= 0) & (known < len(values))]
-        unknown = unknown[curve[unknown] == curve[known[unknown]]]
-        index[unknown] = known[unknown]
-        values = values[index]
+    is_unknown = np.isnan(values)
+    known, unknown = np.flatnonzero(~is_unknown), np.flatnonzero(is_unknown)
+    values = values.copy()
+    for step in (-1, 0) if len(known) else ():  # the next value replaces the previous one
+        near = known[(np.searchsorted(known, unknown) + step).clip(0, len(known) - 1)]
+        same = curve[near] == curve[unknown]
+        values[unknown[same]] = values[near[same]]
     return values
 
 
-def axis_values(points: LinePoints, kind: Kind, name: str) -> NDArray[np.float64]:
+def axis_values(points: LinePoints, kind: Kind, name: str) -> FloatArray:
     """Return a rate or a count at each point."""
     counts = dict(zip(CONFUSION, points.counts, strict=True))
     if name in counts:
         return counts[name]
     return kind.axis(name).at_prevalence(points.prevalence).evaluate(counts)
-
-
-def axis_start(values: NDArray[np.float64], starts: Sequence[float]) -> float:
-    """Return the lower end of an axis: the largest of `starts` below all positive values."""
-    least = float(np.min(values[values > 0], initial=1.0))
-    return max([start for start in starts if start < least], default=starts[-1])
 
 
 BENEFIT, COST = "benefit", "cost"

@@ -17,7 +17,6 @@ from rocframe.charts.curve_layers import (
     NO_TOOLTIP,
     CurvePlot,
     chance_layers,
-    chance_text,
     hover_layer,
     limit_channels,
     match_rows,
@@ -50,11 +49,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
-    from numpy.typing import NDArray
-
     from rocframe.charts.axes import Plane
     from rocframe.charts.chart import ChartOptions
-    from rocframe.charts.layer_chart import LayerChart
+    from rocframe.charts.layer_chart import AnyChart, LayerChart
+    from rocframe.kernel.arrays import IntArray
     from rocframe.schemas.table_type import Table
 
 # The columns of the table in the data of the chart. Only tables that were computed with
@@ -90,9 +88,7 @@ LIMIT_RATIO = 100  # of the smallest rate to the smallest limit that extends an 
 POINT_AREA, THIN_WIDTH = 50, 1.5  # of marks, in square pixels and in pixels
 
 
-def calibration_chart(
-    table: pl.DataFrame, layout: Table, options: ChartOptions
-) -> alt.LayerChart | alt.FacetChart:
+def calibration_chart(table: pl.DataFrame, layout: Table, options: ChartOptions) -> AnyChart:
     """Draw event rates against scores, and the distribution of the scores of both classes."""
     table = table.sort(*map(column, layout.by), "bin", maintain_order=True)
     keys, number = number_keys(table, layout.by)
@@ -136,7 +132,6 @@ def calibration_chart(
         subtitle=bars_text,
         description=[
             f"Calibration chart, {format_count(keys.height, 'curve')}: {plane.axis_names}",
-            chance_text(plane),
             interval,
             f"Dotted lines: {CONSISTENCY_TEXT}" if _has_consistency(plot) else "",
             bars_text,
@@ -145,11 +140,8 @@ def calibration_chart(
     )
 
 
-def _known_event_rates(table: pl.DataFrame, curve: NDArray[np.int64]) -> pl.DataFrame:
-    """Return the rows with an event rate; `curve` are the numbers of the groups.
-
-    A smooth curve has a gap at points without an event rate.
-    """
+def _known_event_rates(table: pl.DataFrame, curve: IntArray) -> pl.DataFrame:
+    """Return the rows with an event rate; a smooth curve has a gap at the other points."""
     is_known = pl.col("event_rate").is_not_null() & pl.col("score_mean").is_not_null()
     rows = table.select(
         pl.Series(GROUP_INDEX, curve),
@@ -164,7 +156,7 @@ def _records(rows: pl.DataFrame) -> list[dict[str, Any]]:
     return json_rows({values.name: json_values(values) for values in rows})
 
 
-def point_records(table: pl.DataFrame, curve: NDArray[np.int64]) -> list[dict[str, Any]]:
+def point_records(table: pl.DataFrame, curve: IntArray) -> list[dict[str, Any]]:
     """Return a record for each row with an event rate; `curve` are the numbers of the groups."""
     return _records(_known_event_rates(table, curve))
 
@@ -181,18 +173,12 @@ def level_ends(points: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _class_bars(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return a bar for the positives and one for the negatives of each row.
-
-    A row has the number of its curve, a range of scores, and the numbers of both classes.
-    """
+    """Return a bar for the positives and one for the negatives of each row."""
     is_thin = pl.col("score_min") == pl.col("score_max")
     part = pl.when(is_thin).then(pl.lit(THIN_BAR)).otherwise(pl.lit(WIDE_BAR)).alias(LAYER)
-    return rows.with_columns(part).unpivot(
-        [POSITIVE_SIDE, NEGATIVE_SIDE],
-        index=[GROUP_INDEX, *SCORE_RANGE, LAYER],
-        variable_name=CLASS_FIELD,
-        value_name="n",
-    )
+    sides, index = [POSITIVE_SIDE, NEGATIVE_SIDE], [GROUP_INDEX, *SCORE_RANGE, LAYER]
+    rows = rows.with_columns(part)
+    return rows.unpivot(sides, index=index, variable_name=CLASS_FIELD, value_name="n")
 
 
 def _bars_of_bins(points: pl.DataFrame) -> pl.DataFrame:
@@ -204,16 +190,11 @@ def _bars_of_bins(points: pl.DataFrame) -> pl.DataFrame:
 
 
 def _bars_of_curves(scores: object, keys: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
-    """Return the bars of the positives and of the negatives in the curve table `scores`.
-
-    `keys` has one row per calibration curve with the group columns `by`. There is a bar for each
-    distinct score, or for each of 20 bins if a curve has more than MAX_THIN_BARS distinct scores.
-    """
+    """Return the bars of the curve table `scores`: of each distinct score, or of 20 bins."""
     layout = table_of(scores.columns) if isinstance(scores, pl.DataFrame) else None
     if not isinstance(scores, pl.DataFrame) or layout is None or layout.type is not CURVE:
-        raise OptionValueError.compose(
-            "scores", scores, "expected a curve table", SCORE_CURVES_HINT
-        )
+        problem = "expected a curve table"
+        raise OptionValueError.compose("scores", scores, problem, SCORE_CURVES_HINT)
     curves = curves_of(scores, curve_layout(scores.schema, None, ()).by)
     check_ends(curves, "these scores cannot be drawn", SCORE_CURVES_HINT)
     check_keys("scores", scores.schema, keys.schema, by, noun="calibration curves")
@@ -237,10 +218,7 @@ def _bars_of_curves(scores: object, keys: pl.DataFrame, by: Sequence[str]) -> pl
 
 
 def _full_plane(points: pl.DataFrame, bars: pl.DataFrame, options: ChartOptions) -> Plane:
-    """Return the axes of all points, limits and bars, without `x_domain` and `y_domain`.
-
-    On scales without 0, limits more than 100 times smaller than all rates do not extend the axes.
-    """
+    """Return the axes of all points, limits and bars, without `x_domain` and `y_domain`."""
 
     def numbers(rows: pl.DataFrame, *names: str) -> list[float]:
         columns = (rows.get_column(name) for name in names if name in rows.columns)
@@ -264,10 +242,7 @@ def _has_position(rate: str, plane: Plane) -> pl.Expr:
 
 
 def _hidden_texts(points: pl.DataFrame, plane: Plane) -> list[str]:
-    """Return texts about the event rates and scores that have no position on the axes.
-
-    The confidence limits of these event rates are drawn.
-    """
+    """Return texts about the event rates and scores that have no position on the axes."""
     values = "0 or 1" if plane.y.scale == "logit" else "0"
     hidden = {
         name: points.filter(~_has_position(rate, plane)).height
@@ -288,10 +263,7 @@ def _visible_bars(bars: pl.DataFrame, plane: Plane) -> pl.DataFrame:
 
 
 def _placed_bars(bars: pl.DataFrame, lanes: pl.Series, n_lanes: int) -> pl.DataFrame:
-    """Add the fields `_base` and `_end` to bars: shares of the space above or below the curves.
-
-    Each curve has a lane in this space. The longest bar of each class fills it.
-    """
+    """Add the ends of bars: shares of a lane, which the longest bar of a class fills."""
     lane = pl.lit(lanes.gather(bars.get_column(GROUP_INDEX)))
     lane = pl.when(pl.col(CLASS_FIELD) == POSITIVE_SIDE).then(n_lanes - 1 - lane).otherwise(lane)
     length = pl.col("n") / pl.col("n").max().over(GROUP_INDEX, CLASS_FIELD)
@@ -300,11 +272,7 @@ def _placed_bars(bars: pl.DataFrame, lanes: pl.Series, n_lanes: int) -> pl.DataF
 
 
 def _layered_parts(plot: CurvePlot, interval: str, n_curves: int) -> LayerChart:
-    """Return the chart of all records, without titles.
-
-    `interval` is the text for the confidence limits, empty without limits. `n_curves` is the
-    largest number of curves in a panel.
-    """
+    """Return the chart of all records; `n_curves` is the largest number of curves in a panel."""
     parts = {record[LAYER] for record in plot.records}
     consistency = CONSISTENCY if _has_consistency(plot) else ()
     layers = [
@@ -353,10 +321,7 @@ def _positioned(plot: CurvePlot, layer: alt.Chart, part: str) -> Any:
 
 
 def _limited(plot: CurvePlot, ends: Sequence[str], *parts: str) -> Any:
-    """Return a layer with the records of `parts` that have limits, in the columns `ends`.
-
-    Limits beyond the end of an axis without 0 are at this end.
-    """
+    """Return a layer of the records of `parts` with limits, which are cut at an axis without 0."""
     layer: Any = alt.Chart().transform_filter(_part(*parts)) if parts else alt.Chart()
     layer = layer.transform_filter(f"isValid(datum.{ends[0]})")
     axis = plot.plane.y
@@ -369,10 +334,7 @@ def _limited(plot: CurvePlot, ends: Sequence[str], *parts: str) -> Any:
 
 
 def _consistency_layers(plot: CurvePlot, n_curves: int) -> list[alt.Chart]:
-    """Draw the limits of event rates of calibrated scores as dotted lines.
-
-    If each panel has one curve, the lines and the area between them are gray.
-    """
+    """Draw the limits of calibrated scores as dotted lines, in gray if each panel has one curve."""
     limited = _limited(plot, CONSISTENCY)
     line = with_key(limited.mark_line(strokeWidth=1, order=False), CONSISTENCY_TEXT, "tie")
     ends = (alt.Y(field=plot.plane.field(end), type="quantitative") for end in CONSISTENCY)

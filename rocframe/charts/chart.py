@@ -55,53 +55,43 @@ def chart(
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw a table as an Altair chart: curves, averages, bands, points, areas, tests or plans.
 
-    Curve tables become one line per group. If the area of a group is undefined, the group has no
-    line, and the legend, the subtitle or the panel states this. Lines are simplified: a line
-    differs from the full curve by less than 1/500 of an axis, and has the same end points. Dashed
-    lines show chance. In precision-recall charts, each prevalence has a dashed line. Prevalences
-    that differ by at most 1/100 can share a line, in the middle of their range. In lift charts,
-    dotted lines show perfect scores, which rank all positives above all negatives. If the table was
-    computed with `prevalence=`, the chart shows the rates at this prevalence.
+    Curve tables become one line per group, which differs from the full curve by less than 1/500 of
+    an axis. If the area of a group is undefined, the group has no line, and the chart states this.
+    Dashed lines show chance; in precision-recall charts, there is one for each prevalence, and
+    prevalences that differ by at most 1/100 can share it. In lift charts, dotted lines show perfect
+    scores. If the table was computed with `prevalence=`, the rates are those at this prevalence.
 
     Tables of `average` become a bold line per group with a band between the pointwise limits, or
-    with bars in both directions if both axes were averaged. A legend below the chart states the
-    confidence level. The chart of an average can be layered over the chart of the single curves:
-    `curves.roc.chart(detail="fold") + mean.roc.chart()`. For averages of several metrics, each
-    metric has a color. If there are group columns, and neither `color` nor `facet` is given, each
-    metric has a panel instead of a color. `color="metric"` or `facet="metric"` chooses one of the
-    two.
+    with bars in both directions if both axes were averaged. They can be layered over the single
+    curves: `curves.roc.chart(detail="fold") + mean.roc.chart()`. Several metrics have colors or
+    panels, as for `y`.
 
     Tables of `band` become a line with a band per group, or crosses if both axes have limits.
     Tables of `smooth` become a line per group.
 
     Tables of `at`, `operating_point`, `mix` and `confusion_matrix` become points. Each condition of
     `at` or `mix`, such as a value of `fpr=`, and each rule of `operating_point` has its own shape,
-    up to eight shapes. With `kind`, or with `x` and `y`, tables of `intervals` become points too,
-    with bars between the confidence limits of the metrics on the axes. Tables of `hull` become
-    points and the lines between them. Tables of `iso_lines` become lines of equal cost, and rings
-    at the rows of lowest cost. These charts can be added to the chart of the curves on the same
-    axes: `curves.roc.chart() + curves.roc.at(threshold=0.5).roc.chart()`. If several points of a
-    group coincide, their marks have different sizes, so that all marks are visible. With more than
-    eight groups, all marks have the same size.
+    up to eight. With `kind`, or with `x` and `y`, tables of `intervals` become points with bars
+    between the limits of the metrics on the axes. Tables of `hull` become points and the lines
+    between them, and tables of `iso_lines` lines of equal cost, with rings at the rows of lowest
+    cost. These charts can be added to the chart of the curves on the same axes:
+    `curves.roc.chart() + curves.roc.at(threshold=0.5).roc.chart()`. Marks of up to eight groups
+    have different sizes where they coincide.
 
     Tables of `cost_curve`, `decision_curve`, `murphy_curve` and `decision_intervals` become a line
     per group. The subtitle states what the dashed lines mean, for example "treat all". It also
     names the groups and points that cannot be drawn.
 
-    Tables of `calibration` become event rates against scores, and a dashed line of perfect
-    calibration. Both axes have the same range, which contains all points, limits and bars:
+    Tables of `calibration` become event rates against scores on two equal axes, with a dashed line
+    of perfect calibration:
 
-    - Quantile and uniform bins are points at the mean score, with vertical lines between the
-      confidence limits.
-    - Isotonic regressions are steps, and smooth curves are lines. Both have bands between their
-      limits.
+    - Quantile and uniform bins are points at the mean score, with lines between their limits.
+    - Isotonic regressions are steps, and smooth curves are lines, with bands between their limits.
     - Dotted lines are the limits of `consistency=True`.
-    - Bars above and below the chart show the scores of the positives and of the negatives. If the
-      option `scores` is given, the bars show the distribution of the individual scores. Otherwise,
-      there is a bar at the mean score of each bin. The length of the bar is proportional to the
-      number of rows of the class: `n * event_rate` or `n * (1 - event_rate)`. Each class has its
-      own scale, so that the longest bars of both classes have the same length. The bars are not
-      drawn if `y_domain` is given, or if a panel has more than eight curves.
+    - Bars above and below the chart show the scores of the positives and of the negatives: those
+      of the option `scores`, or else the number of rows of each bin at its mean score. The longest
+      bars of both classes have the same length. There are no bars with `y_domain`, or if a panel
+      has more than eight curves.
 
     Tables of `combine` become a panel per pair of models. For each operator, a rectangle shows all
     possible points. Two symbols show the expected point of independent decisions and the measured
@@ -118,7 +108,7 @@ def chart(
     - `auc`, `multiclass_auc`, `volume`, `area`: the areas. A dotted box shows the range from
       `auc_pessimistic` to `auc_optimistic`, if the table has these columns. A dashed line shows
       chance, if chance is near the areas and their limits.
-    - `multiclass_losses`: the Brier score; hollow marks show `log_loss` and `accuracy`.
+    - `multiclass_metrics`: a panel for each metric.
     - `auc_test`: the areas, a dashed line at each null hypothesis, and the adjusted p-values.
     - `fold_auc`: the mean of the areas with its interval; hollow marks show
       `pooled_auc` and `auc_of_mean`.
@@ -130,6 +120,7 @@ def chart(
       than 40 rows, the 40 rows with the smallest p-values are drawn.
 
     Tables of `auc_covariance` become a matrix of correlations, with a panel per group. Tables of
+    `confusion_matrix` of several classes become a heat map, with a panel per group. Tables of
     `power`, `sample_size` and `detectable_difference` become lines. If a target power was given,
     the x axis shows the number of positives. The y axis then shows the difference, or, if all
     differences are equal, the power. Without a target power, the y axis shows the power, and the x
@@ -142,50 +133,43 @@ def chart(
     Parameters
     ----------
     table : DataFrame, LazyFrame or Arrow table
-        A table that a rocframe function returned. A curve table has group columns, `threshold`,
-        `tp, fp, fn, tn`, and any columns right of them. Every curve must have all its rows. Rows
-        may be in any order.
+        A table that a rocframe function returned, with all rows of each curve, in any order.
     by : str, Expr, selector or sequence, default None
         Group columns; by default, all columns left of `threshold`.
     kind : str, default None
         Kind of curve, such as `"roc"`; see `curve`. By default, the two rates right of `tn`
         determine the kind.
     x : str, default None
-        Metric or count on the x axis, such as `x="alert_rate", y="precision"`. Pass `x` and `y`
-        together, and not with `kind`. All metrics of `curve` are possible, except those that depend
-        on costs, on `beta` or on the threshold. Between two rows, lines show the metrics of
-        linearly interpolated counts. If `x` and `y` are the two axes of a value of `kind`, such as
-        `roc`, the chart is the same as with this `kind`. Other pairs have linear scales, no line of
-        chance, and no `ties`. A line has no points where a metric is undefined or infinite.
+        Metric or count on the x axis, such as `x="alert_rate", y="precision"`, with `y` and without
+        `kind`. All metrics of `curve` are possible, except those that depend on costs, on `beta` or
+        on the threshold. Between two rows, lines show the metrics of linearly interpolated counts.
+        The axes of a value of `kind` give the same chart as this `kind`; other pairs have linear
+        scales, no line of chance, and no `ties`. A line has no points where a metric is undefined.
 
-        With `x="threshold"`, metrics are drawn against the threshold, as steps: the value at a
-        threshold t is the metric of the predictions `score >= t`. Without `x_domain`, panels have
-        separate x axes if the thresholds of a panel cover less than half of the range of all
-        thresholds.
+        With `x="threshold"`, metrics are steps: the value at a threshold t is the metric of the
+        predictions `score >= t`. Without `x_domain`, panels have separate x axes if the thresholds
+        of a panel cover less than half of the range of all thresholds.
 
-        With `y="threshold"`, the chart shows the threshold against a metric. The metric must only
-        rise or only fall as the threshold is lowered. With `x="rnp"` (the rate of negative
-        predictions), the line is the quantile function of the score.
+        With `y="threshold"`, the metric must only rise or only fall as the threshold is lowered.
+        With `x="rnp"` (the rate of negative predictions), the line is the quantile function of the
+        score.
     y : str or sequence of str, default None
-        Metric or count on the y axis. With `x="threshold"`, several metrics are possible. Each
-        metric has a color. If there are group columns, and neither `color` nor `facet` is given,
-        each metric has a panel instead of a color. `color="metric"` or `facet="metric"` chooses one
-        of the two. For tables of `decision_intervals`, `y="difference"` draws the differences to
-        the baseline. For tables of `murphy_curve`, `y` is `"elementary_score"` (the default),
-        `"miscalibration"` or `"discrimination"`.
+        Metric or count on the y axis. With `x="threshold"`, several metrics are possible, each with
+        a color or, if there are group columns and neither `color` nor `facet` is given, a panel.
+        `color="metric"` or `facet="metric"` chooses one of the two. For `decision_intervals`,
+        `y="difference"` draws the differences to the baseline. For `murphy_curve`, `y` is
+        `"elementary_score"` (the default), `"miscalibration"` or `"discrimination"`.
     color : str or None, optional
         Group column with a color for each of its values; None for one color. The default is
-        `model`. If `model` is not a group column, the default is the first group column that
-        `facet` and `detail` do not name. A column with more than 12 values has colors only if the
-        values are numbers or times. Otherwise, all lines have the same color, except for those of
-        `highlight`, and tooltips show the value.
+        `model`, or else the first group column that `facet` and `detail` do not name. A column with
+        more than 12 values that are not numbers or times has no colors, except for `highlight`.
 
         By default, a dot plot has colors only if the column of the colors has at most eight values
         and there is another group column. Comparisons of models have no colors by default.
     colors : sequence of str or mapping of str to str, default None
-        CSS colors, in the order of the legend or by value, such as `{"old": "gray"}`. Values that
-        the mapping lacks keep their colors. By default, the colors are those of `configure_range`
-        or of the active Altair theme, or else of the theme `rocframe`.
+        CSS colors, in the order of the legend or by value, such as `{"old": "gray"}`. By default,
+        the colors are those of `configure_range` or of the active Altair theme, or else of the
+        theme `rocframe`.
     dash : bool, default False
         Distinguish the values of `color` by dashes as well, for print without color.
     highlight : str or sequence of str, default None
@@ -198,55 +182,44 @@ def chart(
         that are used neither for `color` nor for `facet` also have separate lines.
     scale : str, default None
         Scale of the rates. The default is `"normal_deviate"` for det, and `"linear"` for all other
-        kinds.
+        kinds. Lines end at the border of the chart, and points are not drawn, where a scale cannot
+        show a rate.
 
         - `"linear"`: the same distance for equal differences of rates.
-        - `"log"`: magnifies low false positive rates or low alert rates. For det, it magnifies low
-          values of both error rates. For tables of `calibration`, it magnifies low scores and event
-          rates. This scale cannot show a rate of 0.
-        - `"logit"`: for tables of `calibration`; magnifies scores and event rates near 0 and near
-          1. This scale cannot show rates of 0 and 1.
-        - `"normal_deviate"`: for roc and det; the curves of normally distributed scores are
-          straight lines. This scale cannot show rates of 0 and 1.
-
-        If a scale cannot show a rate, lines end at the border of the chart, and points with this
-        rate are not drawn. In charts of calibration, the subtitle states their number.
+        - `"log"`: magnifies low false positive rates or low alert rates, for det both error rates,
+          and for `calibration` low scores and event rates. It cannot show 0.
+        - `"logit"`: for `calibration`; magnifies rates near 0 and near 1, which it cannot show.
+        - `"normal_deviate"`: for roc and det; curves of normally distributed scores are straight
+          lines. It cannot show 0 and 1.
     x_domain : sequence of float, default None
-        Lowest and highest value of the x axis, such as `(0, 0.2)`, to zoom in. By default, the axis
-        shows all values. Only for these charts: curves, averages, bands, operating points and
-        calibration; cost curves, decision curves and Murphy curves; tables of `smooth`,
-        `decision_intervals`, `combine` and `chain`. In a sum, the domains of the first chart apply
-        to all charts. The areas in the chart are those of the complete curves.
+        Lowest and highest value of the x axis, such as `(0, 0.2)`, to zoom in; by default, all
+        values. Only for curves, averages, bands, operating points, calibration, cost curves,
+        decision curves and Murphy curves, and for tables of `smooth`, `decision_intervals`,
+        `combine` and `chain`. In a sum, the domains of the first chart apply to all charts. The
+        areas in the chart are those of the complete curves.
     y_domain : sequence of float, default None
         Lowest and highest value of the y axis.
     text : str, default None
         Column whose values are printed beside points, such as `"threshold"`. Only for tables of
         points. Numbers have three digits.
     areas : DataFrame, default None
-        Table of areas and their confidence limits. The legend shows these limits in brackets. In
-        charts without colors, the subtitle shows the limits. The areas of the table must be equal
-        to the areas in the legend. The table is one of these:
-
-        - a table from `auc`;
-        - a table from `intervals` with the metric `auc` or `average_precision`;
-        - a table from `fold_auc`, if a legend entry shows the mean area of several curves.
+        Table of areas, equal to those in the chart, whose confidence limits the legend or, without
+        colors, the subtitle shows: a table of `auc`, of `intervals` with the metric `auc` or
+        `average_precision`, or, for mean areas of several curves, of `fold_auc`.
     ties : bool, default False
-        Draw a dotted outline of the region between two curves: the curves for the best and for the
-        worst order of tied rows. Regions that are too small to be visible are not drawn. Only for
-        roc, gain and lift_chart. The text description of the chart states the areas under both
-        curves.
+        Draw a dotted outline of the region between the curves for the best and for the worst order
+        of tied rows, where it is visible. Only for roc, gain and lift_chart. The text description
+        of the chart states the areas under both curves.
     lines : bool, default False
-        Draw a thin line for each threshold of a cost curve. The line is the expected cost of this
-        threshold as a function of the x axis, the probability cost (see `cost_curve`). The cost
-        curve is the lower envelope of these lines.
+        Draw a thin line for the expected cost of each threshold of a cost curve, which is the lower
+        envelope of these lines; see `cost_curve`.
     scores : DataFrame, default None
-        For tables of `calibration`: the curve table of the same predictions. The bars above and
-        below the chart then show the distribution of the scores. There is a bar for each distinct
-        score. If a curve has more than 100 distinct scores, there are 20 bins instead.
+        For tables of `calibration`: the curve table of the same predictions, whose scores the bars
+        then show: a bar for each distinct score, or 20 bins if there are more than 100.
     benefit : str, default None
-        Unit of the benefits, such as "dollars", for curves of `curve(benefit=)`. The axes and
-        tooltips are then named for benefits instead of positives: "Share of benefit (dollars)"
-        instead of "True positive rate". Only for charts of curves, averages and operating points.
+        Unit of the benefits, such as "dollars", for curves of `curve(benefit=)`: titles are "Share
+        of benefit (dollars)" instead of "True positive rate". Only for charts of curves, averages
+        and operating points.
     cost : str, default None
         Unit of the costs, for curves of `curve(cost=)`: "Share of cost (dollars)" instead of "False
         positive rate".
@@ -261,19 +234,16 @@ def chart(
     Returns
     -------
     altair.LayerChart or altair.FacetChart
-        A plain Altair chart; a FacetChart with `facet`. The fields of its encodings are the
-        columns of the table, and its layers share their encodings, so that `.encode`,
-        `.configure_*`, `.transform_filter` and other methods of Altair change the whole
-        chart. Tooltips show rows of the table. The legend shows the area under each curve,
-        or the mean area of the curves of one color. The area is average precision (AP) for
-        precision-recall, and AUC for other kinds. In charts without colors, the subtitle
-        shows the areas.
+        A plain Altair chart; a FacetChart with `facet`. Its fields are the columns of the table,
+        and its layers share their encodings, so that `.encode`, `.configure_*` and other methods of
+        Altair change the whole chart. Tooltips show rows of the table. The legend or, without
+        colors, the subtitle shows the area under each curve, or the mean area of the curves of one
+        color: average precision (AP) for precision-recall, and AUC for other kinds.
 
-        The sum `a + b` of two charts has the same colors for equal values, and one line of
-        chance. Channels that are equal in both charts are shared by the sum. `alt.layer(a,
-        b)` draws the line of chance of each chart. If `a` and `b` have different axes, `a +
-        b` raises an OptionValueError. Concatenated charts share colors and legend, unless
-        you call `.resolve_scale(color="independent")`.
+        The sum `a + b` of two charts has the same colors for equal values, and one line of chance;
+        different axes raise an OptionValueError. `alt.layer(a, b)` draws the line of chance of each
+        chart. Concatenated charts share colors and legend, unless you call
+        `.resolve_scale(color="independent")`.
 
         Altair does not escape markup in group values when it saves HTML. For untrusted values, use
         `save_chart` instead.
@@ -285,8 +255,7 @@ def chart(
     MissingColumnError
         If a column that an argument names is missing.
     OptionValueError
-        If an option is not available for this kind of curve or table, or if a table of `intervals`
-        lacks the metrics of the axes.
+        If an option is not available for this kind of curve or table.
     RocframeError
         If there is no chart for the table, or if a curve lacks its first or its last rows. To draw
         a part of a curve, use `x_domain` or `y_domain`. Other missing rows raise no error, and the
@@ -382,10 +351,7 @@ class ChartOptions:
     legend: bool = True
 
     def check(self, options: Collection[str], table: str) -> None:
-        """Raise an error if an option is given that is not in `options`.
-
-        `options` are the options of charts of one type of table, which has the name `table`.
-        """
+        """Raise an error for a given option that is not in `options`, those of the type `table`."""
         names = [option.name for option in fields(self) if option.name in options]
         for option in fields(self):
             if isinstance(option.default, bool):

@@ -90,13 +90,13 @@ from rocframe.text import format_count, format_interval, join_first, join_names
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from rocframe.charts.chart import ChartOptions
     from rocframe.charts.curve_layers import Lines
     from rocframe.charts.groups import GroupColumn, Groups
+    from rocframe.charts.layer_chart import AnyChart
     from rocframe.curves.table import Curves
     from rocframe.curves.thinning import LinePoints
+    from rocframe.kernel.arrays import FloatArray
     from rocframe.schemas.table_type import Table
 
 ENDS_HINT = (
@@ -106,9 +106,7 @@ ENDS_HINT = (
 OUTSIDE = "all curves lie outside the axes"
 
 
-def curve_chart(
-    table: pl.DataFrame, _layout: Table, options: ChartOptions
-) -> alt.LayerChart | alt.FacetChart:
+def curve_chart(table: pl.DataFrame, _layout: Table, options: ChartOptions) -> AnyChart:
     """Draw the curves of a table with lines of chance, areas and tooltips."""
     by = curve_layout(table.schema, options.by, ()).by
     thresholds = threshold_axes(options)
@@ -155,12 +153,14 @@ def curve_chart(
         fields=(*point_fields(plane), *([BOX] if ties else [])),
     )
 
+    center = groups.side / 2, groups.side * 0.85
     layers = [
         *chance_layers(plane, chance, groups.panel),
         line_layer(plot, **curve_stroke(plot), style=CURVE_LINE),
         row_layer(plot),
         *(_tie_layers(plot) if ties else []),
-        *([_note_layer(groups.side)] if notes else []),
+        # Below the center of an empty panel, where no diagonal crosses the reason.
+        *([_panel_text(EMPTY_REASON, *center, fontSize=12).encode(color=GRAY)] if notes else []),
         *([_area_layer(groups.side, kind)] if cells else []),
     ]
     area = " ".join(filter(None, (area, limits.get(""))))
@@ -247,16 +247,9 @@ def _area_layer(side: int, kind: Kind) -> alt.Chart:
 
 
 def _notes(
-    records: Sequence[dict[str, Any]],
-    panel: str | None,
-    areas: Sequence[float],
-    plane: Plane,
+    records: Sequence[dict[str, Any]], panel: str | None, areas: Sequence[float], plane: Plane
 ) -> list[dict[str, Any]]:
-    """Return a record with the reason for each panel in which no curve is drawn.
-
-    In a chart without panels, undefined areas have no such record, because the subtitle or legend
-    states that they are undefined.
-    """
+    """Return the reasons for empty panels; without panels, legends state undefined areas."""
     notes = []
     for panel_records in in_panels(records, panel):
         if any(record[plane.x.name] for record in panel_records):
@@ -266,12 +259,6 @@ def _notes(
         if panel is not None or text == OUTSIDE:
             notes.append(panel_records[0] | _text_record(EMPTY_REASON, plane) | {TEXT: text})
     return notes
-
-
-def _note_layer(side: int) -> alt.Chart:
-    """Write the reason for an empty panel below its center, where no diagonal crosses it."""
-    text = _panel_text(EMPTY_REASON, side / 2, side * 0.85, fontSize=12)
-    return text.encode(color=GRAY)  # type: ignore[no-any-return]
 
 
 def _text_record(part: str, plane: Plane) -> dict[str, Any]:
@@ -299,10 +286,8 @@ def area_limits(
 ) -> tuple[Mapping[str, str], str]:
     """Return the confidence limits in `table` for each legend entry, and their level, as text.
 
-    `keys` has one row per curve with its group columns, and `areas` has the area of each curve. The
-    values of the group column `entries` are the legend entries; without it, the only entry is "".
-
-    Raise an error if the areas in the table differ from the areas in the legend.
+    The entries are the values of `entries`, or "" without it. Areas in the table that differ from
+    `areas`, those of the curves in `keys`, raise an error.
     """
     if table is None:
         return {}, ""
@@ -343,10 +328,7 @@ def area_limits(
 
 
 def _area_rows(table: object, kind: Kind) -> tuple[pl.DataFrame, tuple[str, ...], str]:
-    """Return the rows of a table with areas of curves of the given kind.
-
-    Also return the group columns of the table, and the name of the column of the areas.
-    """
+    """Return the areas of curves of a kind, their group columns, and the name of their column."""
     layout = table_of(table.columns) if isinstance(table, pl.DataFrame) else None
     if not isinstance(table, pl.DataFrame) or layout is None or layout.type not in COLUMNS_OF_AREAS:
         problem = "expected a table of areas with confidence limits"
@@ -373,15 +355,10 @@ TIE_CORNERS = ((0, 0), (1, 0), (1, 1), (0, 1), (0, 0))
 
 def _check_ties(options: ChartOptions, kind: Kind) -> None:
     """Raise an error if ties cannot be drawn for this kind of curve."""
-    axes = f"a chart with x={kind.x!r} and y={kind.y!r}"
+    axes = f"a chart with x={kind.x!r} and y={kind.y!r}" if kind.free else f"kind={kind.name!r}"
     names = (repr(name) for name, one in KINDS.items() if one.has_ties)
-    check_supported(
-        "ties",
-        options.ties or None,
-        axes if kind.free else f"kind={kind.name!r}",
-        supported=kind.has_ties,
-        hint=f"Use kind={' or '.join(names)}, or leave the option out.",
-    )
+    hint = f"Use kind={' or '.join(names)}, or leave the option out."
+    check_supported("ties", options.ties or None, axes, supported=kind.has_ties, hint=hint)
 
 
 def _tie_text(curves: Curves, captioned: GroupColumn | None) -> str:
@@ -464,11 +441,7 @@ UNSUPPORTED = {"kind": None, "scale": None, "areas": None, "ties": False}
 
 
 def threshold_axes(options: ChartOptions) -> tuple[Kind, list[str]] | None:
-    """Return the kind of a chart with an axis of thresholds, and the metrics on the other axis.
-
-    The y axis can show the threshold if the metric on the x axis only rises or only falls as the
-    threshold is lowered. The result is None if no axis shows the threshold.
-    """
+    """Return the kind and the metrics of a chart with an axis of thresholds, or None."""
     rate = (NAMES | COUNT_METRICS).get(str(options.x))
     is_y = is_text(options.y, THRESHOLD) and rate is not None and bool(rate.monotone)
     if not is_text(options.x, THRESHOLD) and not is_y:
@@ -487,14 +460,8 @@ def threshold_chart(
     options: ChartOptions,
     kind: Kind,
     metrics: Sequence[str],
-) -> alt.LayerChart | alt.FacetChart:
-    """Draw metrics against the threshold, with a line for each curve and metric.
-
-    A line shows the metric of the rule `score >= threshold`. It is a step function, because the
-    counts change only at scores. It extends from the lowest to the highest threshold at which the
-    metric is defined. If the threshold is on the y axis, the line starts at the metric of the row
-    with threshold `inf`.
-    """
+) -> AnyChart:
+    """Draw metrics of the rule `score >= threshold` as step functions of the threshold."""
     is_y = kind.y == THRESHOLD
     points = points_of_counts(curves, np.ones(len(curves.firsts), bool))
     threshold = curves.columns[THRESHOLD][points.row].astype(np.float64)
@@ -541,11 +508,7 @@ def repeat_for_metrics(
     options: ChartOptions,
     metrics: Sequence[str],
 ) -> tuple[pl.DataFrame, Sequence[str], ChartOptions]:
-    """Return the rows of a table once for each of several metrics, with a column of their names.
-
-    Also return the group columns and the options with a panel or a color for each metric. `columns`
-    are all columns of the drawn table. One metric changes nothing.
-    """
+    """Return the rows once for each of several metrics, with their names as a group column."""
     if len(metrics) < 2:
         return keys, by, options
     name = free_name(METRIC_COLUMN, [*by, *columns])
@@ -564,27 +527,17 @@ def threshold_title(plane: Plane, metrics: Sequence[str]) -> str:
 
 
 def _start_at_highest_score(
-    points: LinePoints, threshold: NDArray[np.float64]
-) -> tuple[LinePoints, NDArray[np.float64]]:
-    """Replace `inf` by the highest finite threshold in the row above this threshold.
-
-    The resulting point is the start of a line. It is not a row of the table.
-    """
+    points: LinePoints, threshold: FloatArray
+) -> tuple[LinePoints, FloatArray]:
+    """Start lines at the highest finite threshold instead of `inf`; this point is not a row."""
     is_start = np.isposinf(threshold[:-1]) & np.isfinite(threshold[1:])
     is_start = np.append(is_start & (points.curve[:-1] == points.curve[1:]), False)
     points = replace(points, row=np.where(is_start, BETWEEN, points.row))
     return points, np.where(is_start, np.append(threshold[1:], np.nan), threshold)
 
 
-def _narrowest_range(
-    groups: Groups, points: LinePoints, threshold: NDArray[np.float64]
-) -> float | None:
-    """Return the smallest range of thresholds of all panels, if panels need separate axes.
-
-    Panels need separate axes if the smallest range is less than half of the range of all
-    thresholds, such as if one panel has probabilities and another has margins. Otherwise, the
-    result is None. Panels with only one threshold are ignored.
-    """
+def _narrowest_range(groups: Groups, points: LinePoints, threshold: FloatArray) -> float | None:
+    """Return the smallest range of thresholds of all panels, if they need separate axes."""
     if groups.panel is None:
         return None
     # Each curve has a code for each metric. The codes for the first metric come first.
@@ -609,9 +562,7 @@ def _metric_names(y: str | Sequence[str] | None) -> list[str]:
     return list(metrics)
 
 
-def threshold_plane(
-    kind: Kind, threshold: NDArray[np.float64], values: Mapping[str, NDArray[np.float64]]
-) -> Plane:
+def threshold_plane(kind: Kind, threshold: FloatArray, values: Mapping[str, FloatArray]) -> Plane:
     """Return the axes: the range of thresholds at which a metric is defined, and of all metrics."""
     defined = np.isfinite(threshold) & np.any([np.isfinite(y) for y in values.values()], axis=0)
     ends = threshold[defined] if defined.any() else np.array([0.0, 1.0])
@@ -622,15 +573,9 @@ def threshold_plane(
 
 
 def _step_lines(
-    plane: Plane,
-    points: LinePoints,
-    threshold: NDArray[np.float64],
-    values: NDArray[np.float64],
+    plane: Plane, points: LinePoints, threshold: FloatArray, values: FloatArray
 ) -> Lines:
-    """Return the step lines of one metric: constant from each threshold down to the next one.
-
-    The thresholds are on the axis that `plane.kind` states.
-    """
+    """Return the step lines of one metric: constant from each threshold down to the next one."""
     is_y = plane.kind.y == THRESHOLD
     is_cut = plane.x.zoomed and not is_y
     defined = np.isfinite(values)

@@ -49,16 +49,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import TypeAlias
 
-    from numpy.typing import NDArray
-
     from rocframe.charts.axes import Plane, PlotAxis
     from rocframe.charts.groups import Groups
-    from rocframe.charts.layer_chart import LayerChart
+    from rocframe.charts.layer_chart import AnyChart, LayerChart
     from rocframe.curves.table import Curves
+    from rocframe.kernel.arrays import Array, BoolArray, FloatArray, IntArray
     from rocframe.kinds import Kind
 
     # Counts, and the values at which rows are selected; see `rows_at_levels`.
-    Levels: TypeAlias = list[tuple[NDArray[Any], NDArray[np.float64]]]
+    Levels: TypeAlias = list[tuple[Array, FloatArray]]
 
 # No group column has these names, because group columns are renamed to k0, k1, ...
 ROW_INDEX, CURVE_INDEX = "(row)", "(curve)"
@@ -66,13 +65,8 @@ ROW_INDEX, CURVE_INDEX = "(row)", "(curve)"
 
 def match_rows(
     argument: str, noun: str, table: pl.DataFrame, keys: pl.DataFrame, by: Sequence[str]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the row indices and the curve indices of all pairs of a row and a curve that match.
-
-    A row of `table` matches a curve, which is a row of `keys`, if both have the same values in the
-    columns `by`. Pairs are in the order of `table`. Raise an error if there is no pair; `argument`
-    and `noun` are the names of the table and of its rows in errors.
-    """
+) -> tuple[IntArray, IntArray]:
+    """Return the indices of pairs of rows of `table` and of `keys` with equal values in `by`."""
     check_keys(argument, table.schema, keys.schema, by, noun="curves")
     # Without group columns, each row matches all curves.
     names = [f"k{i}" for i in range(len(by) + 1)]
@@ -87,12 +81,9 @@ def match_rows(
     pairs = rows.join(curves, on=names, nulls_equal=True, maintain_order="left_right")
     row, curve = (pairs.get_column(name).to_numpy() for name in (ROW_INDEX, CURVE_INDEX))
     if table.height and not len(row):
-        raise OptionValueError.compose(
-            argument,
-            table,
-            f"no group of these {noun} has a curve in the chart",
-            f"Pass {noun} that were computed from these curves.",
-        )
+        problem = f"no group of these {noun} has a curve in the chart"
+        hint = f"Pass {noun} that were computed from these curves."
+        raise OptionValueError.compose(argument, table, problem, hint)
     return row, curve
 
 
@@ -105,9 +96,7 @@ def drawn_points(
 ) -> LinePoints:
     """Return a selection of rows of each curve that is sufficient to draw its line on all scales.
 
-    Each axis is divided into steps of length `step`, as a share of the axis. If several rows of a
-    curve are in the same step of both axes, rows between the first and the last are left out. For
-    curves with an undefined area, no rows are selected.
+    Of the rows within one `step` of both axes, only the first and the last are kept.
     """
     drawn = np.isfinite(areas)
     if kind.free:
@@ -138,13 +127,8 @@ def drawn_points(
     return _points_at_levels(curves, drawn, levels)
 
 
-def points_of_counts(
-    curves: Curves, drawn: NDArray[np.bool_], *, step: float = LEVEL_STEP
-) -> LinePoints:
-    """Return rows of the drawn curves such that counts change little from one row to the next.
-
-    Each of tp, fp, fn and tn changes by at most the share `step`, or the two rows are neighbors.
-    """
+def points_of_counts(curves: Curves, drawn: BoolArray, *, step: float = LEVEL_STEP) -> LinePoints:
+    """Return rows of each curve; from one to the next, a count changes by at most `step`."""
 
     def levels(_curve: int, rows: slice) -> Levels:
         pairs = []
@@ -160,14 +144,11 @@ def points_of_counts(
 
 
 def _points_at_levels(
-    curves: Curves, drawn: NDArray[np.bool_], levels: Callable[[int, slice], Levels]
+    curves: Curves, drawn: BoolArray, levels: Callable[[int, slice], Levels]
 ) -> LinePoints:
-    """Return the rows of the drawn curves at levels; see `rows_at_levels`.
+    """Return the rows of the curves at the `levels` of the slice of each; see `rows_at_levels`."""
 
-    `levels` returns the counts and levels of a curve, which has the rows of the given slice.
-    """
-
-    def rows(curve: int) -> NDArray[np.int64]:
+    def rows(curve: int) -> IntArray:
         start, end = curves.starts[curve : curve + 2]
         if not drawn[curve]:
             return np.zeros(0, np.int64)
@@ -177,7 +158,7 @@ def _points_at_levels(
     return _points_at(curves, run_parallel(rows, range(len(drawn))))
 
 
-def _points_at(curves: Curves, rows: list[NDArray[np.int64]]) -> LinePoints:
+def _points_at(curves: Curves, rows: list[IntArray]) -> LinePoints:
     """Return the points at the given rows; `rows` contains the row indices of each curve."""
     row = np.concatenate([np.zeros(0, np.int64), *rows])
     return LinePoints(
@@ -200,19 +181,10 @@ def point_fields(plane: Plane) -> tuple[str, ...]:
     return tuple(dict.fromkeys((plane.x.name, plane.y.name, THRESHOLD, "tp", "fp")))
 
 
-def row_field(plane: Plane) -> str:
-    """Return the field that is null for interpolated points, which are not rows of the table."""
-    axes = plane.x.name, plane.y.name
-    return next(name for name in (THRESHOLD, "tp", "fp") if name not in axes)
-
-
 def records_of(lines: Lines, curves: Curves, plane: Plane) -> list[dict[str, Any]]:
-    """Return a record for each curve: its totals and its points, as JSON values.
-
-    Interpolated points have null as threshold and counts, unless these are on an axis.
-    """
+    """Return a record for each curve: its totals and points; interpolated points have no counts."""
     points = lines.points
-    at_rows: dict[str, NDArray[Any]] = {
+    at_rows: dict[str, Array] = {
         THRESHOLD: curves.shown_thresholds(points.row),
         "tp": curves.columns["tp"][points.row],
         "fp": curves.columns["fp"][points.row],
@@ -239,10 +211,7 @@ def records_of(lines: Lines, curves: Curves, plane: Plane) -> list[dict[str, Any
 
 
 def clip_to_axes(plane: Plane, points: LinePoints) -> LinePoints:
-    """Return the part of each curve that is inside the axes of a plane.
-
-    The counts at the new end points of a curve are interpolated linearly between two rows.
-    """
+    """Return the part of each curve inside the axes, with interpolated counts at its ends."""
     # The shares of each segment between two points at which it enters and leaves the axes.
     enter = np.where(np.diff(points.curve) == 0, 0.0, np.inf)
     leave = np.ones(len(enter))
@@ -284,8 +253,8 @@ class Lines:
     """The points of simplified lines, and their x and y values."""
 
     points: LinePoints
-    x: NDArray[np.float64]
-    y: NDArray[np.float64]
+    x: FloatArray
+    y: FloatArray
 
 
 def simplified_lines(plane: Plane, points: LinePoints) -> Lines:
@@ -297,17 +266,15 @@ def simplified_lines(plane: Plane, points: LinePoints) -> Lines:
     x, y = axis_rates(plane.kind, points)
     # A point with an undefined rate is drawn at the position of the next point. It is marked as an
     # interpolated point, so that its tooltip does not show the row.
-    points = replace(points, row=np.where(_are_defined(plane.kind, points), points.row, BETWEEN))
+    values = [axis_values(points, plane.kind, name) for name in (plane.kind.x, plane.kind.y)]
+    points = replace(points, row=np.where(np.isfinite(values).all(axis=0), points.row, BETWEEN))
     return thinned_lines(plane, points, x, y)
 
 
-def thinned_lines(
-    plane: Plane, points: LinePoints, x: NDArray[np.float64], y: NDArray[np.float64]
-) -> Lines:
+def thinned_lines(plane: Plane, points: LinePoints, x: FloatArray, y: FloatArray) -> Lines:
     """Select points such that straight lines between them are within 1/500 of an axis.
 
-    `x` and `y` are the coordinates of the points. In each line, `x` must not change its direction.
-    The exact line is straight between two given points.
+    In each line, `x` must not change its direction.
     """
     selected = column_extremes(
         plane.x.position(x), plane.y.position(y), points.starts, COLUMN_WIDTH
@@ -334,13 +301,7 @@ def thinned_lines(
     return Lines(points=points.select(selected), x=x[selected], y=y[selected])
 
 
-def _are_defined(kind: Kind, points: LinePoints) -> NDArray[np.bool_]:
-    """Return a mask of the points at which both rates are defined and finite."""
-    x, y = (axis_values(points, kind, name) for name in (kind.x, kind.y))
-    return np.asarray(np.isfinite(x) & np.isfinite(y))
-
-
-def _count(marked: NDArray[np.bool_], points: LinePoints) -> NDArray[np.int64]:
+def _count(marked: BoolArray, points: LinePoints) -> IntArray:
     """Return the number of points of each curve at which the mask `marked` is true."""
     return np.bincount(points.curve[marked], minlength=len(points.pos))
 
@@ -348,14 +309,13 @@ def _count(marked: NDArray[np.bool_], points: LinePoints) -> NDArray[np.int64]:
 def add_bend_points(plane: Plane, points: LinePoints) -> LinePoints:
     """Add points between rows until straight lines between all points are close to the curves.
 
-    This is necessary because rates and their positions on the axes can be nonlinear functions of
-    the counts, which are interpolated linearly.
+    Rates and their positions can be nonlinear functions of the counts, which are interpolated.
     """
     left = np.flatnonzero(points.curve[1:] == points.curve[:-1])
     return insert_points(points, left, lambda start, end: _is_bent(plane, start, end))
 
 
-def _is_bent(plane: Plane, start: LinePoints, end: LinePoints) -> NDArray[np.bool_]:
+def _is_bent(plane: Plane, start: LinePoints, end: LinePoints) -> BoolArray:
     """Return a mask of the segments, from `start[i]` to `end[i]`, that are not nearly straight."""
     (x, y), (next_x, next_y) = plane.position(start), plane.position(end)
     bent = (np.abs(next_x - x) > BEND_TOLERANCE) & (np.abs(next_y - y) > BEND_TOLERANCE)
@@ -381,8 +341,7 @@ NO_TOOLTIP = alt.TooltipValue(None)
 class CurvePlot:
     """Data of a curve chart: its axes, a record for each curve or point, and the groups.
 
-    `overlays` are records of other layers, such as hulls and marked points. `fields` are the fields
-    of a record with a value for each point, if the record contains points.
+    `overlays` are records of other layers, such as marked points; `fields` have a value per point.
     """
 
     plane: Plane
@@ -401,11 +360,7 @@ class CurvePlot:
         height: float | None = None,
         **channels: Any,
     ) -> LayerChart:
-        """Return a chart of layers that share axes, colors and tooltips.
-
-        `deviates` are rates in addition to the axes whose normal deviates are drawn. `calculated`
-        are Vega expressions of fields. `channels` replace shared channels.
-        """
+        """Return a chart of layers; `deviates` are further rates, `channels` replace shared."""
         if self.plane.clipped:
             for layer in layers:
                 layer.mark.clip = True
@@ -431,10 +386,7 @@ class CurvePlot:
         )
 
     def undrawn(self, n_columns: int | None = None) -> list[str]:
-        """Return the names of the groups without a drawn point.
-
-        The first `n_columns` group columns determine the groups; by default, all group columns.
-        """
+        """Return the names of the groups (of `n_columns` columns or all) without a drawn point."""
         columns = dict(list(self.groups.columns.items())[:n_columns])
         names = replace(self.groups, columns=columns).names(len(self.records))
         is_drawn = [record[self.plane.x.name] not in (None, []) for record in self.records]
@@ -448,14 +400,11 @@ class CurvePlot:
         description: Sequence[str],
         undrawn: Sequence[str] | None = None,
         **titles: Any,
-    ) -> alt.LayerChart | alt.FacetChart:
-        """Add titles to a chart of this data, and split it into panels.
-
-        The default of `undrawn` are the names of the groups without points. The description also
-        contains the ranges of `x_domain` and `y_domain`.
-        """
+    ) -> AnyChart:
+        """Add titles to a chart of this data, and the `undrawn` groups; split it into panels."""
         undrawn = self.undrawn() if undrawn is None else undrawn
-        description = [*description, self.plane.zoom_text]
+        name, *texts = description
+        description = [name, chance_text(self.plane), *texts, self.plane.zoom_text]
         return self.groups.with_titles(chart, description=description, undrawn=undrawn, **titles)
 
     def axis_tooltips(self, *, counts: bool = True) -> list[alt.Tooltip]:
@@ -485,10 +434,7 @@ def curve_filter(plot: CurvePlot) -> alt.Chart:
 
 
 def line_layer(plot: CurvePlot, **stroke: Any) -> alt.Chart:
-    """Draw lines through the points in the order of the records.
-
-    Otherwise, Vega-Lite would sort the points of a line by x.
-    """
+    """Draw lines through the points in the order of the records; Vega-Lite would sort them by x."""
     layer: alt.Chart = curve_filter(plot).mark_line(order=False, **stroke)
     return layer.encode(tooltip=NO_TOOLTIP)
 
@@ -512,21 +458,17 @@ def hover_layer(plot: CurvePlot) -> alt.Chart:
 
 
 def row_layer(plot: CurvePlot) -> alt.Chart:
-    """Draw invisible points at the rows of a curve table on the lines.
-
-    Interpolated points have no counts, and no tooltip.
-    """
-    layer: alt.Chart = hover_layer(plot).transform_filter(f"isValid(datum.{row_field(plot.plane)})")
+    """Draw invisible points with tooltips at the rows of a curve table on the lines."""
+    axes = plot.plane.x.name, plot.plane.y.name
+    field = next(name for name in (THRESHOLD, "tp", "fp") if name not in axes)  # null between rows
+    layer: alt.Chart = hover_layer(plot).transform_filter(f"isValid(datum.{field})")
     return layer
 
 
 def layered_rows(
     plot: CurvePlot, layers: Sequence[alt.Chart], tooltips: Sequence[alt.Tooltip] = ()
 ) -> LayerChart:
-    """Return a chart of layers whose tooltips show rows of a curve table.
-
-    The lines of a tooltip are the groups, the threshold, the rates, the counts, and `tooltips`.
-    """
+    """Return a chart of layers whose tooltips show rows of a curve table, and `tooltips`."""
     counts = {"fn": f"datum.{POSITIVES} - datum.tp", "tn": f"datum.{NEGATIVES} - datum.fp"}
     lines = [
         *plot.groups.tooltips(),
@@ -540,19 +482,13 @@ def layered_rows(
 
 
 def chance_text(plane: Plane, *, of_curves: bool = False) -> str:
-    """Return a sentence about the lines of chance; empty if the chart has none.
-
-    `of_curves` is True for charts of curve tables, which contain the prevalence.
-    """
+    """Return a sentence about the lines of chance; empty if the chart has none."""
     chance = plane.chance
     return "" if chance is None or (chance.of_curves and not of_curves) else chance.text
 
 
 def reference_line(points: Mapping[str, Sequence[Any]], dash: Sequence[int]) -> alt.Chart:
-    """Draw a line of constant points, which are columns of values by field.
-
-    The layer has its own data, so that filters of the chart do not remove it.
-    """
+    """Draw a line of constant points; filters do not remove it, because it has its own data."""
     rows = [dict(zip(points, row, strict=True)) for row in zip(*points.values(), strict=True)]
     return _reference(alt.Chart(alt.InlineData(values=rows)), dash)  # type: ignore[no-any-return]
 
@@ -569,11 +505,7 @@ def gray_dashes(dash: Sequence[int] = CHANCE_DASH) -> dict[str, Any]:
 def chance_records(
     plane: Plane, records: Sequence[Mapping[str, Any]], panel: str | None, prevalence: float | None
 ) -> list[dict[str, Any]]:
-    """Return the records of the lines of chance that depend on the curves, and of perfect scores.
-
-    `records` are those of the curves, and the values of `panel` have separate panels. `prevalence`
-    is that of all curves; None for the prevalence of each curve.
-    """
+    """Return records of the lines of chance that depend on the curves, and of perfect scores."""
     chance = plane.chance
     if chance is None or not chance.of_curves:
         return []
@@ -616,9 +548,8 @@ def chance_layers(
 ) -> list[alt.Chart]:
     """Draw lines of chance: the expected curves of random scores.
 
-    In charts of precision and in lift charts, the line of chance depends on the numbers of
-    positives and negatives. Only curve tables contain these numbers; `overlays` then contains the
-    result of `chance_records`. Without a field `panel`, the layers have their own data.
+    In charts of precision and in lift charts, they depend on the counts of positives and negatives;
+    `overlays` are then the `chance_records`. Without `panel`, the layers have their own data.
     """
     layers = []
     for part, dash in ((CHANCE, CHANCE_DASH), (PERFECT_SCORES, PERFECT_DASH)):
@@ -658,10 +589,7 @@ def _own_points(plane: Plane, lines: Sequence[Mapping[str, Any]]) -> alt.Chart:
 
 
 def merge_levels(levels: Sequence[float | None], high: float) -> list[float | None]:
-    """Replace nearly equal levels by the middle of their range.
-
-    Levels are nearly equal if they differ by at most NEAR_LEVELS times `high`, the end of the axis.
-    """
+    """Replace levels that differ by up to NEAR_LEVELS times `high` by the middle of their range."""
     known = sorted({level for level in levels if level is not None})
     middle: dict[float, float] = {}
     while known:

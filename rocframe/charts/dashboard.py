@@ -60,23 +60,18 @@ def dashboard(
 
     The panels show ROC, precision-recall and gain curves, the distribution of the scores of both
     classes, the event rate by score, the confusion matrix, and a row of numbers for each curve. A
-    slider sets the score, the alert rate, the false positive rate or the recall; the pointer on a
-    curve sets it too, and the pointer on a bin of scores sets the score. With the score, the counts
-    are those of `at`: of `score >= threshold`. The other quantities determine one threshold for
-    each curve: the lowest at which the rate is not above the slider, or the highest at which recall
-    is not below it. A list selects the quantity. It starts with the alert rate if the scores of the
-    curves have different scales.
+    slider sets the score, the alert rate, the false positive rate or the recall, which a list
+    selects; the pointer on a curve sets it too, and the pointer on a bin of scores sets the score.
+    With the score, the counts are those of `score >= threshold`. The other quantities determine one
+    threshold for each curve: the lowest at which the rate is not above the slider, or the highest
+    at which recall is not below it.
 
-    Another slider sets the prevalence, and a list sets the ratio of the costs of both errors.
-    Metrics that combine both classes depend on the prevalence, and expected costs also depend on
-    the ratio of the costs; counts do not change. In the ROC panel, a ring and a label mark the
-    point with the lowest expected cost among the points of all shown curves. A line shows all
-    points with this expected cost. To select a curve, click its entry of the legend, or choose a
-    value in the list of the values of the `color` column. Each other group column has a list that
-    selects one of its values. The curve with the lowest initial cost is first. The panels of the
-    scores and of the confusion matrix show the first selected curve. If some scores are outside
-    [0, 1], the panel of event rates also shows only the first selected curve, because scores of
-    different scales have no common axis.
+    Other controls set the prevalence and the ratio of the costs of both errors, on which metrics of
+    both classes and expected costs depend, but counts do not. In the ROC panel, a ring and a line
+    mark the lowest expected cost among all shown curves. To select a curve, click its entry of the
+    legend, or choose values of the group columns in lists. The curve with the lowest initial cost
+    is first. The panels of the scores and of the confusion matrix show the first selected curve, as
+    does the panel of event rates if some scores are outside [0, 1].
 
     Parameters
     ----------
@@ -85,21 +80,18 @@ def dashboard(
     by : str, Expr, selector or sequence, default None
         Group columns; by default, all columns left of `threshold`.
     color : str or None, optional
-        Group column that determines the colors: each of its values has a color. A legend of these
-        values selects a curve. None: all curves have the same color. The default is `model`. If
-        this is not a group column, the default is the first group column.
+        Group column with a color for each of its values, and a legend that selects a curve; None
+        for one color. The default is `model`, or else the first group column.
     threshold : float, default None
         Initial threshold. The default is the threshold with the lowest expected cost.
     prevalence : float, default None
         Initial prevalence. By default, the value of `prevalence=` with which the table was
-        computed. If the table was computed without this option, each curve has its own prevalence.
+        computed, or else that of each curve.
     costs : mapping of str to float, default None
         Initial costs of both errors, such as {"fp": 1, "fn": 5}. By default, each error costs 1.
-        The list of costs in the dashboard also has other ratios.
     calibration : DataFrame, default None
         Table of `calibration` for the same groups. The panel of event rates then shows this table,
-        instead of about 20 bins of the score with Wilson's limits. Groups without rows in this
-        table have no event rates in the panel.
+        instead of about 20 bins of the score with Wilson's limits.
     benefit : str, default None
         Unit of the benefits, such as "dollars", for curves of `curve(benefit=)`. The titles of the
         axes then mention benefits instead of positives, as in `chart`.
@@ -110,14 +102,11 @@ def dashboard(
     -------
     altair.VConcatChart
         An Altair chart, about 850 pixels wide. The browser computes all numbers from rows of the
-        curves. Up to about 100,000 rows, the chart contains all of them, in less than 1 MB. Of
-        longer tables, it contains the rows at all values of the slider of the score and at all
-        points of the lines, the rows with small counts, and a selection of the others; the subtitle
-        states how many are omitted. Counts at values of this slider are exact in all cases. Net
-        benefit is computed with the odds p / (1 - p), where p is the threshold. Net benefit is
-        undefined for thresholds outside [0, 1), and not shown for curves with scores outside
-        [0, 1]. Curves without positives or without negatives are not drawn; the subtitle lists
-        them.
+        curves. Up to about 100,000 rows, the chart contains all of them, in less than 1 MB, and
+        else a selection; the subtitle states how many are omitted. Counts at values of the slider
+        of the score are exact in all cases. Net benefit has the odds p / (1 - p) of the threshold
+        p, and is not shown for curves with scores outside [0, 1]. Curves without positives or
+        without negatives are not drawn; the subtitle lists them.
 
     Raises
     ------
@@ -353,12 +342,7 @@ NET_BENEFIT = (
 
 
 def _row_transform(data: DashboardData) -> list[Any]:
-    """Return the transform of the records of rows to one row per curve: that of the sliders.
-
-    The rows of a curve are an array. A bisection finds the last row that is not beyond the slider:
-    with `score >= threshold`, or with a rate that is not above the slider. The row after the last
-    one with a lower recall is the first with this recall.
-    """
+    """Return the transform of records to one row per curve, found by a bisection."""
     heads = [name for name in (data.rows[0] if data.rows else ()) if name not in ARRAYS]
     longest = max((record["t"].count(",") for record in data.rows), default=0)
     steps, found = {"above_all": f"{MODE} == 'tpr' ? -1 : 0"}, "datum.above_all"
@@ -402,10 +386,7 @@ def _row_transform(data: DashboardData) -> list[Any]:
 
 
 def _number_texts(data: DashboardData) -> dict[str, str]:
-    """Return Vega expressions that format the numbers of a row as text.
-
-    All numbers have a limited width: small numbers have an exponent.
-    """
+    """Return Vega expressions of the numbers of a row as texts of limited width."""
     size = "(abs(datum.{0}) >= {1} || datum.{0} == 0 ? '{2}' : '.1e')"
     formats = {
         "threshold": size.format("threshold", 0.001, f".{SHORT_DIGITS}~g"),
@@ -561,9 +542,8 @@ def _layer(
 ) -> alt.Chart:
     """Return a layer with its own transform; a text in `transform` is a filter.
 
-    A text in `channels` is the name of a field, with `:Q` for numbers, and a number is a value. All
-    parts are dicts: Altair copies all layers several times, and its marks and channels have an
-    attribute for each option that is not set.
+    A text in `channels` is a field, with `:Q` for numbers, and a number is a value. All parts are
+    dicts, because Altair copies all layers, and its objects have an attribute for each option.
     """
     steps = [{"filter": one} if isinstance(one, str) else one for one in transform]
     encoding = alt.FacetedEncoding(**{key: _channel(value) for key, value in channels.items()})
@@ -613,10 +593,7 @@ def _tooltip_lines(titles: Mapping[str, str], formats: Mapping[str, str]) -> lis
 
 
 def _rate_panel(data: DashboardData, name: str, titles: Mapping[str, str]) -> LayerChart:
-    """Draw two rates of all curves, with a point on each curve at the threshold.
-
-    `titles` are titles of rates that differ from those of the dashboard.
-    """
+    """Draw two rates of all curves, with a point on each curve at the threshold."""
     kind = KINDS[name]
     x, y = (AXIS_FIELDS.get(rate, rate) for rate in (kind.x, kind.y))
     x_axis = _axis(x, titles.get(x, axis_title(kind.x)), **UNIT_AXIS)
@@ -652,12 +629,7 @@ def _rate_panel(data: DashboardData, name: str, titles: Mapping[str, str]) -> La
 def _lowest_cost_layers(
     data: DashboardData, points: Mapping[str, Any], selected: Sequence[Any]
 ) -> list[alt.Chart]:
-    """Draw a line, a ring and a text for the row with the lowest expected cost of shown curves.
-
-    `selected` is the transform of the data `points` to the rows of these curves. If several rows
-    have the lowest cost, the ring is on the first curve with such a row, at the row with the
-    highest threshold. The line contains all ROC points with this expected cost.
-    """
+    """Draw a line of equal cost, a ring and a text for the row of lowest cost of shown curves."""
     sort = [{"field": field} for field in ("expected_cost", "rank", STEP)]
     name = "datum.name, " if data.groups.columns else ""
     fields = {
@@ -722,11 +694,7 @@ def _score_panel(data: DashboardData) -> LayerChart:
 
 
 def _event_panel(data: DashboardData) -> LayerChart:
-    """Draw event rates with their limits, at the prevalence of the slider.
-
-    The event rates are those of the table of `calibration`, or of the bins of the scores. If some
-    scores are outside [0, 1], only those of the first curve are shown.
-    """
+    """Draw event rates of `calibration` or of bins with limits, at the prevalence of the slider."""
     is_unit = data.calibrated or data.unit_scores
     events, part, color = inline_data(data.events), f"datum.{LAYER}", _color(data)
     # The event rate and its limits at the prevalence of the slider, and those in the data.

@@ -37,12 +37,11 @@ from rocframe.text import format_values
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from rocframe.charts.chart import ChartOptions
     from rocframe.charts.groups import Groups
     from rocframe.curves.table import Curves
     from rocframe.curves.thinning import LinePoints
+    from rocframe.kernel.arrays import FloatArray, IntArray
     from rocframe.rates import Settings
 
 MAX_CURVES = 12  # the palette has 12 colors
@@ -64,18 +63,14 @@ BIN_LEVEL = 0.95  # confidence level of the event rates of bins
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slider:
-    """The lowest and highest value and the step of the slider that sets the threshold.
-
-    `top` is the value that represents the threshold `inf`. It is larger than every score, unless a
-    score is the largest Float64.
-    """
+    """The range and the step of the slider of the threshold; `top` is the threshold `inf`."""
 
     low: float
     high: float
     step: float
     top: float
 
-    def values(self) -> NDArray[np.float64]:
+    def values(self) -> FloatArray:
         """Return the values of the slider."""
         low, step = Decimal(repr(self.low)), Decimal(repr(self.step))
         n_steps = int((Decimal(repr(self.high)) - low) / step)
@@ -86,14 +81,11 @@ class Slider:
 class DashboardData:
     """Data of a dashboard: records of curves, of bins of scores and of event rates, and groups.
 
-    A record of `rows` contains the rows of a curve as text, and a record of `lines` the points of
-    its line. The curve with the lowest expected cost is first; `rank` is the position of a curve.
-    `segments` maps each group column without colors to its initial value. `undefined` are the names
-    of curves without positives or negatives, which have no record. `n_omitted` is the number of
-    rows of the other curves that are not in `rows`. `calibrated` is true if `events` are from a
-    table of calibration. `prevalence`, `threshold` and `alert_rate` are initial values of sliders:
-    the alert rate is that of the first shown curve at the threshold of its lowest cost. Without a
-    prevalence, each curve has its own prevalence.
+    A record of `rows` has the rows of a curve as text, and a record of `lines` the points of its
+    line; `rank` is its position by expected cost. `segments` maps each group column without colors
+    to its initial value. `undefined` are the names of curves without both classes, which have no
+    record. `n_omitted` counts the rows of the others that are not in `rows`. `calibrated` is true
+    if `events` are from a table of calibration. The last three are initial values of sliders.
     """
 
     rows: list[dict[str, Any]]
@@ -117,11 +109,7 @@ class DashboardData:
 
     @property
     def different_scales(self) -> bool:
-        """Whether one slider of scores is not suitable for all curves.
-
-        This is the case if only some curves have scores between 0 and 1, or if the range of the
-        scores of one curve is more than twice as long as that of another curve.
-        """
+        """Whether one slider does not suit all curves, because their scores have other ranges."""
         if self.unit_scores:
             return False
         lengths = [head["high"] / 2 - head["low"] / 2 for head in self.rows]
@@ -140,11 +128,7 @@ def dashboard_data(
     threshold: float | None,
     calibration: pl.DataFrame | None,
 ) -> DashboardData:
-    """Return the data of a dashboard from a curve table and an optional table of `calibration`.
-
-    `options` are the group columns and the column of the colors, and `settings` the initial costs
-    and the initial prevalence. The default of `threshold` is that of the lowest expected cost.
-    """
+    """Return the data of a dashboard from a curve table and an optional table of `calibration`."""
     names = curve_layout(table.schema, options.by, ()).by
     curves = curves_of(table, names)
     groups = read_groups(curves.keys, names, table.columns, options)
@@ -215,10 +199,7 @@ def dashboard_data(
 
 
 def _numbered_columns(groups: Groups) -> Groups:
-    """Return groups whose fields are numbered, because Vega expressions read them.
-
-    Each value gets a distinct color. If columns were ordered, values would get similar shades.
-    """
+    """Return groups with numbered fields, for Vega expressions, and distinct colors."""
     fields = {name: f"group_{i}" for i, name in enumerate(groups.columns)}
     columns = {fields[name]: replace(one, ordered=False) for name, one in groups.columns.items()}
     return replace(groups, columns=columns, color=fields.get(groups.color or ""))
@@ -239,14 +220,11 @@ def _curve_head(curves: Curves, curve: int, bins: pl.DataFrame) -> dict[str, Any
     }
 
 
-def _short_thresholds(
-    shown: NDArray[np.float64], selectable: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _short_thresholds(shown: FloatArray, selectable: FloatArray) -> FloatArray:
     """Return the thresholds `shown` of all rows, rounded down to few digits.
 
-    At each of the `selectable` thresholds, and at each returned threshold, `score >= threshold` has
-    the same result for rounded and for exact scores: between a score and its rounded value, there
-    is no selectable threshold and no score of another row.
+    At each `selectable` and each returned threshold, `score >= threshold` has the same result for
+    rounded and for exact scores.
     """
     values, positions = np.unique(shown, return_inverse=True)
     below = np.append(-inf, values[:-1])
@@ -266,18 +244,9 @@ def _short_thresholds(
 
 
 def _table_rows(
-    curves: Curves,
-    curve: int,
-    order: NDArray[np.int64],
-    thresholds: NDArray[np.float64],
-    selectable: NDArray[np.float64],
-) -> NDArray[np.int64]:
-    """Return the indices of the rows of a curve in the dashboard: all, if there are not too many.
-
-    Otherwise, these are the rows at each of the `selectable` thresholds, the rows with small
-    counts, and rows whose counts have equal relative differences. `order` are all curves of the
-    dashboard, and `thresholds` the thresholds of all rows.
-    """
+    curves: Curves, curve: int, order: IntArray, thresholds: FloatArray, selectable: FloatArray
+) -> IntArray:
+    """Return the rows of a curve in the dashboard: all, or a selection if there are too many."""
     start, end = int(curves.starts[curve]), int(curves.starts[curve + 1])
     if np.diff(curves.starts)[order].sum() <= MAX_DASHBOARD_ROWS:
         return np.arange(start, end)
@@ -289,20 +258,16 @@ def _table_rows(
     return start + np.union1d(rows, np.maximum(found - 1, 0))
 
 
-def _count_levels(total: float, n: int) -> NDArray[np.float64]:
+def _count_levels(total: float, n: int) -> FloatArray:
     """Return all small counts, and about `n` larger counts with equal ratios."""
     large = np.geomspace(SMALL_COUNT, max(total, SMALL_COUNT), n)
     return np.concatenate([np.arange(SMALL_COUNT), large])
 
 
-def _row_record(
-    curves: Curves, rows: NDArray[np.int64], thresholds: NDArray[np.float64]
-) -> dict[str, Any]:
-    """Return the rows of a curve as text: thresholds `t`, and increases of `tp` and `fp`.
+def _row_record(curves: Curves, rows: IntArray, thresholds: FloatArray) -> dict[str, Any]:
+    """Return the rows of a curve as text: thresholds `t`, and increases of `tp` and `fp`, as "3/2".
 
-    The text of a row with one more true positive is "1", and that of a row with one more false
-    positive is empty, because most rows are such rows. The text of other rows is, for example,
-    "3/2".
+    Most rows have one more false positive, which is empty, or one more true positive, "1".
     """
     numbers = np.clip(thresholds[rows[1:]], -MAX_FLOAT, None).tolist()
     texts = (repr(value).removesuffix(".0").removeprefix("0") or "0" for value in numbers)
@@ -317,9 +282,8 @@ def _row_record(
 def _line_points(curves: Curves, areas: Sequence[float]) -> LinePoints:
     """Return the points of the lines of all curves with a defined area.
 
-    The points are the vertices of the convex hull, the corners of the ROC and precision-recall
-    lines, evenly spaced ROC points, and points between rows of a precision-recall line that is not
-    straight between them. A row of lowest expected cost is always a vertex.
+    These are the vertices of the convex hull, the corners of the ROC and precision-recall lines,
+    evenly spaced ROC points, and points between the rows of bent precision-recall lines.
     """
     points = drawn_points(curves, KINDS["roc"], areas, step=DASHBOARD_TOLERANCE)
     up, across = points.tp / points.pos[points.curve], points.fp / points.neg[points.curve]
@@ -339,12 +303,8 @@ def _line_points(curves: Curves, areas: Sequence[float]) -> LinePoints:
     return add_bend_points(curve_plane(KINDS["precision_recall"], points), points)
 
 
-def _line_record(points: LinePoints, curve: int, shown: NDArray[np.float64]) -> dict[str, Any]:
-    """Return the points of the line of a curve; `shown` are the thresholds of all rows.
-
-    Points between two rows have no threshold. The points of rows with equal thresholds have none
-    either, except for the last of them, which is the row at this threshold.
-    """
+def _line_record(points: LinePoints, curve: int, shown: FloatArray) -> dict[str, Any]:
+    """Return the points of the line of a curve; of equal thresholds, only the last is kept."""
     points = points.select(points.curve == curve)
     thresholds = np.clip(shown[points.row], -MAX_FLOAT, MAX_FLOAT)
     thresholds[points.row == BETWEEN] = nan
@@ -356,10 +316,7 @@ def _line_record(points: LinePoints, curve: int, shown: NDArray[np.float64]) -> 
 
 
 def _calibration_records(table: object, keys: pl.DataFrame, by: Sequence[str]) -> list[Any]:
-    """Return a record for each event rate in a table of `calibration`, with its curve.
-
-    `keys` has the group columns `by` of each curve. Event rates of other groups are left out.
-    """
+    """Return a record for each event rate in a table of `calibration` of the curves in `keys`."""
     if not isinstance(table, pl.DataFrame) or table_of(table.columns).type is not CALIBRATION:
         problem, hint = "expected a table of calibration", "Pass the result of rf.calibration(…)."
         raise OptionValueError.compose("calibration", table, problem, hint)
@@ -373,10 +330,7 @@ def _calibration_records(table: object, keys: pl.DataFrame, by: Sequence[str]) -
 
 
 def _bin_records(bins: pl.DataFrame) -> list[dict[str, Any]]:
-    """Return a record for each bin: its edges, its counts, and its event rate with its limits.
-
-    `angle` is the threshold that the pointer on the bin sets.
-    """
+    """Return a record for each bin: edges, counts, event rate, and its threshold as `angle`."""
     left, right = (
         pl.Series(format_values(bins[end]), dtype=pl.String) for end in ("left", "right")
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from rocframe.charts.chart import ChartOptions
     from rocframe.schemas.table_type import DotStyle, Table
 
+MODEL_PAIR = ("model_a", "model_b")
 MAX_DRAWN_PAIRS = 40  # the names of more lines would overlap
 PAIR_NAME_LENGTH = 28  # of each of the two names
 # Columns of simultaneous limits, and of the names and values of statistics in panels.
@@ -60,8 +61,15 @@ RULE_TITLES = {
 }
 CELL_SIDE, MIN_CELL_SIDE, MAX_MATRIX_SIDE = 52, 12, 560  # pixels
 MIN_SIDE_WITH_TEXT = 26  # smaller cells have no room for numbers
+MAX_LEVEL = 4  # longer texts below a matrix are turned
+MIN_ABBREVIATED = 100_000  # cells have no room for larger numbers with all their digits
+MIN_DARK_SHARE = 0.7  # cells with a larger share are dark and have light text
 MIN_DARK = 0.85  # cells with a larger absolute correlation are dark and have light text
 UNDEFINED_TEXT = "null"
+# Text in gray cells, which are nearly as dark as the background.
+TEXT_ON_BACKGROUND = alt.ColorValue(
+    alt.ExprRef("luminance(background) < 0.4 ? '#f7f7f7' : 'black'")
+)
 # Colors of the correlations -1 to 1, distinct also for readers with red-green color blindness.
 SCALE_COLORS = ("#B35806", "#FDB863", "#F7F7F7", "#92C5DE", "#0072B2")
 MAX_DESCRIBED_PAIRS = 6
@@ -97,6 +105,16 @@ def _statistics(table: pl.DataFrame, style: DotStyle) -> tuple[pl.DataFrame, Dot
     return pl.concat(parts)[order], style
 
 
+def class_metric_chart(
+    table: pl.DataFrame, layout: Table, options: ChartOptions
+) -> alt.LayerChart | alt.FacetChart:
+    """Draw each metric of several classes in a panel with its own axis."""
+    names = documented_columns(table, layout.by)
+    metrics = tuple(names[: names.index("n")])
+    table, style = _statistics(table, replace(layout.dots, marks=metrics))
+    return draw_dots(table, layout.by, options, style)
+
+
 def comparison_chart(
     table: pl.DataFrame, layout: Table, options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:
@@ -117,28 +135,16 @@ def comparison_chart(
                 for name, part in zip((low, high), limits, strict=True)
             )
             text = f"{level_text(table.get_column('ci_level'))} intervals"
-            style = replace(
-                style,
-                spans=(
-                    Span(
-                        start=low,
-                        end=high,
-                        width=SIMULTANEOUS_WIDTH,
-                        name=f"simultaneous {text} (Bonferroni)",
-                    ),
-                    Span(start="lower", end="upper", width=UNADJUSTED_WIDTH, name=text),
-                ),
-            )
+            joint = f"simultaneous {text} (Bonferroni)"
+            simultaneous = Span(start=low, end=high, width=SIMULTANEOUS_WIDTH, name=joint)
+            unadjusted = Span(start="lower", end="upper", width=UNADJUSTED_WIDTH, name=text)
+            style = replace(style, spans=(simultaneous, unadjusted))
     table, rule = _smallest_p_values(table)
-    pairs = zip(*(models.texts for models in model_columns(table, PAIR_NAME_LENGTH)), strict=True)
+    models = paired_columns(table, MODEL_PAIR, PAIR_NAME_LENGTH)
+    pairs = zip(*(column.texts for column in models), strict=True)
     part = pl.Series(pair, [f"{a} − {b}" for a, b in pairs], pl.String)
-    style = replace(
-        style,
-        title=f"{style.title} of {name}",
-        axis=f"{style.axis} of {name}",
-        part=pair,
-        subtitle=rule,
-    )
+    title, axis = (f"{text} of {name}" for text in (style.title, style.axis))
+    style = replace(style, title=title, axis=axis, part=pair, subtitle=rule)
     return draw_dots(table.with_columns(part), layout.by, options, style)
 
 
@@ -154,13 +160,12 @@ def _smallest_p_values(table: pl.DataFrame) -> tuple[pl.DataFrame, str]:
     return table[rows], f"Rows with the {MAX_DRAWN_PAIRS} smallest of {table.height:,} p-values"
 
 
-def model_columns(table: pl.DataFrame, length: int = MAX_NAME_LENGTH) -> list[GroupColumn]:
-    """Return the columns `model_a` and `model_b`, both with the values of both.
-
-    Each name has at most about `length` characters.
-    """
-    names = (table.get_column(name).alias("model") for name in ("model_a", "model_b"))
-    both = GroupColumn.from_keys(pl.concat(names), length)
+def paired_columns(
+    table: pl.DataFrame, names: Sequence[str], length: int = MAX_NAME_LENGTH
+) -> list[GroupColumn]:
+    """Return two columns, such as `model_a` and `model_b`, both with the values of both."""
+    keys = (table.get_column(name).alias(names[0]) for name in names)
+    both = GroupColumn.from_keys(pl.concat(keys), length)
     return [
         replace(both, codes=codes)
         for codes in (both.codes[: table.height], both.codes[table.height :])
@@ -198,10 +203,7 @@ def _point_names(table: pl.DataFrame) -> list[str]:
 def transfer_chart(
     table: pl.DataFrame, layout: Table, options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:
-    """Draw two connected points for each row: `value_chosen` and `value_realised`.
-
-    If the table has several rules, each rule has a panel with its own axis.
-    """
+    """Draw `value_chosen` and `value_realised` of each row, with a panel for each rule."""
     style = layout.dots
     rules = table.get_column("rule").unique()
     if len(rules) < 2:
@@ -234,75 +236,157 @@ def covariance_chart(
     table: pl.DataFrame, layout: Table, options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw the correlations of the areas of each group as a matrix."""
-    models = model_columns(table)
-    shown = documented_columns(table, layout.by)
-    groups = read_groups(table, layout.by, table.columns, replace(options, color=None), shown)
-    groups = with_panels(groups, groups.columns, table.height, shown)
-    records = row_records(table, groups, shown)
-    for record, a, b in zip(records, models[0].texts, models[1].texts, strict=True):
-        record |= {"model_a": a, "model_b": b}
-    values = models[0].values
-    n_models = len(values)
-    cell = max(MIN_CELL_SIDE, min(CELL_SIDE, MAX_MATRIX_SIDE // max(1, n_models)))
-    side = cell * max(1, n_models)
-    scale = alt.Scale(domain=list(values), type="band")
-    axes: dict[str, Any] = {"labelLimit": 0, "labelOverlap": False, "ticks": False, "domain": False}
+    matrix = Matrix.read(table, layout.by, MODEL_PAIR[::-1], options)
+    order = {name: i for i, name in enumerate(matrix.values)}
+    pairs = [
+        f"{group}{a} and {b}: {number_text(record['correlation'])}"
+        for group, record in zip(matrix.group_texts, matrix.records, strict=True)
+        for a, b in [(record["model_a"], record["model_b"])]
+        if order[a] < order[b]
+    ]
     colors = alt.Scale(domain=[-1, -0.5, 0, 0.5, 1], range=list(SCALE_COLORS))
-    chart = layered(
-        _cell_layers(with_numbers=cell >= MIN_SIDE_WITH_TEXT),
-        data=inline_data(records),
-        encoding={
-            "color": alt.Color("correlation:Q", scale=colors),
-            "x": alt.X("model_b:N", scale=scale, axis=alt.Axis(labelAngle=-45, **axes)),
-            "y": alt.Y("model_a:N", scale=scale, axis=alt.Axis(**axes)),
-            "tooltip": [*groups.tooltips(), *map(tooltip, shown)],
-        },
-        width=side,
-        height=side,
-    )
-    n_groups = f", {len(groups.columns[groups.panel].values)} groups" if groups.panel else ""
-    return groups.with_titles(
-        chart,
+    return matrix.groups.with_titles(
+        matrix.draw(
+            alt.Color("correlation:Q", scale=colors),
+            alt.Text("correlation:Q", format=".2f"),
+            dark=f"abs(datum.correlation) > {MIN_DARK}",
+        ),
         title=title_with_counts("Correlation of areas", table),
         subtitle="Each pair of models, estimated from the same rows",
         description=[
-            f"Correlation of areas, {n_models} models{n_groups}",
-            _pairs_text(groups, records, models),
+            f"Correlation of areas, {len(matrix.values)} models{matrix.n_groups_text}",
+            join_first(pairs, MAX_DESCRIBED_PAIRS, "; "),
         ],
     )
 
 
-def _cell_layers(*, with_numbers: bool) -> list[Any]:
-    """Draw the cells of a matrix, and the correlations in a color that contrasts with the cell."""
-    cells: Any = alt.Chart().mark_rect(stroke=BACKGROUND)
-    gray: Any = alt.Chart().transform_filter("!isValid(datum.correlation)")
-    gray = gray.mark_rect(stroke=BACKGROUND, opacity=0.3).encode(color=GRAY)
-    if not with_numbers:
-        return [cells, gray]
-    numbers: Any = alt.Chart().mark_text(fontSize=11)
-    undefined = numbers.transform_filter("!isValid(datum.correlation)")
-    dark = {"test": f"abs(datum.correlation) > {MIN_DARK}", "value": "#f7f7f7"}
-    return [
-        cells,
-        gray,
-        numbers.transform_filter("isValid(datum.correlation)").encode(
-            text=alt.Text("correlation:Q", format=".2f"),
-            color=alt.ColorValue("black", condition=[dark]),
+def class_matrix_chart(
+    table: pl.DataFrame, layout: Table, options: ChartOptions
+) -> alt.LayerChart | alt.FacetChart:
+    """Draw the confusion matrix of each group; colors show the shares of the true classes."""
+    matrix = Matrix.read(table, layout.by, ("predicted", "true"), options)
+    counts = table.get_column("count")
+    is_long = (counts.max() or 0) >= MIN_ABBREVIATED  # type: ignore[operator]
+    number = ".3~s" if is_long else ",d" if counts.dtype.is_integer() else ".3~g"
+    colors = alt.Color(
+        "share_of_true:Q",
+        title=["share of", "true class"],
+        scale=alt.Scale(domain=[0, 0.5, 1], range=list(SCALE_COLORS[2:])),
+        legend=alt.Legend(format=".0%", values=[0, 0.5, 1]),
+    )
+    text = "Numbers: rows" if counts.dtype.is_integer() else "Numbers: sums of weights"
+    correct = [
+        f"{group}{record['true']}: {number_text(record['share_of_true'])}"
+        for group, record in zip(matrix.group_texts, matrix.records, strict=True)
+        if record["true"] == record["predicted"]
+    ]
+    return matrix.groups.with_titles(
+        matrix.draw(
+            colors,
+            alt.Text("count:Q", format=number),
+            dark=f"datum.share_of_true > {MIN_DARK_SHARE}",
+            undefined=alt.Text("count:Q", format=number),
+            x="Predicted class",
+            y="True class",
         ),
-        undefined.encode(text=alt.TextValue(UNDEFINED_TEXT), color=alt.ColorValue("black")),
-    ]
+        title="Confusion matrix",
+        subtitle=f"{text}. Colors: share of the rows of the true class",
+        description=[
+            f"Confusion matrix of {len(matrix.values)} classes{matrix.n_groups_text}",
+            f"Recall of each class: {join_first(correct, MAX_DESCRIBED_PAIRS, '; ')}"
+            if correct
+            else "",
+        ],
+    )
 
 
-def _pairs_text(
-    groups: Groups, records: Sequence[dict[str, Any]], models: Sequence[GroupColumn]
-) -> str:
-    """Describe the correlations of the pairs of models in each group."""
-    names = groups.names(len(records)) if groups.table_columns else [""] * len(records)
-    codes = zip(models[0].codes, models[1].codes, strict=True)
-    pairs = [
-        f"{f'{name}{JOINT}' if name else ''}{record['model_a']} and {record['model_b']}: "
-        f"{number_text(record['correlation'])}"
-        for name, record, (a, b) in zip(names, records, codes, strict=True)
-        if a < b
-    ]
-    return join_first(pairs, MAX_DESCRIBED_PAIRS, "; ")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matrix:
+    """The cells of a matrix for each group: pairs of the values of two columns, on x and y.
+
+    `values` are those of both columns, in the order of the table. `shown` are the columns of
+    tooltips, and `axes` the two columns.
+    """
+
+    axes: tuple[str, str]
+    values: list[str]
+    groups: Groups
+    records: list[dict[str, Any]]
+    shown: list[str]
+
+    @classmethod
+    def read(
+        cls, table: pl.DataFrame, by: Sequence[str], axes: tuple[str, str], options: ChartOptions
+    ) -> Matrix:
+        """Return the cells of a table with one row per cell and a panel for each group."""
+        columns = paired_columns(table, axes)
+        shown = documented_columns(table, by)
+        groups = read_groups(table, by, table.columns, replace(options, color=None), shown)
+        groups = with_panels(groups, groups.columns, table.height, shown)
+        records = row_records(table, groups, shown)
+        for record, *texts in zip(records, *(column.texts for column in columns), strict=True):
+            record |= dict(zip(axes, texts, strict=True))
+        codes = dict.fromkeys(columns[1].codes + columns[0].codes)
+        values = [columns[0].values[code] for code in codes]
+        return cls(axes=axes, values=values, groups=groups, records=records, shown=shown)
+
+    @property
+    def n_groups_text(self) -> str:
+        """The number of groups, if there are panels."""
+        panel = self.groups.panel
+        return f", {len(self.groups.columns[panel].values)} groups" if panel else ""
+
+    @property
+    def group_texts(self) -> list[str]:
+        """The group of each cell, if there are group columns, as the start of a description."""
+        names = self.groups.names(len(self.records))
+        return [f"{name}{JOINT}" if self.groups.table_columns else "" for name in names]
+
+    def draw(
+        self,
+        color: alt.Color,
+        text: alt.Text,
+        *,
+        dark: str,
+        undefined: Any = None,
+        x: Any = alt.Undefined,
+        y: Any = alt.Undefined,
+    ) -> alt.LayerChart:
+        """Draw a cell for each record, and its number in a color that contrasts with the cell.
+
+        `dark` is the condition for light numbers. Cells without a color are gray and have the text
+        `undefined`, by default "null". `x` and `y` are the titles of the axes.
+        """
+        n_values = max(1, len(self.values))
+        cell = max(MIN_CELL_SIDE, min(CELL_SIDE, MAX_MATRIX_SIDE // n_values))
+        scale = alt.Scale(domain=self.values, type="band")
+        axis: Any = {"labelLimit": 0, "labelOverlap": False, "ticks": False, "domain": False}
+        valid = f"isValid(datum.{str(color.shorthand).removesuffix(':Q')})"
+        cells: Any = alt.Chart().mark_rect(stroke=BACKGROUND)
+        gray: Any = alt.Chart().transform_filter(f"!{valid}")
+        layers = [cells, gray.mark_rect(stroke=BACKGROUND, opacity=0.3).encode(color=GRAY)]
+        if cell >= MIN_SIDE_WITH_TEXT:
+            numbers: Any = alt.Chart().mark_text(fontSize=11)
+            light = alt.ColorValue("black", condition=[{"test": dark, "value": "#f7f7f7"}])
+            layers += [
+                numbers.transform_filter(valid).encode(text=text, color=light),
+                numbers.transform_filter(f"!{valid}").encode(
+                    text=undefined or alt.TextValue(UNDEFINED_TEXT), color=TEXT_ON_BACKGROUND
+                ),
+            ]
+        names, shown = self.axes, map(tooltip, self.shown)
+        angle = -45 if max(map(len, self.values), default=0) > MAX_LEVEL else 0
+        return layered(
+            layers,
+            data=inline_data(self.records),
+            encoding={
+                "color": color,
+                "x": alt.X(
+                    f"{names[0]}:N", title=x, scale=scale, axis=alt.Axis(labelAngle=angle, **axis)
+                ),
+                "y": alt.Y(f"{names[1]}:N", title=y, scale=scale, axis=alt.Axis(**axis)),
+                "tooltip": [*self.groups.tooltips(), *shown],
+            },
+            width=cell * n_values,
+            height=cell * n_values,
+        )

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from rocframe.charts.chart import ChartOptions
+    from rocframe.charts.layer_chart import AnyChart
     from rocframe.schemas.table_type import DotStyle
 
 # In pixels. A line has one slot, or a slot for each color.
@@ -91,17 +92,9 @@ LOWER_IS_BETTER = {
 
 
 def draw_dots(
-    table: pl.DataFrame,
-    by: Sequence[str],
-    options: ChartOptions,
-    style: DotStyle,
-    **channels: Any,
-) -> alt.LayerChart | alt.FacetChart:
-    """Draw a line with dots, intervals and numbers for each row of a table.
-
-    `by` are the group columns. `channels` are shared by all layers, in addition to those of `style`
-    and the groups.
-    """
+    table: pl.DataFrame, by: Sequence[str], options: ChartOptions, style: DotStyle, **channels: Any
+) -> AnyChart:
+    """Draw a line with dots, intervals and numbers for each row of a table."""
     style = _drawn_parts(table, by, style)
     plot = read_rows(table, by, options, style)
     texts = []
@@ -120,18 +113,13 @@ def draw_dots(
     dashed = [f"at {value:.4g}" for value in style.references]
     dashed += ["at the null hypothesis"] if style.reference_column else []
     gray = "" if style.alpha is None else f"Gray: adjusted p ≥ {style.alpha:.4g}"
-    several = len(style.marks) > 1
+    several, reason_style = len(style.marks) > 1, {"align": "left", "fontSize": plot.font_size}
     chart = layered(
         [
             *_span_layers(plot),
             *_dashed_lines(plot),
             *(_mark_layer(plot, i) for i in range(len(style.marks))),
-            *reason_layers(
-                plot.records,
-                {"align": "left", "fontSize": plot.font_size},
-                x=alt.XValue(6),
-                color=GRAY,
-            ),
+            *reason_layers(plot.records, reason_style, x=alt.XValue(6), color=GRAY),
             *_right_texts(plot),
         ],
         data=inline_data(plot.records),
@@ -175,8 +163,7 @@ def draw_dots(
 class DotPlot:
     """Data of a dot plot: its style, and the line, the color and the panel of each row of a table.
 
-    Each value of the group column with the field `line` has a line. With `dodged`, a line has a
-    slot for each color. `shown` are the columns in tooltips.
+    With `dodged`, a line has a slot for each color. `shown` are the columns in tooltips.
     """
 
     style: DotStyle
@@ -229,11 +216,7 @@ class DotPlot:
 
     @property
     def right(self) -> dict[str, str]:
-        """The columns of texts to the right of the dots: their fields, and their titles.
-
-        Low slots have no texts. There is no column of unadjusted p-values if they are equal to the
-        adjusted ones.
-        """
+        """The fields and titles of texts right of the dots; unadjusted p-values if they differ."""
         if self.slot_height < MIN_TEXT_HEIGHT:
             return {}
         names = self.style.p_values
@@ -333,10 +316,7 @@ def _line_channels(plot: DotPlot) -> dict[str, Any]:
 
 
 def _color_channel(plot: DotPlot) -> dict[str, Any]:
-    """Return the color channel, if there are colors or gray rows.
-
-    Without slots, there is no legend, because the names of lines contain the colored values.
-    """
+    """Return the color channel, if there are colors or gray rows; only slots have a legend."""
     style, groups = plot.style, plot.groups
     if style.span_title:
         legend = alt.Legend(
@@ -422,7 +402,10 @@ def _mark_layer(plot: DotPlot, i: int) -> alt.Chart:
 
 # Parts of column names that are not words, and their spelling in texts.
 SPELLINGS = {
-    **{name: name.upper() for name in ("auc", "ece", "fpr", "h", "ici", "ks", "pr", "tpr")},
+    **{
+        name: name.upper()
+        for name in ("auc", "ece", "f1", "fpr", "h", "ici", "ks", "mcc", "npv", "pr", "tpr")
+    },
     "brier": "Brier score",
     "log": "logarithmic",
 }
@@ -441,10 +424,7 @@ ACROSS = {
 
 
 def reference_rule(side: str, field: str, values: Iterable[float], **channels: Any) -> alt.Chart:
-    """Draw a dashed line across the chart at each of `values` on the axis `side`, "x" or "y".
-
-    The data of the layer are the values of the field of this axis.
-    """
+    """Draw a dashed line across the chart at each of `values` on the axis `side`, "x" or "y"."""
     rows = [{field: value} for value in values]
     layer: Any = alt.Chart(alt.InlineData(values=rows)).mark_rule(strokeWidth=1)
     return layer.encode(**gray_dashes(), **ACROSS[side], **channels)  # type: ignore[no-any-return]
@@ -484,28 +464,17 @@ def _right_texts(plot: DotPlot) -> list[alt.Chart]:
         texts: Any = alt.Chart().mark_text(**style, fontSize=plot.font_size)
         layers.append(texts.encode(x=alt.XValue("width"), text=alt.Text(f"{text}:N")))
         if plot.groups.panel is None:
-            title: Any = alt.Chart(alt.InlineData(values=[{}])).mark_text(
-                **style, fontSize=FONT_SIZE, fontWeight="bold"
-            )
-            layers.append(
-                title.encode(
-                    x=alt.XValue("width"),
-                    y=alt.YValue(-8),
-                    color=GRAY,
-                    text=alt.TextValue(heading),
-                    tooltip=NO_TOOLTIP,
-                    **plot.whole_line,
-                )
-            )
+            bold = style | {"fontSize": FONT_SIZE, "fontWeight": "bold"}
+            title: Any = alt.Chart(alt.InlineData(values=[{}])).mark_text(**bold)
+            place = {"x": alt.XValue("width"), "y": alt.YValue(-8), **plot.whole_line}
+            title = title.encode(**place, text=alt.TextValue(heading))
+            layers.append(title.encode(color=GRAY, tooltip=NO_TOOLTIP))
         left += plot.text_width(text)
     return layers
 
 
 def _add_numbers(plot: DotPlot) -> None:
-    """Add the text of the first mark and its limits to each record.
-
-    Numbers on the same axis have the same number of decimals.
-    """
+    """Add the text of the first mark and its limits to each record, with equal decimals."""
     style = plot.style
     if style.numbers is None:
         return
@@ -552,14 +521,10 @@ def read_rows(
 ) -> DotPlot:
     """Return the line, color and panel of each row of a table.
 
-    Rows with different texts in the column `style.part` have separate lines or, with
-    `style.in_panels`, separate panels. If a line has no colors, the option `highlight` has values
-    of the column `model` or, without this column, of the column whose values have lines.
-
-    Lines are in the order of the table. If the table is sorted by its group columns, lines are
-    sorted by these columns. Lines with one dot whose names are not numbers, times or members of an
-    Enum are then sorted by the first mark, with the best value first. If a line is a combination of
-    several columns, only the last column is sorted by the first mark.
+    Rows with different texts in `style.part` have separate lines or, with `style.in_panels`,
+    panels. Lines are in the order of the table, or, if it is sorted by its group columns, in that
+    of these columns. Lines with one dot whose names are not numbers, times or members of an Enum
+    are then sorted by the first mark, the best first; of combinations, only the last column is.
     """
     color = None if options.color is NOT_GIVEN and not style.colored else options.color
     part = [style.part] if style.part and table.height else []
@@ -606,11 +571,7 @@ def read_rows(
 def combined(
     columns: Mapping[str, GroupColumn], height: int, taken: Collection[str], *, sort: bool = True
 ) -> tuple[str, GroupColumn]:
-    """Return the field and the column of the combinations of values that occur in `columns`.
-
-    `columns` maps fields to columns; a single column keeps its field. With `sort`, the values are
-    in the order of the columns, otherwise in the order of the rows. `taken` are other fields.
-    """
+    """Return the field and the column of the combinations of values that occur in `columns`."""
     if len(columns) == 1:
         ((name, column),) = columns.items()
         return name, column if sort else _reordered(column, [*dict.fromkeys(column.codes)])
@@ -637,10 +598,7 @@ def combined(
 def with_panels(
     groups: Groups, columns: Mapping[str, GroupColumn], height: int, taken: Collection[str]
 ) -> Groups:
-    """Return groups with a panel for each combination of values that occurs in `columns`.
-
-    Without `columns`, there are no panels.
-    """
+    """Return groups with a panel for each combination of values in `columns`, if there are any."""
     if not columns:
         return groups
     panel, column = combined(columns, height, {*groups.columns, *taken})
@@ -661,11 +619,7 @@ def _reordered(column: GroupColumn, order: Sequence[int]) -> GroupColumn:
 def _ranked(
     column: GroupColumn, within: Sequence[Sequence[int]], table: pl.DataFrame, style: DotStyle
 ) -> GroupColumn:
-    """Return a column whose values are sorted by the means of the first mark, best mean first.
-
-    In panels, the means are those of the first panel. `within` are the codes of columns that have
-    precedence. Values without a number are last.
-    """
+    """Return a column sorted by the means of the first mark, in the first panel, best first."""
     values = json_values(table.get_column(style.value))
     parts = table.get_column(style.part) if style.part and style.in_panels else [None] * len(values)
     numbers: dict[int, list[float]] = {}

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rocframe.charts.chart import ChartOptions
+    from rocframe.charts.layer_chart import AnyChart
     from rocframe.curves.table import Curves
     from rocframe.kinds import Kind
 
@@ -61,9 +62,8 @@ MAX_LEGEND, SHOWN_IN_LEGEND = 30, 11  # a legend of more than 30 ordered values 
 class GroupColumn:
     """A group column as text: its title, its values in order, and the value of each row.
 
-    `codes` are the indices of the values in `values`. `ordered` is true for times and for many
-    numbers, and `joint` for a combination of several group columns. `domain` contains the values of
-    the color scale, if it has more values than the column.
+    `ordered` is true for times and for many numbers, `joint` for a combination of columns. `domain`
+    are the values of the color scale, if it has more values than the column.
     """
 
     title: str
@@ -75,10 +75,7 @@ class GroupColumn:
 
     @classmethod
     def from_keys(cls, keys: pl.Series, length: int = MAX_NAME_LENGTH) -> GroupColumn:
-        """Return a column with its values in the sort order of polars.
-
-        Texts have at most about `length` characters.
-        """
+        """Return a column with its values in the sort order of polars, as texts of this length."""
         distinct, codes = number_distinct_rows(keys.to_frame())
         return cls(
             title=short_name(keys.name),
@@ -101,10 +98,7 @@ class GroupColumn:
         return self.ordered or len(self.values) <= len(COLORS)
 
     def with_colors_of(self, others: GroupColumn) -> GroupColumn:
-        """Return the column with the colors that its values have in the column `others`.
-
-        If `others` lacks one of the values or has no colors, the column does not change.
-        """
+        """Return the column with the colors of its values in `others`, if that has all of them."""
         known = others.has_colors and set(self.values) <= set(others.values)
         return replace(self, domain=others.values) if known else self
 
@@ -134,11 +128,7 @@ class Groups:
     legend: bool = True
 
     def with_colors(self, name: str | None) -> Groups:
-        """Return groups whose field `name` has colors.
-
-        If it has more values than there are distinct colors, it becomes `one_color` instead, unless
-        its values have panels.
-        """
+        """Return groups whose field `name` has colors, or is `one_color` for too many values."""
         if name is None or self.columns[name].has_colors:
             return replace(self, color=name)
         return self if name == self.panel else replace(self, one_color=name)
@@ -219,8 +209,7 @@ class Groups:
     def details(self) -> list[alt.Detail]:
         """Return the channels of the group columns without panels.
 
-        The column with colors is one of them, so that its values have separate lines if a user
-        replaces the colors.
+        With the column of the colors, its values have separate lines if a user replaces the colors.
         """
         names = [name for name in self.table_columns if name != self.panel]
         return [nominal(alt.Detail, name) for name in names]
@@ -250,8 +239,7 @@ class Groups:
             palette = theme_colors() or COLORS
             colors = [palette[i % len(palette)] for i in range(len(self.highlighted))]
             scale = alt.Scale(
-                domain=[*self.highlighted, *others],
-                range=[*colors, *[OTHER_COLOR] * len(others)],
+                domain=[*self.highlighted, *others], range=[*colors, *[OTHER_COLOR] * len(others)]
             )
             legend = {**legend, "values": list(self.highlighted)}
         shown = alt.Legend(**options | legend) if has_legend else None
@@ -260,16 +248,8 @@ class Groups:
         return nominal(alt.Color, self.color, title=title, scale=scale, legend=shown)
 
     def line_color(self, drawn: Collection[str] | None = None) -> Any:
-        """Return the color channel of lines; a legend of many ordered values shows 11 of them.
-
-        `drawn` are the values that have a line, and None if all have one. The other values are not
-        in the legend.
-        """
-        legend: dict[str, Any] = {
-            "symbolType": "stroke",
-            "symbolSize": 200,
-            "symbolStrokeWidth": 3,
-        }
+        """Return the color channel of lines, with a legend of the values `drawn`, or all."""
+        legend: dict[str, Any] = {"symbolType": "stroke", "symbolSize": 200, "symbolStrokeWidth": 3}
         column = self.columns.get(self.color or "")
         if column is None:
             return self.color_channel(**legend)
@@ -292,14 +272,8 @@ class Groups:
         description: Sequence[str],
         undrawn: Sequence[str] = (),
         offset: float | None = None,
-    ) -> alt.LayerChart | alt.FacetChart:
-        """Add the title and the description to a chart, and split it into panels.
-
-        The subtitle and the sentences of the description end with `undrawn`, the names of groups or
-        rows that are not drawn. `offset` is the distance in pixels between the title and a chart
-        without panels. Data of the chart are split into panels. Layers with their own data are
-        repeated in each panel.
-        """
+    ) -> AnyChart:
+        """Add titles, and the names of what is `undrawn`, to a chart; split it into panels."""
         short, long = (
             f"Not drawn: {join_first(undrawn, limit)}" if undrawn else ""
             for limit in (MAX_IN_SUBTITLE, MAX_IN_DESCRIPTION)
@@ -352,7 +326,7 @@ def _remove_legends(chart: alt.LayerChart) -> None:
 
 
 def caption_expression(captions: Mapping[str, str]) -> Any:
-    """Return a Vega expression that replaces a value in a legend or panel header by its caption.
+    """Return a Vega expression of the caption of a value in a legend or panel header.
 
     The data contain values, not captions, so that layers added by users have the same colors.
     """
@@ -368,10 +342,7 @@ def nominal(channel: type[Any], field: str, **options: Any) -> Any:
 
 
 def span(side: str, start: str, end: str) -> dict[str, Any]:
-    """Return the channels of marks from the number in one field to that in another field.
-
-    `side` is the axis of both numbers, "x" or "y".
-    """
+    """Return the channels of marks between the numbers in two fields, along the axis `side`."""
     one, other = (alt.X, alt.X2) if side == "x" else (alt.Y, alt.Y2)
     first = one(field=escape_field(start), type="quantitative")
     return {side: first, f"{side}2": other(field=escape_field(end))}
@@ -406,11 +377,7 @@ def read_groups(
     options: ChartOptions,
     taken: Collection[str] = (),
 ) -> Groups:
-    """Return the group columns `by` of the table `keys`, with the columns of colors and panels.
-
-    `columns` are all columns of the drawn table, and `taken` the other fields of the chart. If
-    `keys` has no rows, there are no colors and no panels.
-    """
+    """Return the group columns `by` of the table `keys`, with the columns of colors and panels."""
     color, panel = choose_channels(by, columns, options)
     fields = field_names(by, taken) if keys.height else {}
     groups = Groups(
@@ -466,11 +433,7 @@ def choose_channels(
 
 
 def metric_channels(options: ChartOptions, by: Sequence[str], n_metrics: int) -> ChartOptions:
-    """Return the options with a panel or a color for each metric.
-
-    `by` are the group columns; the first contains the names of the metrics. If there are other
-    group columns, each metric has a panel. Otherwise, each metric has a color.
-    """
+    """Return the options with a panel for each metric or, without other groups, a color."""
     if options.color is not NOT_GIVEN or n_metrics < 2:
         return options
     metric = by[0]
@@ -500,11 +463,7 @@ def with_areas(
     kind: Kind,
     limits: Mapping[str, str] | None = None,
 ) -> tuple[Groups, str]:
-    """Return groups with the areas as captions, and the (mean) area of all curves for a subtitle.
-
-    The second is empty if a legend or panel header shows the areas, or if there are several models.
-    `limits` maps captioned values to the text of the confidence limits, which follows the area.
-    """
+    """Return groups with areas and `limits` as captions, or the (mean) area for a subtitle."""
     captions: dict[str, str] = {}
     if groups.captioned_column is not None and areas is not None:
         by_value: dict[str, list[float]] = {value: [] for value in groups.captioned_column.values}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from functools import reduce
 from operator import add
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import altair as alt
 
@@ -15,6 +15,9 @@ from rocframe.errors import OptionValueError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Self
+
+# A chart of a table: with `facet`, it has panels.
+AnyChart: TypeAlias = alt.LayerChart | alt.FacetChart
 
 # The constructor of `alt.LayerChart` moves these properties of the layers to the chart.
 MOVED = ("params", "width", "height", "view")
@@ -29,11 +32,9 @@ FALLBACK = "rocframe colors"  # in the context of `to_dict`: an outer chart adds
 
 
 class Colored(alt.TopLevelMixin):
-    """A chart whose colors are those of the package if nothing else sets them.
+    """A chart whose colors are those of the package if neither it nor the active theme sets them.
 
-    The range of categories of the chart, or of the active theme, has precedence. These colors are
-    added when the chart is written, so that both can still be set after the chart was made. In a
-    chart that `alt.layer` or `alt.hconcat` made, only the theme has precedence.
+    They are added when the chart is written, so that both can still be set after it was made.
     """
 
     def to_dict(
@@ -82,22 +83,17 @@ class VConcatChart(Colored, alt.VConcatChart):
 
 
 class FacetChart(Colored, alt.FacetChart):
-    """A chart with a panel for each value of a column.
-
-    The operator `+` draws two charts with the same panels over each other.
-    """
+    """A chart with a panel for each value of a column; `+` draws charts with the same panels."""
 
     def __add__(self, other: Any) -> FacetChart:
         """Return a chart with the layers of both charts in each panel."""
-        if not isinstance(other, FacetChart) or _facet_field(self.facet) != _facet_field(
-            other.facet
-        ):
+        charts: tuple[Any, Any] = (self, other)
+        if not isinstance(other, FacetChart) or len({_facet_field(one) for one in charts}) > 1:
             raise OptionValueError(
                 "chart + chart: the charts have different panels.\n"
                 "Draw both with the same facet=, or add layers before facet()."
             )
         result: FacetChart = self.copy(deep=False)
-        charts: tuple[Any, Any] = (self, other)
         tables = [json.loads(chart.data.values) for chart in charts]
         source = SOURCE
         while any(source in row for table in tables for row in table):  # a sum is added
@@ -127,7 +123,7 @@ def _all_descriptions(*charts: Any) -> str:
 
 
 def _with_row_order(chart: Any) -> Any:
-    """Return a chart whose lines state that they connect points in the order of the rows.
+    """Return a chart whose lines connect points in the order of the rows.
 
     Otherwise, Vega-Lite would convert x to numbers, although x can be an array in the other chart.
     """
@@ -145,8 +141,9 @@ def _transforms(chart: Any) -> list[Any]:
     return [] if transforms is alt.Undefined else [*transforms]
 
 
-def _facet_field(facet: Any) -> Any:
-    definition: Any = facet.to_dict(validate=False) if isinstance(facet, alt.Facet) else {}
+def _facet_field(chart: Any) -> Any:
+    definition: Any = chart.facet
+    definition = definition.to_dict(validate=False) if isinstance(definition, alt.Facet) else {}
     return definition.get("field")
 
 
@@ -173,8 +170,7 @@ def _add_colors(spec: dict[str, Any], inherited: bool = False) -> None:
 class LayerChart(Colored, alt.LayerChart):
     """An `alt.LayerChart` that copies its layers less often.
 
-    The operator `+` omits reference lines that the chart already contains, and raises an error for
-    two charts of this class with different axes.
+    `+` omits reference lines that the chart already contains, and checks that the axes are equal.
     """
 
     def __init__(self, data: Any = alt.Undefined, layer: Sequence[Any] = (), **kwargs: Any) -> None:
@@ -258,8 +254,7 @@ class LayerChart(Colored, alt.LayerChart):
             result.description = _all_descriptions(*parts)
             parts = [_as_layer(part, shared) for part in parts]
             if _layers_of_style(other, MEAN_LINE) and "color" not in _channels(other):
-                own = _channels(parts[1]) | {"color": alt.ColorValue(REFERENCE_COLOR)}
-                parts[1].encoding = alt.FacetedEncoding(**own)
+                parts[1] = _with_channels(parts[1], {"color": alt.ColorValue(REFERENCE_COLOR)})
         else:
             parts[0] = _as_layer(self, {})
         result.layer = parts
@@ -275,11 +270,7 @@ def layered(
     width: float,
     height: float,
 ) -> LayerChart:
-    """Return a chart of layers that share the channels in `encoding`.
-
-    A layer states only the channels in which it differs: a field is merged into the definition of
-    the shared channel, and a value replaces it.
-    """
+    """Return a chart of layers, whose own channels are merged into those in `encoding`."""
     return LayerChart(
         layer=list(layers),
         data=data,
@@ -298,30 +289,32 @@ def _with_colors_of(first: Any, second: Any) -> Any:
     fields = [part._get("field") for part in details or [] if isinstance(part, alt.Detail)]
     if color._get("field") not in fields:
         return second
-    result = second.copy(deep=False)
-    result.encoding = alt.FacetedEncoding(**_channels(second) | {"color": color})
+    return _with_channels(second, {"color": color})
+
+
+def _with_channels(chart: Any, channels: dict[str, Any]) -> Any:
+    """Return a copy of a chart with other channels in addition to its own."""
+    result = chart.copy(deep=False)
+    result.encoding = alt.FacetedEncoding(**_channels(chart) | channels)
     return result
 
 
-def _with_common_axes(*charts: Any) -> list[Any]:
+def _with_common_axes(*parts: Any) -> list[Any]:
     """Return the charts with the titles of the first one and with equal domains.
 
-    If the marks of the first chart are clipped to its domains, the second chart has these domains
-    and is clipped as well. Otherwise, both have the union of their domains and the ticks of the
-    longer one.
+    These are the domains of the first chart if it is clipped to them, or else the union of both.
     """
-    charts = tuple(chart.copy(deep=False) for chart in charts)
+    charts = [*parts]
     for side in ("x", "y"):
         first, second = (_channels(chart).get(side) for chart in charts)
         if first is None or second is None or first._get("title") == second._get("title"):
             continue
-        charts[1].encoding = charts[1].encoding.copy(deep=False)
-        setattr(charts[1].encoding, side, second.copy())
-        _channels(charts[1])[side]["title"] = first._get("title")
+        titled = second.copy()
+        titled["title"] = first._get("title")
+        charts[1] = _with_channels(charts[1], {side: titled})
     if all(_is_clipped(layer) for layer in _single_layers(charts[0])):
         given = {side: part for side, part in _channels(charts[0]).items() if side in ("x", "y")}
-        charts[1].encoding = alt.FacetedEncoding(**_channels(charts[1]) | given)
-        return [charts[0], _clipped(charts[1])]
+        return [charts[0], _clipped(_with_channels(charts[1], given))]
     for side in ("x", "y"):
         domains = [_domain(chart, side) for chart in charts]
         if None in domains or domains[0] == domains[1]:
@@ -329,12 +322,11 @@ def _with_common_axes(*charts: Any) -> list[Any]:
         low, high = min(one[0] for one in domains), max(one[1] for one in domains)
         longer = max(charts, key=lambda chart: _domain(chart, side)[1] - _domain(chart, side)[0])
         axis = _channels(longer)[side]._get("axis")
-        for chart in charts:
+        for i, chart in enumerate(charts):
             channel = _channels(chart)[side].copy()
             channel["scale"]["domain"], channel["axis"] = [low, high], axis
-            chart.encoding = chart.encoding.copy(deep=False)
-            setattr(chart.encoding, side, channel)
-    return [*charts]
+            charts[i] = _with_channels(chart, {side: channel})
+    return charts
 
 
 def _is_clipped(layer: Any) -> bool:
@@ -421,10 +413,7 @@ def _equal_encodings(first: Any, second: Any) -> dict[str, Any]:
 
 
 def _check_axes(first: Any, second: Any) -> None:
-    """Raise an error if two charts have axes of different columns.
-
-    A chart without axes is compatible with every chart.
-    """
+    """Raise an error if two charts, which both have axes, have axes of different columns."""
     axes = [
         [part.to_dict(validate=False) for part in map(_channels(chart).get, "xy") if part]
         for chart in (first, second)
@@ -445,10 +434,7 @@ def _check_axes(first: Any, second: Any) -> None:
 
 
 def _has_nothing_to_move(layer: Any, data: Any) -> bool:
-    """Return whether a layer has nothing that Altair moves to the layered chart.
-
-    Altair moves parameters and sizes, and the data if they are the `data` of the layered chart.
-    """
+    """Return whether a layer has no parameters, sizes or `data` that Altair moves to its chart."""
     has_other_data = data is not alt.Undefined and layer._get("data") is not data
     return (
         type(layer) is alt.Chart

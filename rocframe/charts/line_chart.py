@@ -28,7 +28,6 @@ from rocframe.charts.curve_layers import (
     NO_TOOLTIP,
     CurvePlot,
     chance_layers,
-    chance_text,
     curve_filter,
     curve_stroke,
     gray_dashes,
@@ -73,10 +72,10 @@ from rocframe.text import format_count, format_percent
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from rocframe.charts.chart import ChartOptions
     from rocframe.charts.groups import Groups
+    from rocframe.charts.layer_chart import AnyChart
+    from rocframe.kernel.arrays import Array, BoolArray, FloatArray, IntArray
     from rocframe.schemas.statistics import MetricAverage
     from rocframe.schemas.table_type import Table
 
@@ -100,9 +99,7 @@ LINES = "lines"  # the field LAYER of the records of single thresholds
 METRIC, MEAN = "metric", "mean"
 
 
-def line_chart(
-    table: pl.DataFrame, layout: Table, options: ChartOptions
-) -> alt.LayerChart | alt.FacetChart:
+def line_chart(table: pl.DataFrame, layout: Table, options: ChartOptions) -> AnyChart:
     """Draw the lines of a table; the option `y` chooses one of the styles of the table."""
     styles, by = {style.y: style for style in layout.type.lines}, layout.by
     check_choice("y", options.y, (None, *styles))
@@ -119,28 +116,16 @@ def line_chart(
     if style.area:
         _, firsts = np.unique(number_keys(rows, by)[1], return_index=True)
         areas = rows.get_column(style.area).fill_null(nan)[firsts].to_list()
-    return _draw_lines(
-        plot,
-        style,
-        key=interval_caption(table, style.band[:1]) if style.limits else "",
-        areas=areas,
-        subtitle=sentences(
-            style.meaning,
-            interval_caption(table, style.band) if style.band else "",
-            omitted,
-            end="",
-        ),
-    )
+    key = interval_caption(table, style.band[:1]) if style.limits else ""
+    band = interval_caption(table, style.band) if style.band else ""
+    subtitle = sentences(style.meaning, band, omitted, end="")
+    return _draw_lines(plot, style, key=key, areas=areas, subtitle=subtitle)
 
 
 def _read_lines(
     table: pl.DataFrame, by: Sequence[str], style: LineStyle, plane: Plane, options: ChartOptions
 ) -> CurvePlot:
-    """Return the data of a chart of lines: one record per group of a table.
-
-    The rows of each group are in the order of the line. Rows without coordinates are not drawn. The
-    coordinate of a point replaces a missing limit.
-    """
+    """Return the data of a chart of lines: a record per group, of the points with coordinates."""
     groups, number = number_keys(table, by)
     names = [name for name in (style.x, style.y, style.threshold, style.reference) if name]
     numbers = {
@@ -170,8 +155,8 @@ def _read_lines(
 
 
 def _interpolate_lines(
-    plane: Plane, points: Mapping[str, NDArray[Any]], style: LineStyle
-) -> dict[str, NDArray[Any]]:
+    plane: Plane, points: Mapping[str, Array], style: LineStyle
+) -> dict[str, Array]:
     """Add interpolated points to lines on nonlinear axes, and remove points outside the axes."""
     rows = np.arange(len(points[style.x]))
     if not len(rows):
@@ -198,13 +183,9 @@ def _interpolate_lines(
 
 
 def _needed_points(
-    plane: Plane, points: dict[str, NDArray[Any]], starts: NDArray[np.int64], style: LineStyle
-) -> NDArray[np.bool_]:
-    """Return a mask of the points to draw, and add the field BAR to `points` if it is needed.
-
-    The distance from a point that is not drawn to the drawn line is less than TOLERANCE. If both
-    axes have limits, about BARS rows of each line have bars.
-    """
+    plane: Plane, points: dict[str, Array], starts: IntArray, style: LineStyle
+) -> BoolArray:
+    """Return a mask of the points to draw, and mark about BARS rows of each line with bars."""
     x, y = style.x, style.y
     lines = [(x, y), *zip(style.x_limits or (x, x), style.limits or (y, y), strict=True)]
     lines += [(x, style.reference)] if style.reference else []
@@ -228,11 +209,8 @@ def _draw_lines(
     key: str = "",
     areas: Sequence[float] | None = None,
     undrawn: Sequence[str] | None = None,
-) -> alt.LayerChart | alt.FacetChart:
-    """Return the chart of lines with their limits, dashed lines, tooltips and titles.
-
-    `key` is the text about the limits in the legend, and `areas` are the areas under the lines.
-    """
+) -> AnyChart:
+    """Return the chart of lines with their limits, dashed lines, tooltips and titles."""
     plane = plot.plane
     groups, area = with_areas(plot.groups, areas, plane.kind)
     plot = replace(plot, groups=groups)
@@ -272,7 +250,6 @@ def _draw_lines(
         subtitle=subtitle or area,
         description=[
             f"{plane.name if is_mean else style.title}, {lines}: {plane.axis_names}",
-            chance_text(plane),
             subtitle,
             groups.captions_text() or area,
         ],
@@ -326,11 +303,7 @@ def _dashed_layers(plot: CurvePlot, style: LineStyle) -> list[alt.Chart]:
 
 
 def interval_caption(table: pl.DataFrame, band: Sequence[str] = ()) -> str:
-    """Return a text such as "95 % pointwise intervals"; empty if the table has no level.
-
-    For bands, the text is, for example, "95 % simultaneous band (working_hotelling)". `band` are
-    the columns with the scope and, optionally, the method of the bands.
-    """
+    """Return a text such as "95 % pointwise intervals"; empty if the table has no level."""
     if not band:
         levels = level_text(table.get_column("ci_level"))
         return levels and f"{levels} pointwise intervals"
@@ -344,9 +317,8 @@ def interval_caption(table: pl.DataFrame, band: Sequence[str] = ()) -> str:
 def _plane(table: pl.DataFrame, style: LineStyle, options: ChartOptions) -> tuple[Plane, str]:
     """Return the axes of a style, and a text if the x axis ends before the highest threshold.
 
-    Net benefit has no minimum, so its axis shows only a small range below 0, and the axis of
-    thresholds ends a little above the last threshold with a positive net benefit. The range of a
-    clipped axis is not round.
+    Net benefit has no minimum: its axis shows a small range below 0, and the axis of thresholds
+    ends a little above the last threshold with a positive net benefit.
     """
     if not style.axes:
         return roc_plane(options), ""
@@ -410,13 +382,8 @@ def _colors_of_all_rows(groups: Groups, table: pl.DataFrame, by: Sequence[str]) 
     return replace(groups, columns={**groups.columns, groups.color: colored})
 
 
-def cost_curve_chart(
-    table: pl.DataFrame, layout: Table, options: ChartOptions
-) -> alt.LayerChart | alt.FacetChart:
-    """Draw cost curves, and the cost of the trivial classifiers.
-
-    Each section of an envelope of several curves has the color of the curve that is the best.
-    """
+def cost_curve_chart(table: pl.DataFrame, layout: Table, options: ChartOptions) -> AnyChart:
+    """Draw cost curves; the sections of an envelope have the color of the best curve."""
     (style,), by = layout.type.lines, layout.by
     ordered = table.sort(*map(column, by), style.x)
     best = table.columns[table.columns.index("note") + 1] if "second_cost" in table.columns else ""
@@ -432,22 +399,16 @@ def cost_curve_chart(
     if sections:  # the last column of the groups is the number of the section
         columns = dict([*plot.groups.columns.items()][:-1])
         plot = replace(plot, groups=replace(plot.groups, columns=columns))
-    return _draw_lines(
-        plot,
-        style,
-        subtitle=("Thin: single thresholds. " if options.lines else "") + style.meaning,
-        undrawn=plot.undrawn(len(by)),
-    )
+    subtitle = ("Thin: single thresholds. " if options.lines else "") + style.meaning
+    return _draw_lines(plot, style, subtitle=subtitle, undrawn=plot.undrawn(len(by)))
 
 
 def _best_curve_sections(
     ordered: pl.DataFrame, by: Sequence[str], best: str
 ) -> tuple[pl.DataFrame, str]:
-    """Divide each envelope of several curves into sections in which the same curve is the best.
+    """Return the sections of each envelope with the same best curve, and the name of their column.
 
-    Return the table and the name of its new column, which contains the number of the section. The
-    first point of each section is repeated as the last point of the previous section, so that the
-    line has no gaps.
+    The first point of each section is also the last of the one before, so that there are no gaps.
     """
     name = free_name("section", ordered.columns)
     keys = list(map(column, by))
@@ -469,10 +430,7 @@ def _best_curve_sections(
 def _threshold_records(
     ordered: pl.DataFrame, by: Sequence[str], sections: Sequence[str], plot: CurvePlot
 ) -> list[dict[str, Any]]:
-    """Return a record for the line of each threshold, from (0, fpr) to (1, fnr).
-
-    The lines of an envelope are in the groups of its `sections`.
-    """
+    """Return a record for the line of each threshold, from (0, fpr) to (1, fnr)."""
     line, group = (
         pl.Series(name, number_keys(ordered, names)[1])
         for name, names in ((GROUP_INDEX, (*by, *sections)), ("group", by))
@@ -499,9 +457,7 @@ def _thin_lines(plot: CurvePlot) -> alt.Chart:
     return layer.encode(detail=details, tooltip=NO_TOOLTIP)
 
 
-def mean_chart(
-    table: pl.DataFrame, _layout: Table, options: ChartOptions
-) -> alt.LayerChart | alt.FacetChart:
+def mean_chart(table: pl.DataFrame, _layout: Table, options: ChartOptions) -> AnyChart:
     """Draw averaged curves as bold lines, with bands or bars between their confidence limits."""
     key, plane = interval_caption(table), None
     mean = curve_average_of(table.columns)
@@ -518,15 +474,8 @@ def mean_chart(
     first = "threshold_mean" if mean.fixed is None else getattr(kind, mean.fixed)
     ordered = table.sort(first, *sides, descending=[mean.fixed is None, *(False for _ in sides)])
     plane = zoom_plane(plane or _mean_plane(ordered, kind, limits, options), options)
-    style = LineStyle(
-        title=plane.kind.title,
-        x=kind.x,
-        y=kind.y,
-        limits=limits,
-        x_limits=x_limits,
-        threshold="threshold_mean",
-        line=MEAN_LINE,
-    )
+    style = LineStyle(title=plane.kind.title, x=kind.x, y=kind.y, line=MEAN_LINE)
+    style = replace(style, limits=limits, x_limits=x_limits, threshold="threshold_mean")
     plot = _read_lines(ordered, mean.by, style, plane, options)
     areas = _areas(table, mean) if kind.roc_area else None
     return _draw_lines(plot, style, key=key, areas=areas)
@@ -555,11 +504,7 @@ def _areas(table: pl.DataFrame, mean: CurveAverage) -> list[float] | None:
 def _one_mean_column(
     table: pl.DataFrame, average: MetricAverage
 ) -> tuple[pl.DataFrame, CurveAverage]:
-    """Return a table with the averaged metrics in one column, and the layout of this table.
-
-    If there are several metrics, the first group column contains their names. Infinite values
-    become null.
-    """
+    """Return the averaged metrics in one column, without infinite values, and the new layout."""
     several = len(average.averaged) > 1
     metric = [free_name(METRIC, average.by)] if several else []
     y = free_name(MEAN, average.by) if several else average.averaged[0]
@@ -585,7 +530,7 @@ def _metric_plane(
 ) -> Plane:
     """Return the axes of averaged metrics: from 0 to 1 for rates, else the range of the values."""
 
-    def values(table: pl.DataFrame, name: str, *ends: str) -> NDArray[np.float64]:
+    def values(table: pl.DataFrame, name: str, *ends: str) -> FloatArray:
         columns = [table.get_column(f"{name}{end}") for end in ("", *ends)]
         return pl.concat([one.alias(name) for one in columns]).fill_null(nan).to_numpy()
 

@@ -23,12 +23,11 @@ from rocframe.charts.curve_layers import (
     NO_TOOLTIP,
     CurvePlot,
     chance_layers,
-    chance_text,
     curve_filter,
     limit_channels,
     overlay,
 )
-from rocframe.charts.dot_charts import model_columns
+from rocframe.charts.dot_charts import MODEL_PAIR, paired_columns
 from rocframe.charts.groups import (
     GROUP_INDEX,
     JOINT,
@@ -76,11 +75,11 @@ from rocframe.text import format_count, format_interval, format_values, join_fir
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from rocframe.charts.axes import Plane, PlotAxis
     from rocframe.charts.chart import ChartOptions
     from rocframe.charts.groups import Groups
+    from rocframe.charts.layer_chart import AnyChart
+    from rocframe.kernel.arrays import FloatArray
     from rocframe.kinds import Kind
     from rocframe.schemas.table_type import Table
 
@@ -105,11 +104,10 @@ TEXT_OFFSET, MAX_RIGHT, MIN_BELOW = 9, 0.92, 0.04
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PointStyle:
-    """How a type of table is drawn: the title of its chart, and the marks of its points.
+    """The title of the chart of a type of table, and the marks of its points.
 
     The values of the columns `conditions` have shapes. `size` is the area of a mark. The
-    description contains the number of `items`, and the values of the columns `described`, which are
-    those of the axes by default.
+    description counts the `items`, and has the values of `described`, by default of the axes.
     """
 
     title: str = "operating points"
@@ -147,26 +145,20 @@ class PointData:
     """The points of a table: its rows, its group columns, and their places on the axes.
 
     `x` and `y` have three rows: the values, and their lower and upper limits, which are NaN if they
-    are unknown. The first `n_keys` group columns name the groups without a point; by default, all.
+    are unknown. The first `n_keys` group columns name the groups without a point.
     """
 
     table: pl.DataFrame
     by: Sequence[str]
-    x: NDArray[np.float64]
-    y: NDArray[np.float64]
+    x: FloatArray
+    y: FloatArray
     plane: Plane
     title: str
     n_keys: int | None = None
 
 
-def points_chart(
-    table: pl.DataFrame, layout: Table, options: ChartOptions
-) -> alt.LayerChart | alt.FacetChart:
-    """Draw a mark for each operating point, with a shape for each condition or rule.
-
-    Vertices of hulls are connected by lines, and rows of lowest cost are on lines of equal cost.
-    Points of a table of `intervals` have bars between their confidence limits.
-    """
+def points_chart(table: pl.DataFrame, layout: Table, options: ChartOptions) -> AnyChart:
+    """Draw a mark for each operating point, with a shape for each condition or rule."""
     style = STYLES.get(layout.type, PointStyle())
     points, options = _read_points(table, layout, options)
     table, plane, text = points.table, points.plane, options.text
@@ -239,19 +231,14 @@ def points_chart(
         *_point_layers(plot, shape, style),
         *([_text_layer(plane, fields.get(text, field_name(text)))] if text is not None else []),
     ]
+    deviates = [f"_{name}_{end}" for name in limited for end in ("lower", "upper")]
     noun, of_what = style.items
     return plot.with_titles(
-        plot.layered(
-            layers,
-            rows,
-            deviates=[f"_{name}_{end}" for name in limited for end in ("lower", "upper")],
-            color=groups.color_channel(),
-        ),
+        plot.layered(layers, rows, deviates=deviates, color=groups.color_channel()),
         title=f"{points.title}: {style.title}",
         subtitle="",
         description=[
             f"{plane.name}, {format_count(len(texts), noun)}{of_what}: {plane.axis_names}",
-            chance_text(plane),
             join_first(texts, separator="; "),
             f"Bars are {level} confidence limits" if limited else "",
         ],
@@ -313,7 +300,7 @@ def _read_points(
     return PointData(table=table, by=by, x=x, y=y, plane=plane, title=title, n_keys=n_keys), options
 
 
-def _row_values(table: pl.DataFrame, kind: Kind, name: str) -> NDArray[np.float64]:
+def _row_values(table: pl.DataFrame, kind: Kind, name: str) -> FloatArray:
     """Return a threshold, a rate or a count of each row, and limits; NaN if they are undefined."""
     if name == THRESHOLD:
         values = _shown_thresholds(table)
@@ -338,7 +325,7 @@ def _shown_thresholds(table: pl.DataFrame) -> pl.Series:
     return table.select(pl.when(is_given).then(POINT_NAMES[1]).otherwise(values)).to_series()
 
 
-def _positives(table: pl.DataFrame) -> NDArray[np.float64]:
+def _positives(table: pl.DataFrame) -> FloatArray:
     """Return the number of positives of each row, NaN if it is undefined."""
     positives = table.select(pl.col("tp") + pl.col("fn")).to_series()
     return positives.cast(pl.Float64).fill_null(np.nan).to_numpy()
@@ -346,11 +333,8 @@ def _positives(table: pl.DataFrame) -> NDArray[np.float64]:
 
 def _points_of_intervals(
     table: pl.DataFrame, by: Sequence[str], names: Sequence[str]
-) -> tuple[pl.DataFrame, dict[str, NDArray[np.float64]]]:
-    """Return a row for each point of a table of `intervals`, and the metrics `names` of each point.
-
-    A metric has its estimate and both limits, which are NaN if the table has no such metric.
-    """
+) -> tuple[pl.DataFrame, dict[str, FloatArray]]:
+    """Return the points of a table of `intervals`, with the estimate and limits of the `names`."""
     table = table.filter(pl.col("at").is_not_null())
     points, number = number_distinct_rows(
         table.select(*map(column, by), *POINT_NAMES, THRESHOLD, "ci_level")
@@ -406,10 +390,9 @@ def _fields_of_columns(points: PointData, shown: set[str], groups: Groups) -> di
 
 
 def _mark_sizes(points: PointData) -> dict[str, list[int]]:
-    """Return the sizes of marks such that all marks of a group at the same point are visible.
+    """Return sizes such that all marks of a group at the same point are visible.
 
-    The mark of an earlier row is larger than the marks of later rows at the same point. The result
-    is empty if no points of a group coincide, or if there are more than MAX_SIZED_GROUPS groups.
+    Later ones are smaller. It is empty if no points coincide, or for more than MAX_SIZED_GROUPS.
     """
     groups, group = number_distinct_rows(select_keys(points.table, points.by))
     if groups.height > MAX_SIZED_GROUPS:
@@ -454,10 +437,7 @@ def _hull_layers(by: Sequence[str]) -> list[alt.Chart]:
 
 
 def _text_layer(plane: Plane, name: str) -> alt.Chart:
-    """Write a field beside the points, where curves of this kind do not pass.
-
-    This is below curves that rise, and above other curves. Numbers have three digits.
-    """
+    """Write a field beside the points: below curves that rise, and above others."""
     rates = [(COUNT_METRICS | NAMES).get(axis.name) for axis in (plane.x, plane.y)]
     x, y = (None if rate is None else rate.rising for rate in rates)
     below = x is not None and x == y
@@ -487,10 +467,7 @@ def _at_share(axis: PlotAxis, share: float) -> float:
 
 
 def _name_trivial_vertices(table: pl.DataFrame, groups: Groups, fields: Sequence[str]) -> Groups:
-    """Return groups in which the vertices (0, 0) and (1, 1) without a model have the name NO_MODEL.
-
-    `fields` are those of the model column of `hull(across=)`. The name is not in the legend.
-    """
+    """Return groups in which (0, 0) and (1, 1) of `hull(across=)` have the model name NO_MODEL."""
     if not fields:
         return groups
     trivial = table.select(
@@ -514,10 +491,7 @@ def _name_trivial_vertices(table: pl.DataFrame, groups: Groups, fields: Sequence
 
 
 def _point_layers(plot: CurvePlot, shape: str, style: PointStyle) -> list[alt.Chart]:
-    """Draw the points; the values of the column `shape` have shapes.
-
-    Vertices without a model are gray.
-    """
+    """Draw the points, those without a model in gray; values of the column `shape` have shapes."""
     mark = {"fill": BACKGROUND, "strokeWidth": 2} if style.is_ring else FILLED
     layer: alt.Chart = curve_filter(plot).mark_point(size=style.size, opacity=1, **mark)
     shapes = plot.groups.columns[shape].values if shape else ()
@@ -530,10 +504,7 @@ def _point_layers(plot: CurvePlot, shape: str, style: PointStyle) -> list[alt.Ch
     if color is None or all(record[color] != NO_MODEL for record in plot.records):
         return [layer]
     gray = layer.transform_filter(f"{datum(color)} === '{NO_MODEL}'")
-    return [
-        gray.encode(color=GRAY),
-        layer.transform_filter(f"{datum(color)} !== '{NO_MODEL}'"),
-    ]
+    return [gray.encode(color=GRAY), layer.transform_filter(f"{datum(color)} !== '{NO_MODEL}'")]
 
 
 def _shape_channel(name: str, values: Sequence[str], symbols: Sequence[str]) -> Any:
@@ -563,11 +534,8 @@ def _cost_lines(points: PointData) -> list[dict[str, Any]]:
     return lines
 
 
-def _line(plane: Plane, point: NDArray[np.float64], slope: float) -> NDArray[np.float64]:
-    """Return the x and y of points of the part of a line inside the axes; empty if there is none.
-
-    The line passes through `point`. Its slope is not negative, and infinite for a vertical line.
-    """
+def _line(plane: Plane, point: FloatArray, slope: float) -> FloatArray:
+    """Return x and y of the part of a line through `point` that is inside the axes."""
     low, high = np.array([(axis.low, axis.high) for axis in (plane.x, plane.y)]).T
     step = np.array([0.0, 1.0] if slope == inf else [1.0, slope])
     with np.errstate(divide="ignore", invalid="ignore"):  # NaN for a line on the border of an axis
@@ -591,16 +559,10 @@ MAX_LABEL = 150  # length of the name beside a point, in pixels
 MIN_LEFT = 0.25  # names on the left of points with a lower rate would overlap the axis
 
 
-def combination_chart(
-    table: pl.DataFrame, layout: Table, options: ChartOptions
-) -> alt.LayerChart | alt.FacetChart:
-    """Draw the combined decisions of each pair of models, in a panel per pair.
-
-    For AND and for OR, a panel shows the rectangle of all possible points, the expected point and
-    the measured point.
-    """
+def combination_chart(table: pl.DataFrame, layout: Table, options: ChartOptions) -> AnyChart:
+    """Draw the possible (a rectangle), the expected and the measured points of AND and OR."""
     sides, pair = ("model_a", "model_b"), f"model_a{JOINT}model_b"
-    models = zip(sides, model_columns(table), strict=True)
+    models = zip(sides, paired_columns(table, MODEL_PAIR), strict=True)
     texts = (pl.Series(name, one.texts, pl.String) for name, one in models)
     table = table.with_columns(texts).with_columns(pl.format("{} and {}", *sides).alias(pair))
     if options.color is NOT_GIVEN:
@@ -632,21 +594,19 @@ def combination_chart(
     ]
     rectangle = _with_values(*FPR_RANGE, *TPR_RANGE).mark_rect(opacity=BAND_OPACITY)
     ends = limit_channels(plot.plane, "x", FPR_RANGE) | limit_channels(plot.plane, "y", TPR_RANGE)
+    types: dict[str, tuple[str, tuple[str, ...]]] = {
+        "_a": (ALONE, ("model_a",)),
+        "_b": (ALONE, ("model_b",)),
+        "_independent": (INDEPENDENT, ()),
+        "": (MEASURED, CONFUSION),
+    }
     # One name is above its point and the other name below, because the names of two models with
     # similar rates would overlap.
     above = {"a": "datum.tpr_a >= datum.tpr_b", "b": "datum.tpr_b > datum.tpr_a"}
     layers = [
         rectangle.encode(**ends),
         *chance_layers(plot.plane),
-        *_decision_layers(
-            plot,
-            {
-                "_a": (ALONE, ("model_a",)),
-                "_b": (ALONE, ("model_b",)),
-                "_independent": (INDEPENDENT, ()),
-                "": (MEASURED, CONFUSION),
-            },
-        ),
+        *_decision_layers(plot, types),
         *(
             _name_layer(f"_{side}", f"model_{side}", is_above, MIN_LEFT).encode(color=GRAY)
             for side, is_above in above.items()
@@ -660,16 +620,13 @@ def combination_chart(
         undrawn=undrawn,
         description=[
             f"Chart of combined decisions, {n_pairs} of models: {plot.plane.axis_names}",
-            chance_text(plot.plane),
             "Rectangles show all possible points",
             join_first(points, separator="; "),
         ],
     )
 
 
-def chain_chart(
-    table: pl.DataFrame, layout: Table, options: ChartOptions
-) -> alt.LayerChart | alt.FacetChart:
+def chain_chart(table: pl.DataFrame, layout: Table, options: ChartOptions) -> AnyChart:
     """Draw each chain as a line through its stages, and a point for each single model."""
     operators = table.get_column("operator").unique().sort().to_list()
     by = (*layout.by, "operator") if len(operators) > 1 else layout.by
@@ -699,7 +656,6 @@ def chain_chart(
         undrawn=undrawn,
         description=[
             f"Chart of {chains} of models: {plot.plane.axis_names}",
-            chance_text(plot.plane),
             join_first(texts, separator="; "),
         ],
     )
@@ -723,11 +679,7 @@ def _with_values(*fields: str) -> Any:
 def _decision_layers(
     plot: CurvePlot, points: Mapping[str, tuple[str, tuple[str, ...]]]
 ) -> list[alt.Chart]:
-    """Draw points: for each suffix of rates, their type and more columns for tooltips.
-
-    The rates are in the columns `fpr` and `tpr` with the suffix, such as `fpr_independent`. Single
-    models have a neutral color.
-    """
+    """Draw points for each suffix of rates, with their type and columns for tooltips."""
     drawn = {
         suffix: point
         for suffix, point in points.items()
@@ -739,15 +691,10 @@ def _decision_layers(
     for suffix, (mark, names) in drawn.items():
         rates = f"fpr{suffix}", f"tpr{suffix}"
         layer = _with_values(*rates).transform_calculate(**{TYPE: dumps(mark)})
-        layer = layer.mark_point(size=POINT_SIZE, opacity=1, **FILLED).encode(
-            **_position(*rates),
-            shape=shape,
-            tooltip=[
-                *plot.groups.tooltips(),
-                *map(tooltip, names),
-                *(tooltip(name, number=RATE_FORMAT) for name in rates),
-            ],
-        )
+        tooltips = [*plot.groups.tooltips(), *map(tooltip, names)]
+        tooltips += [tooltip(name, number=RATE_FORMAT) for name in rates]
+        layer = layer.mark_point(size=POINT_SIZE, opacity=1, **FILLED)
+        layer = layer.encode(**_position(*rates), shape=shape, tooltip=tooltips)
         layers.append(layer.encode(color=GRAY) if mark == ALONE else layer)
     return layers
 
@@ -758,11 +705,7 @@ def _position(x: str, y: str) -> dict[str, Any]:
 
 
 def _name_layer(suffix: str, text: str, above: str = "true", min_left: float = 0) -> Any:
-    """Write a column beside the points whose rates have a suffix.
-
-    The text is above points for which the Vega expression `above` is true. It is on their left if
-    their false positive rate is at least `min_left`.
-    """
+    """Write a column above the points of a suffix if `above`, and left of them from `min_left`."""
     x, y = f"fpr{suffix}", f"tpr{suffix}"
     left = f"({above} && datum.{x} >= {min_left})"
     layer: Any = _with_values(x, y).mark_text(

@@ -73,10 +73,7 @@ def chart_text(text: str) -> str:
 
 
 def field_name(name: str, taken: Collection[str] = ()) -> str:
-    """Return the name of a column as the name of a field in the data of a chart.
-
-    It is the name of the column, unless Vega-Lite cannot use this name, or another field has it.
-    """
+    """Return the field of a column: its name, unless it is taken or Vega-Lite cannot use it."""
     # Vega-Lite reads a backslash as an escape character, more often than it is escaped.
     field = chart_text(format_name(name)).replace("\\", "⧵")
     while field in taken or field.startswith("_") or field.endswith(CALCULATED):
@@ -123,10 +120,7 @@ def number_text(value: Any) -> str:
 
 
 def distinct_number_texts(numbers: pl.Series) -> list[str]:
-    """Return numbers as text: with 7 digits, or with all digits if rounded numbers would be equal.
-
-    The texts of different numbers are different.
-    """
+    """Return numbers as text: with 7 digits, or with all if rounded numbers would be equal."""
     exact = [text.removesuffix(".0") for text in format_values(numbers)]
     rounded = [
         text if number is None else str(number).removesuffix(".0")
@@ -147,10 +141,7 @@ def note_text(note: str | None) -> str:
 
 
 def json_number(value: float | str | None, digits: int = CHART_DIGITS) -> float | str | None:
-    """Return a number as a JSON value with this number of significant digits, and null for NaN.
-
-    Infinity becomes a text. Texts and integers do not change.
-    """
+    """Return a number as a JSON value with few digits; NaN is null, and infinity is a text."""
     if value is None or isinstance(value, int | str):
         return value
     if isnan(value):
@@ -173,8 +164,7 @@ def json_numbers(
 def digits_of(name: str) -> int:
     """Return the number of digits of a rate, a count or a threshold with this name.
 
-    Thresholds are not rounded, because users can select rows by the thresholds in tooltips, and
-    because scores can differ only in their last digits.
+    Thresholds are not rounded, because users select rows by the thresholds in tooltips.
     """
     return ALL_DIGITS if name.startswith(THRESHOLD) else CHART_DIGITS
 
@@ -194,11 +184,7 @@ def json_rows(columns: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
 
 
 def inline_data(records: Sequence[Mapping[str, Any]]) -> alt.InlineData:
-    """Return records as JSON text.
-
-    Altair does not limit the number of rows of JSON text, does not inspect its values, and does not
-    apply data transformers to it.
-    """
+    """Return records as JSON text, which Altair does not inspect, limit or transform."""
     records = [{name: part for name, part in one.items() if name != "_curve"} for one in records]
     values = dumps(records, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
     return alt.InlineData(values=values, format=alt.JsonDataFormat(type="json"))
@@ -210,10 +196,7 @@ def finite(values: Iterable[Any]) -> list[float]:
 
 
 def domain_of(values: Iterable[Any], empty: Sequence[float] = (0.0, 1.0)) -> list[float]:
-    """Return the range of the numbers in `values`; a range of one number gets a margin.
-
-    If there is no number except 0, return `empty`.
-    """
+    """Return the range of the numbers in `values`; one number gets a margin, zeros are `empty`."""
     known = finite(values)
     if not any(known):
         return list(empty)
@@ -239,11 +222,7 @@ FONT = "system-ui, sans-serif"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Palette:
-    """The colors of a theme, as CSS colors.
-
-    The first eight of `colors` can be distinguished with every type of color vision. Each color has
-    a contrast of at least 3 to 1 with the background.
-    """
+    """The colors of a theme, with a contrast of 3 to 1; eight are distinct for everyone."""
 
     background: str
     foreground: str
@@ -302,15 +281,7 @@ COLORS = LIGHT.colors
 MAX_DISTINCT_COLORS = 8  # with every type of color vision
 
 # The part of the viridis color map with a contrast of at least 3 to 1 on white.
-ORDERED_COLORS = (
-    "#440154",
-    "#482374",
-    "#414386",
-    "#365e8d",
-    "#2b768e",
-    "#228f8c",
-    "#22a685",
-)
+ORDERED_COLORS = ("#440154", "#482374", "#414386", "#365e8d", "#2b768e", "#228f8c", "#22a685")
 
 # The gray of reference lines, which is visible on white and on dark backgrounds.
 REFERENCE_COLOR = "#80868b"
@@ -336,11 +307,7 @@ SYMBOLS = (
 
 
 def color_scale(domain: Sequence[str], *, ordered: bool = False) -> alt.Scale:
-    """Return a scale with a color for each value of `domain`.
-
-    The colors are those of the theme; see `LayerChart`. More than MAX_DISTINCT_COLORS ordered
-    values, such as days, have colors from dark to light.
-    """
+    """Return a scale with a color for each value of `domain`; many ordered ones get shades."""
     if ordered and len(domain) > MAX_DISTINCT_COLORS:
         return alt.Scale(domain=list(domain), range=_sequential(len(domain)))
     return alt.Scale(domain=list(domain))
@@ -400,10 +367,7 @@ def value_texts(values: Sequence[object]) -> list[str]:
 
 
 def set_colors(chart: Any, colors: list[str] | dict[str, str]) -> None:
-    """Set the colors of a chart: one color for each value, or the first color for all marks.
-
-    Values that are not highlighted stay gray.
-    """
+    """Set the color of each value that is not gray, or one color for all marks."""
     encoding = _shared(chart)
     color = encoding._get("color")
     if not isinstance(color, alt.Color):
@@ -483,8 +447,7 @@ def with_key(
 ) -> alt.Chart:
     """Return the layer with a legend below the chart; `text` states the meaning of its marks.
 
-    `width` is the stroke width of bars and lines. The text is in a legend, not in the subtitle,
-    because the sum of two charts shows the legends of both charts, but only the title of the first.
+    It is a legend, because the sum of charts shows the legends of both, but only one title.
     """
     channel, options = KEY_SYMBOLS[symbol]
     if symbol == "line":

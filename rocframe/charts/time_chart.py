@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from rocframe.charts.chart import ChartOptions
+    from rocframe.charts.layer_chart import AnyChart
     from rocframe.schemas.table_type import DotStyle, Table
 
 MIN_TIMES = 3  # minimum number of times of a time axis; fewer times are lines of a dot plot
@@ -100,12 +101,7 @@ TITLES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinePlot:
-    """Data of a chart of lines through dots: a record for each row, and the fields that are drawn.
-
-    `y` is the field on the y axis, which has the title `y_title`, and `limits` are the fields of
-    its limits, if there are any. `undrawn` are the names of rows or groups that are not drawn, and
-    `texts` are the first sentences of the description.
-    """
+    """Data of a chart of lines through dots: a record for each row, and the drawn fields."""
 
     title: str
     groups: Groups
@@ -127,10 +123,7 @@ class LinePlot:
         return finite(record[name] for record in self.records for name in names)
 
     def layers(self, *, width: float = 1.5, size: float = 36) -> list[Any]:
-        """Return the layers of lines of this width, intervals, dots of this size, and reasons.
-
-        A reason is in the middle of a panel without any dot.
-        """
+        """Return layers of lines, intervals, dots, and, in panels without any dot, the reason."""
         lines: Any = alt.Chart().mark_line(strokeWidth=width).encode(tooltip=NO_TOOLTIP)
         points: Any = alt.Chart().mark_point(filled=True, size=size, opacity=1)
         layers = [lines]
@@ -147,25 +140,18 @@ class LinePlot:
         domain: Sequence[float],
         subtitle: str,
         description: Sequence[str] = (),
-    ) -> alt.LayerChart | alt.FacetChart:
-        """Return a chart of the layers; `domain` is the domain of the y axis.
-
-        Values without a dot are not in the legend.
-        """
+    ) -> AnyChart:
+        """Return a chart of the layers; `domain` is the domain of the y axis."""
         color = self.groups.color
         drawn = {record[color] for record in self.records if color and finite([record[self.y]])}
+        scale = alt.Scale(domain=domain, zero=False, nice=True)
+        axis = {"title": self.y_title, "axis": self.y_axis, "scale": scale}
         chart = layered(
             layers,
             data=inline_data(self.records),
             encoding={
                 "x": self.x,
-                "y": alt.Y(
-                    field=escape_field(self.y),
-                    type="quantitative",
-                    title=self.y_title,
-                    axis=self.y_axis,
-                    scale=alt.Scale(domain=domain, zero=False, nice=True),
-                ),
+                "y": alt.Y(field=escape_field(self.y), type="quantitative", **axis),
                 **self.groups.channels(self.groups.line_color(drawn)),
                 "tooltip": self.tooltips,
             },
@@ -195,7 +181,7 @@ def date_column(table: pl.DataFrame, by: Sequence[str], options: ChartOptions) -
 
 def time_chart(
     table: pl.DataFrame, by: Sequence[str], time: str, options: ChartOptions, style: DotStyle
-) -> alt.LayerChart | alt.FacetChart:
+) -> AnyChart:
     """Draw areas over time: for each group, a line through dots with intervals."""
     table, plot = _over_time(table, by, time, options, style)
     chance = [] if style.chance is None else [style.chance]
@@ -211,14 +197,8 @@ def time_chart(
     )
 
 
-def drift_chart(
-    table: pl.DataFrame, layout: Table, options: ChartOptions
-) -> alt.LayerChart | alt.FacetChart:
-    """Draw the area of each window, the area of the reference, and which windows differ from it.
-
-    The reference is a dashed line, and its interval a band. Windows whose adjusted p-value is below
-    1 - level have a ring.
-    """
+def drift_chart(table: pl.DataFrame, layout: Table, options: ChartOptions) -> AnyChart:
+    """Draw each window, the reference (dashed, with a band), and rings where p is below alpha."""
     time = _window_column(table, layout.by)
     table, plot = _over_time(table, layout.by, time, options, layout.dots)
     levels = table.get_column("ci_level").drop_nulls()
@@ -232,6 +212,8 @@ def drift_chart(
     bounds = finite(
         record[name] for record in plot.records for name in REFERENCE_LIMITS if record[HAS_LINE]
     )
+    dashed, rings = "Dashed: reference" if bounds else "", f"Rings: adjusted p < {alpha:.4g}"
+    band = "The dashed line is the AUC of the reference, and the band is its interval"
     lines, *dots = plot.layers()
     ring: Any = alt.Chart().mark_point(filled=False, size=190, strokeWidth=2, opacity=1)
     texts = [
@@ -248,16 +230,9 @@ def drift_chart(
             ring.transform_filter(significant(alpha)),
         ],
         domain=domain_of([*plot.values, *bounds]),
-        subtitle=sentences(
-            interval_text(table),
-            "Dashed: reference" if bounds else "",
-            f"Rings: adjusted p < {alpha:.4g}",
-            end="",
-        ),
+        subtitle=sentences(interval_text(table), dashed, rings, end=""),
         description=[
-            "The dashed line is the AUC of the reference, and the band is its interval"
-            if bounds
-            else "",
+            band if bounds else "",
             f"{format_count(len(texts), 'window')} with an adjusted p-value below {alpha:.4g}",
             join_first(texts, separator="; "),
         ],
@@ -267,10 +242,7 @@ def drift_chart(
 def _over_time(
     table: pl.DataFrame, by: Sequence[str], time: str, options: ChartOptions, style: DotStyle
 ) -> tuple[pl.DataFrame, LinePlot]:
-    """Return the rows of a table that have a time, in the order of time, and their chart.
-
-    `time` is the column on the x axis.
-    """
+    """Return the rows with a time, in the order of the column `time`, and their chart."""
     others = [name for name in _without_ends(by) if name != time]
     without = table.filter(column(time).is_null())
     names = (format_values(without.get_column(name)) for name in others)
@@ -316,8 +288,7 @@ def _over_time(
 def _time_positions(times: pl.Series) -> list[Any]:
     """Return the positions of times on the x axis.
 
-    Vega interprets times without a time zone as times in the time zone of the reader. To draw the
-    same times as in the table, times are written and drawn as UTC.
+    They are written and drawn as UTC; Vega would read them in the time zone of the reader.
     """
     kind = _time_type(times.dtype)
     if kind != "T":
@@ -342,10 +313,7 @@ def _time_channel(table: pl.DataFrame, times: pl.Series, length: str, *, in_pane
 
 
 def _without_area(groups: Groups, records: Sequence[dict[str, Any]], mark: str) -> list[str]:
-    """Return the names of groups without an area, which is the field `mark`.
-
-    Groups in a panel without any area are left out; the first record of the panel gets the reason.
-    """
+    """Return the names of groups without an area `mark`; empty panels get the reason instead."""
     panel, empty = groups.panel or "", set()
     for part in in_panels(records, groups.panel):
         if not finite(record[mark] for record in part):
@@ -375,11 +343,9 @@ def _with_default_panels(
 ) -> Groups:
     """Return groups whose lines are in different panels, so that intervals do not overlap.
 
-    By default, each line has a panel. If there are more than MAX_LINE_PANELS lines, or if `color`
-    is given, the values of one group column have colors, and the values or combinations of values
-    of the other group columns have panels. The groups do not change if `facet` or `highlight` is
-    given, or if `color` is None. Columns with one value, and columns that `detail` names, have no
-    panels. `taken` are the other fields of the chart.
+    Each line has a panel. If there are more than MAX_LINE_PANELS, or if `color` is given, one group
+    column has colors and the others have panels, except those with one value and those of `detail`.
+    The groups do not change if `facet`, `highlight` or `color=None` is given.
     """
     if groups.panel is not None or options.color is None or groups.highlighted:
         return groups
@@ -416,14 +382,10 @@ def _window_length(table: pl.DataFrame) -> str:
 
 
 def _time_axis(times: pl.Series, *, in_panels: bool) -> Any:
-    """Return the axis of dates or times.
+    """Return the axis of dates or times; in panels, labels do not extend beyond the panel.
 
-    In panels, labels near the ends of the axis do not extend beyond the panel, because they would
-    overlap labels of neighboring panels.
-
-    An axis of windows has ticks at the starts of windows: at most MAX_TICKS, or MAX_TICKS_IN_PANEL
-    in panels. The default ticks are at Sundays, but weeks start on Monday. Windows of less than a
-    day have the default ticks.
+    An axis of windows of at least a day has ticks at the starts of windows, because the default
+    ticks are at Sundays, but weeks start on Monday.
     """
     flush: Any = LABEL_WIDTH / 2 if in_panels else False
     default = alt.Axis(labelFlush=flush) if in_panels else alt.Undefined
@@ -443,11 +405,7 @@ def _time_axis(times: pl.Series, *, in_panels: bool) -> Any:
 
 
 def _window_column(table: pl.DataFrame, by: Sequence[str]) -> str:
-    """Return the group column of the windows of a table of `drift`.
-
-    It has the dtype of the column `reference`. It is the last of the group columns, except for the
-    column of the models, which `drift` adds at the end.
-    """
+    """Return the group column of the windows of a table of `drift`, left of the models."""
     if WINDOW in by:
         return WINDOW
     names = [name for name in by if table.schema[name] == table.schema["reference"]]
@@ -475,9 +433,7 @@ def _reference_layers(groups: Groups) -> list[Any]:
     ]
 
 
-def plan_chart(
-    table: pl.DataFrame, _layout: Table, _options: ChartOptions
-) -> alt.LayerChart | alt.FacetChart:
+def plan_chart(table: pl.DataFrame, _layout: Table, _options: ChartOptions) -> AnyChart:
     """Draw plans as lines through dots, with a dashed line at each target power."""
     names = [*PLAN.columns()]
     values = {name: json_values(table.get_column(name)) for name in names}
@@ -529,11 +485,7 @@ def plan_chart(
 
 
 def _roles(values: Mapping[str, Sequence[Any]]) -> tuple[str, str, list[str], list[str]]:
-    """Return the column of the x axis, the column of the y axis, and two lists of other columns.
-
-    The first list contains the columns whose values differ between rows. The second list contains
-    those of them that distinguish lines.
-    """
+    """Return the columns of x and y, the columns that vary, and those that distinguish lines."""
     varied = {name for name, column in values.items() if len(set(column) - {None}) > 1}
     has_target = any(target is not None for target in values["target"])
     y = "difference" if has_target and "difference" in varied else "power"
@@ -545,11 +497,7 @@ def _roles(values: Mapping[str, Sequence[Any]]) -> tuple[str, str, list[str], li
 
 
 def _is_determined(name: str, x: str, y: str, values: Mapping[str, Sequence[Any]]) -> bool:
-    """Return whether a column that varies needs no separate lines.
-
-    This is the case if the chart shows its values on an axis or as dashed lines, or if they can be
-    computed from other columns of the plan.
-    """
+    """Return whether the axes or other columns of the plan show a column that varies."""
     if name == "auc":
         return "difference" in (x, y)
     if name == "target":

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy as np
 import polars as pl
 import polars.selectors as cs
 
@@ -20,38 +19,24 @@ from rocframe.errors import (
 )
 from rocframe.frames import (
     as_input_frame,
-    build_table,
     column,
     lazy_plan,
     private_names,
-    through_node,
 )
-from rocframe.inputs.cases import RowState, read_cases, scores_as_floats
+from rocframe.inputs.cases import scores_as_floats
 from rocframe.inputs.roles import (
     Column,
-    bind_roles,
-    check_repeated_columns,
     resolve_column,
     selected_names,
     source_columns,
-    used_columns,
 )
-from rocframe.kernel.groups import RowGroups, scale_weights
-from rocframe.options import (
-    check_distinct,
-    output_columns,
-    parse_names,
-    returns_several_columns,
-)
+from rocframe.options import check_distinct, output_columns, returns_several_columns
 from rocframe.text import format_count, format_key, format_list, format_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable
 
-    from numpy.typing import NDArray
-
     from rocframe.frames import FrameT
-    from rocframe.inputs.roles import BoundRoles, Roles
 
 ClassScores: TypeAlias = Column | Sequence[Column] | Mapping[Any, Column]
 Classes: TypeAlias = str | Sequence[Any] | None
@@ -301,7 +286,7 @@ def check_single_label(label: object) -> None:
 
 def check_class_type(argument: str, name: str, dtype: pl.DataType) -> None:
     """Raise an error if the type of a column of classes is not supported."""
-    if not (_type_family(dtype) in {"text", "number"} or dtype == pl.Boolean):
+    if not (type_family(dtype) in {"text", "number"} or dtype == pl.Boolean):
         hint = (
             "Classes must be Boolean, numbers, String, Categorical or Enum: convert the column "
             "first."
@@ -325,7 +310,7 @@ def typed_classes(
         fits = fits and not typed.null_count()
     except (pl.exceptions.PolarsError, OverflowError, TypeError):
         fits = False
-    if fits and _type_family(typed.dtype) in {"text", "number", "Boolean"}:
+    if fits and type_family(typed.dtype) in {"text", "number", "Boolean"}:
         return typed
     if dtype is None:
         problem = "expected classes of one type: text, numbers or Booleans"
@@ -344,10 +329,11 @@ def typed_classes(
 
 def is_comparable(first: pl.DataType, second: pl.DataType) -> bool:
     """Return whether values of the two types can be equal."""
-    return _type_family(first) == _type_family(second)
+    return type_family(first) == type_family(second)
 
 
-def _type_family(dtype: pl.DataType) -> str:
+def type_family(dtype: pl.DataType) -> str:
+    """Return "text", "number", or the name of another type; values of one family can be equal."""
     if dtype.is_numeric():
         return "number"
     is_text = dtype == pl.String or isinstance(dtype, pl.Enum | pl.Categorical)
@@ -389,188 +375,6 @@ def with_check(expr: pl.Expr, check: Callable[[pl.Series], None], dtype: pl.Data
         return values
 
     return expr.map_batches(run, return_dtype=dtype, is_elementwise=True)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class MulticlassRows:
-    """Rows with a known class, and their scores of all classes.
-
-    `code` is the number of the class of each row. `scored` has, for each class, a mask of the rows
-    that have a score of the class, or None if all rows have it.
-    """
-
-    code: NDArray[np.int32]
-    scores: Sequence[NDArray[Any]]
-    scored: Sequence[NDArray[np.bool_] | None]
-    count: NDArray[np.int64]
-    weight: NDArray[np.float64] | None
-    cluster: NDArray[np.uint32] | None = None
-
-    def take(self, rows: NDArray[Any] | slice) -> MulticlassRows:
-        """Return the given rows, in the given order."""
-        return MulticlassRows(
-            code=self.code[rows],
-            scores=[score[rows] for score in self.scores],
-            scored=[None if mask is None else mask[rows] for mask in self.scored],
-            count=self.count[rows],
-            weight=None if self.weight is None else self.weight[rows],
-            cluster=None if self.cluster is None else self.cluster[rows],
-        )
-
-    @property
-    def row_weight(self) -> NDArray[Any]:
-        """Count times weight of each row."""
-        return self.count if self.weight is None else self.count * self.weight
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class MulticlassGroups:
-    """The rows of all groups, without the rows that are left out.
-
-    `keys` has one row per group, and `group` is the group of each row. `n_missing` counts the rows
-    of each group without a label or a score. `names` are those of the scores in error messages.
-    """
-
-    keys: pl.DataFrame
-    group: NDArray[np.int64]
-    rows: MulticlassRows
-    n_missing: NDArray[np.int64]
-    names: list[str]
-
-    @property
-    def n(self) -> NDArray[np.int64]:
-        """The number of rows of each group."""
-        n = np.zeros(self.keys.height, np.int64)
-        np.add.at(n, self.group, self.rows.count)
-        return n
-
-
-def compute_class_table(
-    predictions: FrameT,
-    roles: Roles,
-    classes: Classes,
-    compute: Callable[[MulticlassGroups], dict[str, Any]],
-    *,
-    columns: Mapping[str, pl.DataType],
-    rows_per_group: int = 1,
-    anchor: str,
-    unknown_label: Callable[..., LabelError] = LabelError.without_score,
-    read_columns: Callable[..., ScoreColumns] | None = None,
-) -> FrameT:
-    """Return a table with the group columns and the columns that `compute` returns.
-
-    `columns` are the names and dtypes of the computed columns; the column `anchor` is never null.
-    `unknown_label` composes the error for labels that are not one of the classes. `read_columns`
-    reads the score columns; by default `read_class_scores`.
-    """
-
-    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-        used = used_columns(plan, schema, roles)  # a selector of scores must not select them
-        scores = (read_columns or read_class_scores)(plan, schema, roles.score, classes, used)
-        plan, bound, code = _encode(
-            plan, schema, roles, scores, table=tuple(columns), unknown_label=unknown_label
-        )
-
-        def run(frame: pl.DataFrame) -> pl.DataFrame:
-            grouped = _read_multiclass_groups(frame, bound, code, scores.names)
-            group_of_row = np.repeat(np.arange(grouped.keys.height), rows_per_group)
-            table = build_table(grouped.keys, compute(grouped), columns, rows=group_of_row)
-            return table.rename({str(i): name for i, name in enumerate(bound.by)})
-
-        schema_out = {**bound.keys, **columns}
-        return through_node(plan, run, schema=schema_out, by=bound.by, anchor=anchor)
-
-    return as_input_frame(
-        predictions, lazy_plan("predictions", predictions).pipe_with_schema(resolve)
-    )
-
-
-def _encode(
-    plan: pl.LazyFrame,
-    schema: pl.Schema,
-    roles: Roles,
-    scores: ScoreColumns,
-    *,
-    table: Sequence[str],
-    unknown_label: Callable[..., LabelError],
-) -> tuple[pl.LazyFrame, BoundRoles, str]:
-    """Return a plan of the columns to read, and their roles.
-
-    The third result is the name of the column with the number of the class of each row.
-    """
-    check_single_label(roles.label)
-    name, label, dtype = resolve_column(plan, schema, "label", roles.label)
-    arguments: list[tuple[str, Column]] = [("by", group) for group in parse_names(roles.by)]
-    arguments += [("scores", score) for score in scores.columns]
-    check_repeated_columns([("label", roles.label), *arguments])
-    check_class_type("label", name, dtype)
-    classes = typed_classes(scores.argument, scores.classes or [], dtype, name)
-    plan, exprs = scores.split_lists(plan, [], private_names(["lists"], tuple(schema))["lists"])
-    checked = known_labels(
-        label,
-        dtype,
-        classes,
-        lambda labels: unknown_label(name, labels, classes.to_list(), scores.argument),
-    )
-    # `read_cases` requires binary labels: true for a known class, null for a missing label.
-    is_known = pl.when(checked.is_not_null()).then(pl.lit(True)).alias(name)
-    named = [expr.alias(source) for expr, source in zip(exprs, scores.names, strict=True)]
-    columns = {str(i): expr for i, expr in enumerate(named)}
-    roles = replace(roles, label=is_known, score=columns)
-    bound = bind_roles(plan, schema, roles, table, keyed=False)
-    code = private_names(["code"], bound.by)["code"]
-    return (
-        plan.select(*bound.inputs, _class_numbers(label, dtype, classes).alias(code)),
-        bound,
-        code,
-    )
-
-
-def _class_numbers(label: pl.Expr, dtype: pl.DataType, classes: pl.Series) -> pl.Expr:
-    """Return the number of each label among the classes; 0 for a missing label."""
-    if _type_family(dtype) == "text":
-        label, classes = label.cast(pl.String), classes.cast(pl.String)
-    numbers = pl.Series(range(len(classes)), dtype=pl.Int32)
-    return label.replace_strict(classes, numbers, default=0, return_dtype=pl.Int32)
-
-
-def _read_multiclass_groups(
-    frame: pl.DataFrame, bound: BoundRoles, code: str, names: list[str]
-) -> MulticlassGroups:
-    """Return the rows of all groups of a collected frame, without the rows that are left out."""
-    cases = list(read_cases(frame, bound))
-    first, n = scale_weights(cases[0]), frame.height
-    states = [case.state for case in cases if case.state is not None]
-
-    def any_state(state: RowState) -> NDArray[np.bool_]:
-        mask = np.zeros(n, bool)
-        for values in states:
-            mask |= values == state
-        return mask
-
-    absent, left_out, unscored = map(
-        any_state, (RowState.ABSENT, RowState.LEFT_OUT, RowState.UNSCORED)
-    )
-    used = ~(left_out | absent)
-    count = np.ones(n, np.int64) if first.count is None else first.count
-    groups = RowGroups.from_keys(first.keys, n)
-    group = groups.number
-    n_missing = np.zeros(groups.keys.height, np.int64)
-    missing = (left_out & ~absent) | (unscored & used)
-    np.add.at(n_missing, group[missing], count[missing])
-    rows = MulticlassRows(
-        code=frame.get_column(code).to_numpy(),
-        scores=[case.score for case in cases],
-        scored=[None if case.state is None else case.state != RowState.UNSCORED for case in cases],
-        count=count,
-        weight=first.weight,
-        cluster=first.cluster,
-    )
-    if not used.all():
-        rows, group = rows.take(used), group[used]
-    return MulticlassGroups(
-        keys=groups.keys, group=group, rows=rows, n_missing=n_missing, names=names
-    )
 
 
 ClassLabels: TypeAlias = Column | Mapping[Any, Column]
@@ -700,7 +504,8 @@ def read_layout(
     sources = label.values() if isinstance(label, Mapping) else [label]
     used = {name for s in sources for name in source_columns(plan, schema, "label", s)}
     score_columns = read_scores(plan, schema, scores, classes, used.union(ids or ()))
-    labels = _read_labels(plan, schema, label, score_columns)
+    label = label if single_label else labels_of_lists(plan, schema, label, score_columns)
+    labels = read_labels(plan, schema, label, score_columns)
     class_column = score_columns.class_column
     if class_column is not None:
         used.add(class_column)
@@ -734,7 +539,7 @@ def read_layout(
         values = score_columns.classes or []
         class_series = typed_classes(score_columns.argument, values, dtype_of_labels, name)
     checked = (
-        [_binary_label(*label_column) for label_column in labels]
+        [binary_label(*label_column) for label_column in labels]
         if is_multilabel
         else [_checked_label(labels[0], score_columns, class_series, *row_class)]
     )
@@ -793,7 +598,7 @@ def _exact_floats(
     return [exact(*arguments) for arguments in zip(exprs, dtypes, names, strict=True)]
 
 
-def _read_labels(
+def read_labels(
     plan: pl.LazyFrame, schema: pl.Schema, label: ClassLabels, scores: ScoreColumns
 ) -> list[ResolvedColumn]:
     """Return the label column, or the label columns of all classes, after a check."""
@@ -832,7 +637,35 @@ def _read_labels(
     return labels
 
 
-def _binary_label(name: str, expr: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+def labels_of_lists(
+    plan: pl.LazyFrame, schema: pl.Schema, label: ClassLabels, scores: ScoreColumns
+) -> ClassLabels:
+    """Return the label of each class if the label is a column of lists of classes."""
+    if isinstance(label, Mapping) or scores.classes is None:
+        return label
+    name, lists, dtype = resolve_column(plan, schema, "label", label)
+    if not isinstance(dtype, pl.List | pl.Array):
+        return label
+    lists = lists.arr.to_list() if isinstance(dtype, pl.Array) else lists
+    inner = plan.select(lists.explode().alias(name)).collect_schema()[name]
+    check_class_type("label", name, inner)
+    argument, keys = scores.argument, scores.classes
+    classes = typed_classes(argument, keys, inner, name)
+    known = set(classes.to_list())
+
+    def check(values: pl.Series) -> None:
+        unknown = unknown_values(values.explode(), known)
+        if unknown:
+            raise LabelError.without_score(name, unknown, classes.to_list(), argument)
+
+    checked = with_check(lists, check, pl.List(inner))  # for one class is sufficient
+    return {
+        key: (lists if i else checked).list.contains(pl.lit(classes[i], inner)).alias(name)
+        for i, key in enumerate(keys)
+    }
+
+
+def binary_label(name: str, expr: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     """Return the label of one class as Boolean; raise an error for numbers except 0 and 1."""
     if dtype == pl.Boolean:
         return expr

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from rocframe.classes.inputs import compute_class_table
+from rocframe.classes.class_table import compute_class_table
 from rocframe.errors import OptionValueError
 from rocframe.inference import Confidence, first_notes, note_with_keys
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import group_starts, run_starts
-from rocframe.kernel.resample import RowSampler, draw_together, stream_keys
-from rocframe.kernel.scan import BLOCK_ROWS
+from rocframe.kernel.scan import BLOCK_ROWS, RowSampler, draw_valid, stream_keys
 from rocframe.options import NOT_GIVEN, check_choice, check_distinct, public
 from rocframe.resampling import IntervalColumns, acceleration, batched_replicates
 from rocframe.schemas.statistics import MULTICLASS_AUC
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from rocframe.classes.inputs import Classes, ClassScores, MulticlassGroups, MulticlassRows
+    from rocframe.classes.class_table import MulticlassGroups, MulticlassRows
+    from rocframe.classes.inputs import Classes, ClassLabels, ClassScores
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By, Column, Count, Missing
 
@@ -34,12 +35,12 @@ BootstrapMethod = Literal["bootstrap", "bootstrap_basic", "bootstrap_bca"]
 def multiclass_auc(
     predictions: FrameT,
     /,
-    label: Column,
+    label: ClassLabels,
     scores: ClassScores,
     *,
     by: By = None,
     classes: Classes = None,
-    average: Average | Sequence[Average] = ("hand_till", "macro", "weighted", "micro"),
+    average: Average | Sequence[Average] | None = None,
     ci: BootstrapMethod | None = None,
     level: float = 0.95,
     n_boot: int = 2000,
@@ -58,23 +59,29 @@ def multiclass_auc(
     `"micro"` compares the score of a row for its true class with a score, of the same or another
     row, for a class that is not its true class.
 
+    If rows can belong to several classes (multilabel), each class is compared with the rows that do
+    not belong to it.
+
     Parameters
     ----------
     predictions : DataFrame, LazyFrame or Arrow table
         One row per prediction.
-    label : str or Expr
-        The true class: Boolean, numbers, String, Categorical or Enum.
+    label : str, Expr or mapping
+        The true class: Boolean, numbers, String, Categorical or Enum. If a row can belong to
+        several classes, pass a mapping from each class to a column that is Boolean or 0/1, or a
+        column of lists of classes.
     scores : mapping, sequence of str, selector or str
         Score of each class, higher for this class: a mapping from classes to columns, columns named
         like their classes, or one column of lists.
-    by : str, Expr, selector or sequence, default None
+    by : str or sequence of str, default None
         Group columns; null is a group.
     classes : sequence, default None
         Classes in the order of the lists.
-    average : str or sequence of str, optional
-        `"hand_till"`: Hand and Till's M, the mean AUC over ordered pairs of classes. `"macro"`: the
-        mean AUC of each class against all others. `"weighted"`: the same mean, weighted by class
-        frequency (Provost and Domingos). `"micro"`: the AUC of all scores of all classes.
+    average : str or sequence of str, default None
+        `"hand_till"`: Hand and Till's M, the mean AUC over ordered pairs of classes; not if a row
+        can belong to several classes. `"macro"`: the mean AUC of each class against all others.
+        `"weighted"`: the same mean, weighted by class frequency (Provost and Domingos). `"micro"`:
+        the AUC of all scores of all classes. None: all of these.
     ci : str or None, default None
         `"bootstrap"`: quantiles of the resamples. `"bootstrap_basic"`: 2·`auc` - quantile.
         `"bootstrap_bca"`: quantiles corrected for bias and skewness. None: no interval.
@@ -100,11 +107,13 @@ def multiclass_auc(
         average, note`; one row per group and average, sorted by group, with averages in the order
         of `average`.
 
-        - `auc` (Float64, in [0, 1]) is null if the group has rows of fewer than two classes.
+        - `auc` (Float64, in [0, 1]) is null if the group has rows of fewer than two classes or, for
+          several classes per row, if no class has rows in the class and rows outside it.
         - `lower`, `upper` and `se` (Float64) are null without an interval. The limits of
           `"bootstrap_bca"` are also null if every resample is above, or every one below, `auc`.
         - `n_classes` (Int64) counts the classes in `scores`, and `n_classes_used` (Int64) those
-          with rows in the group. Averages are over the latter; `"micro"` uses all classes.
+          with rows in the group and, for several classes per row, rows outside the class. Averages
+          are over the latter; `"micro"` uses all classes.
         - `n` (Int64) counts the rows that are used, and `n_missing` (Int64) those with a missing
           value, which `missing="drop"` leaves out for all classes.
         - `note` (String) is null, or the first of these values that applies: `no_rows, one_class,
@@ -164,10 +173,14 @@ def multiclass_auc(
     │ micro     ┆ 0.777778 ┆ 3              ┆ 3   │
     └───────────┴──────────┴────────────────┴─────┘
     """
-    averages = _parse_averages(average)
     confidence = Confidence.parse(ci, level, n_boot, seed, get_args(BootstrapMethod))
+    _parse_averages(average, is_multilabel=isinstance(label, Mapping))
+
+    def averages(grouped: MulticlassGroups) -> tuple[Average, ...]:
+        return _parse_averages(average, is_multilabel=grouped.rows.labels is not None)
+
     roles = Roles(
-        label=label,
+        label=label,  # type: ignore[arg-type]
         score=scores,
         by=by,
         weight=weight,
@@ -179,14 +192,18 @@ def multiclass_auc(
         predictions,
         roles,
         classes,
-        lambda grouped: _multiclass_auc_columns(grouped, averages, confidence),
-        columns=MULTICLASS_AUC.columns(),
-        rows_per_group=len(averages),
+        lambda grouped: _multiclass_auc_columns(grouped, averages(grouped), confidence),
+        columns=lambda _: MULTICLASS_AUC.columns(),
+        rows_per_group=lambda grouped: len(averages(grouped)),
         anchor="average",
+        multilabel=True,
     )
 
 
-def _parse_averages(average: Any) -> tuple[Average, ...]:
+def _parse_averages(average: Any, *, is_multilabel: bool) -> tuple[Average, ...]:
+    """Return the averages; by default, all that are defined."""
+    if average is None:
+        return tuple(get_args(Average)[is_multilabel:])
     is_single = isinstance(average, str) or not hasattr(average, "__iter__")
     names = (average,) if is_single else tuple(average)
     for name in names:
@@ -195,6 +212,10 @@ def _parse_averages(average: Any) -> tuple[Average, ...]:
     if not names:
         hint = 'Use, for example, average="hand_till".'
         raise OptionValueError.compose("average", average, "expected at least one average", hint)
+    if is_multilabel and "hand_till" in names:
+        problem = "pairs of classes are undefined if rows can belong to several classes"
+        hint = 'Use "macro", "weighted" or "micro".'
+        raise OptionValueError.compose("average", "hand_till", problem, hint)
     return names
 
 
@@ -210,15 +231,15 @@ def _multiclass_auc_columns(
     order = np.argsort(grouped.group * n_classes + grouped.rows.code, kind="stable")
     rows, group = grouped.rows.take(order), grouped.group[order]
     starts = group_starts(group, n_groups)
-    has_rows = np.zeros((n_groups, n_classes), bool)
-    has_rows[group, rows.code] = True
-    n_used = has_rows.sum(axis=1)
+    sizes = _sizes_of_groups(rows, group, n_groups)
+    has_rows = sizes.size > 0 if rows.labels is None else sizes.used
+    is_defined = sizes.used.any(axis=1)
     by_average = _group_averages(rows, group, starts, averages)
     auc = np.stack([by_average[name] for name in averages], axis=1)
     intervals = IntervalColumns(n_groups, len(averages))
     if confidence.ci is not None:
         keys = stream_keys(grouped.keys)
-        for i in np.flatnonzero(n_used > 1).tolist():
+        for i in np.flatnonzero(is_defined).tolist():
             group_rows = _merge_identical(rows.take(slice(starts[i], starts[i + 1])))
             areas = dict(zip(averages, auc[i].tolist(), strict=True))
             _add_intervals(intervals, group_rows, areas, confidence, group=i, key=keys[i])
@@ -226,7 +247,7 @@ def _multiclass_auc_columns(
     note = first_notes(
         {
             "no_rows": np.repeat(np.diff(starts) == 0, len(averages)),
-            "one_class": np.repeat(n_used < 2, len(averages)),
+            "one_class": np.repeat(~is_defined, len(averages)),
             "zero_variance": intervals.constant.ravel(),
             "no_limits": (np.isnan(intervals.lower) & has_limits).ravel(),
             "redrawn": intervals.n_redrawn.ravel(),
@@ -236,7 +257,7 @@ def _multiclass_auc_columns(
         "n": grouped.n,
         "n_missing": grouped.n_missing,
         "n_classes": np.full(n_groups, n_classes),
-        "n_classes_used": n_used,
+        "n_classes_used": has_rows.sum(axis=1),
     }
     columns: dict[str, Any] = {
         "average": [*averages] * n_groups,
@@ -247,7 +268,7 @@ def _multiclass_auc_columns(
         **{name: np.repeat(values, len(averages)) for name, values in per_group.items()},
         **{name: getattr(intervals, name).ravel() for name in ("se", "lower", "upper")},
     }
-    _note_absent_classes(columns, has_rows, grouped.names)
+    _note_absent_classes(columns, has_rows, [str(name) for name in grouped.classes.to_list()])
     return columns
 
 
@@ -262,7 +283,7 @@ def _note_absent_classes(
     averages = columns["average"]
     size = len(averages) // max(len(has_rows), 1)
     n_used = has_rows.sum(axis=1)
-    groups = np.flatnonzero((n_used > 1) & (n_used < len(names)))
+    groups = np.flatnonzero((n_used > 0) & (n_used < len(names)))
     patterns, pattern = np.unique(has_rows[groups], axis=0, return_inverse=True)
     notes = [
         note_with_keys("left_out", [names[code] for code in np.flatnonzero(~used)])
@@ -281,14 +302,14 @@ def _group_averages(
     averages: Sequence[Average],
 ) -> dict[Average, NDArray[np.float64]]:
     """Return the average AUCs of each group; NaN if the group has fewer than 2 classes."""
-    n_groups, n_classes = len(starts) - 1, len(rows.scores)
-    exact = rows.weight is None and wins_fit_int64(int(rows.count.sum()), n_classes)
+    n_groups = len(starts) - 1
+    exact = rows.weight is None and wins_fit_int64(int(rows.count.sum()), rows)
     if exact and len(rows.code) < MIN_ROWS_PER_GROUP * n_groups:
         return grouped_averages(rows, group, n_groups, averages)
     results = {name: np.full(n_groups, np.nan) for name in averages}
     for i in np.flatnonzero(np.diff(starts)):
         group_rows = rows.take(slice(starts[i], starts[i + 1]))
-        if rows.weight is None and not wins_fit_int64(int(group_rows.count.sum()), n_classes):
+        if rows.weight is None and not wins_fit_int64(int(group_rows.count.sum()), rows):
             # Sums of floats depend on the order of the rows, so the rows are sorted.
             group_rows = _merge_identical(group_rows)
         classes = class_placements(group_rows, averages)
@@ -307,6 +328,7 @@ def _merge_identical(rows: MulticlassRows) -> MulticlassRows:
         if scored is not None:
             keys[-1][~scored] = -1
     optional = [values for values in (rows.weight, rows.cluster) if values is not None]
+    optional += [] if rows.labels is None else [*rows.labels.T]
     keys += [np.unique(values, return_inverse=True)[1].astype(np.int32) for values in optional]
     _, first, inverse = np.unique(
         np.stack(keys, axis=1), axis=0, return_index=True, return_inverse=True
@@ -350,11 +372,22 @@ def _resampled_averages(
     if rows.cluster is not None:
         clusters, units = np.unique(rows.cluster, return_inverse=True)
         sampler = RowSampler.from_counts(np.ones(len(clusters), np.int64))
-    units_of_class = np.split(units, run_starts(rows.code)[1:])
     classes = list(class_placements(rows, averages))
+    masks = [rows.of_class(i) for i in range(len(rows.scores))]
+    within, outside = ([units[part] for part in parts] for parts in (masks, [~m for m in masks]))
+
+    def is_defined(times: NDArray[Any]) -> NDArray[np.bool_]:
+        """Return whether some class has an area in each resample."""
+        has_rows = np.stack([times[:, own].any(axis=1) for own in within])
+        if rows.labels is None:
+            return np.asarray(has_rows.sum(axis=0) > 1)
+        has_rows &= np.stack([times[:, rest].any(axis=1) for rest in outside])
+        return np.asarray(has_rows.any(axis=0))
 
     def draw(stream: np.random.Generator, size: int) -> tuple[NDArray[np.float64], int]:
-        times, n_redrawn = draw_together(stream, size, sampler, units_of_class)
+        times, n_redrawn = draw_valid(
+            lambda size: sampler.draw(stream, np.full(size, sampler.total)), is_defined, size
+        )
         counts = times if rows.cluster is None else times[:, units] * rows.count
         row_weight = counts if rows.weight is None else counts * rows.weight
         areas = replicate_averages(rows, row_weight, averages, classes)
@@ -373,12 +406,76 @@ def _resampled_averages(
 Average = Literal["hand_till", "macro", "weighted", "micro"]
 
 
-def wins_fit_int64(total: int, n_classes: int) -> bool:
+def wins_fit_int64(total: int, rows: MulticlassRows) -> bool:
     """Return whether Int64 can hold twice the number of won pairs of rows with this total count.
 
-    For the average `"micro"`, a pair is one of `total` positives and one of the scores of all rows.
+    For the average `"micro"`, a pair is a score of a row for one of its classes, and a score of a
+    row for another class.
     """
-    return 2 * total * (total * n_classes) <= np.iinfo(np.int64).max
+    n_classes = len(rows.scores)
+    most_labels = 1 if rows.labels is None else n_classes
+    return 2 * (total * most_labels) * (total * n_classes) <= np.iinfo(np.int64).max
+
+
+class ClassSizes(NamedTuple):
+    """The total weight of the rows in each class and of the others, by replicate or group.
+
+    `used` is true for classes with an area: there are rows in the class, and others.
+    """
+
+    size: NDArray[Any]
+    rest: NDArray[Any]
+    used: NDArray[np.bool_]
+
+    @classmethod
+    def of_one_label(cls, size: NDArray[Any]) -> ClassSizes:
+        """Return the sizes if each row belongs to one class."""
+        has_rows = size > 0
+        used = has_rows & (has_rows.sum(axis=1, keepdims=True) > 1)
+        return cls(size, size.sum(axis=1, keepdims=True) - size, used)
+
+    @classmethod
+    def of_labels(cls, size: NDArray[Any], rest: NDArray[Any]) -> ClassSizes:
+        """Return the sizes if rows can belong to several classes."""
+        return cls(size, rest, (size > 0) & (rest > 0))
+
+    @property
+    def n_used(self) -> NDArray[np.int64]:
+        """The number of classes with an area."""
+        return np.asarray(self.used.sum(axis=1))
+
+    @property
+    def divisors(self) -> tuple[NDArray[Any], ...]:
+        """What the sums of the four averages are divided by."""
+        used = self.n_used
+        pairs = 2 * self.size.sum(axis=1) * self.rest.sum(axis=1)
+        return used * (used - 1), used, np.where(self.used, self.size, 0).sum(axis=1), pairs
+
+
+def _sizes_of_replicates(rows: MulticlassRows, row_weight: NDArray[Any]) -> ClassSizes:
+    """Return the sizes of the classes in each replicate; `rows` are sorted by class."""
+    if rows.labels is not None:
+        # Products of floats are faster, and exact for these numbers of rows.
+        weight = row_weight.astype(np.float64)
+        products = (weight @ labels.astype(np.float64) for labels in (rows.labels, ~rows.labels))
+        return ClassSizes.of_labels(*(part.astype(row_weight.dtype) for part in products))
+    starts = run_starts(rows.code)
+    size = np.zeros((len(row_weight), len(rows.scores)), row_weight.dtype)
+    size[:, rows.code[starts]] = np.add.reduceat(row_weight, starts, axis=1)
+    return ClassSizes.of_one_label(size)
+
+
+def _sizes_of_groups(rows: MulticlassRows, group: NDArray[np.int64], n_groups: int) -> ClassSizes:
+    """Return the sizes of the classes in each group."""
+    weight = rows.row_weight
+    size = np.zeros((n_groups, len(rows.scores)), weight.dtype)
+    if rows.labels is None:
+        np.add.at(size, (group, rows.code), weight)
+        return ClassSizes.of_one_label(size)
+    rest = size.copy()
+    np.add.at(size, group, weight[:, None] * rows.labels)
+    np.add.at(rest, group, weight[:, None] * ~rows.labels)
+    return ClassSizes.of_labels(size, rest)
 
 
 class Placements(NamedTuple):
@@ -418,57 +515,48 @@ class Placements(NamedTuple):
 class ClassPlacements(NamedTuple):
     """Placements of the rows of a group by their scores of one class.
 
-    `position` is the position of the class `code` among the classes with rows in the group, or
-    None. `order` are its rows in the order of falling scores, and `of_class` are the placements of
-    all rows among them. For the average `"micro"`, the scores of all rows for their true class are
-    positives. `true_score_order` are the rows in the order of these scores, and `of_all` the
-    placements of the scores of the class among them.
+    `positive` are the rows of the class `code`. `order` are those with a score, in the order of
+    falling scores, and `of_class` are the placements of all rows among them. For the average
+    `"micro"`, the scores of all rows for their own classes are positives. `own_order` are the rows
+    in the order of these scores, and `of_all` the placements of the scores of the class among them.
     """
 
     code: int
-    position: int | None
+    positive: NDArray[np.bool_]
     order: NDArray[np.int64]
     of_class: Placements | None
-    true_score_order: NDArray[np.int64]
+    own_order: NDArray[np.int64]
     of_all: Placements | None
 
 
-def true_class_scores(rows: MulticlassRows) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return the score of each row for its true class, and True for rows that have this score."""
-    true_score, present = np.zeros(len(rows.code)), np.ones(len(rows.code), bool)
+def own_scores(rows: MulticlassRows) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the rows and their scores for the classes to which they belong, if not missing."""
+    found, scores = [np.zeros(0, np.int64)], [np.zeros(0)]
     for i, (score, scored) in enumerate(zip(rows.scores, rows.scored, strict=True)):
-        positive = rows.code == i
-        true_score[positive] = score[positive]
-        if scored is not None:
-            present[positive] = scored[positive]
-    return true_score, present
+        positive = rows.of_class(i)
+        found.append(np.flatnonzero(positive if scored is None else positive & scored))
+        scores.append(score[found[-1]].astype(np.float64))
+    return np.concatenate(found), np.concatenate(scores)
 
 
 def class_placements(
     rows: MulticlassRows, averages: Sequence[Average]
 ) -> Iterator[ClassPlacements]:
     """Yield the placements for each class; `rows` are the rows of one group, sorted by class."""
-    starts = run_starts(rows.code)
-    ends = np.append(starts[1:], len(rows.code))
-    positions = {int(code): i for i, code in enumerate(rows.code[starts])}
-    true_score_order, negated = np.zeros(0, np.int64), np.zeros(0)
+    own_order, negated = np.zeros(0, np.int64), np.zeros(0)
     if "micro" in averages:
-        true_score, present = true_class_scores(rows)
-        true_score_order = np.flatnonzero(present)
-        true_score_order = true_score_order[
-            np.argsort(-true_score[true_score_order], kind="stable")
-        ]
-        negated = -true_score[true_score_order]
+        own_order, scores = own_scores(rows)
+        falling = np.argsort(-scores, kind="stable")
+        own_order, negated = own_order[falling], -scores[falling]
     for code, (score, scored) in enumerate(zip(rows.scores, rows.scored, strict=True)):
-        of_class, order, position = None, np.zeros(0, np.int64), positions.get(code)
-        if position is not None and set(averages) != {"micro"}:
-            order = np.arange(starts[position], ends[position])
-            order = order if scored is None else order[scored[order]]
+        of_class, order, positive = None, np.zeros(0, np.int64), rows.of_class(code)
+        if set(averages) != {"micro"} and positive.any():
+            order = np.flatnonzero(positive if scored is None else positive & scored)
             order = order[np.argsort(-score[order], kind="stable")]
             of_class = Placements.from_scores(-score[order], score, scored)
         of_all = Placements.from_scores(negated, score, scored) if "micro" in averages else None
         if of_class is not None or of_all is not None:
-            yield ClassPlacements(code, position, order, of_class, true_score_order, of_all)
+            yield ClassPlacements(code, positive, order, of_class, own_order, of_all)
 
 
 def replicate_averages(
@@ -477,42 +565,40 @@ def replicate_averages(
     averages: Sequence[Average],
     classes: Iterable[ClassPlacements],
 ) -> dict[Average, NDArray[np.float64]]:
-    """Return the average AUCs of the replicates of one group; NaN for fewer than 2 classes.
+    """Return the average AUCs of the replicates of one group; NaN if no class has an area.
 
     `rows` are sorted by class. `row_weight` has the weight of each row in each replicate.
     """
-    starts, n_classes = run_starts(rows.code), len(rows.scores)
-    if not wins_fit_int64(int(row_weight.sum(axis=1).max()), n_classes):
+    if not wins_fit_int64(int(row_weight.sum(axis=1).max()), rows):
         row_weight = row_weight.astype(np.float64, copy=False)
-    class_weight = np.add.reduceat(row_weight, starts, axis=1)
-    total = class_weight.sum(axis=1)
+    sizes, starts = _sizes_of_replicates(rows, row_weight), run_starts(rows.code)
     pairs, macro, weighted = (np.zeros(len(row_weight)) for _ in range(3))
     all_wins = np.zeros(len(row_weight), row_weight.dtype)
-    all_cumulated = None
+    own_cumulated = None
     with np.errstate(divide="ignore", invalid="ignore"):
         for placements in classes:
-            if placements.of_class is not None and placements.position is not None:
+            size, rest = sizes.size[:, placements.code], sizes.rest[:, placements.code]
+            if placements.of_class is not None:
                 wins = row_weight * placements.of_class.doubled_wins(
                     _cumulated(row_weight, placements.order)
                 )
+                wins[:, placements.positive] = 0
                 won = np.add.reduceat(wins, starts, axis=1)
-                won[:, placements.position] = 0
-                class_total = class_weight[:, placements.position]
-                pair_areas = won / (2 * class_total[:, None] * class_weight)
-                # `grouped_averages` adds up in the same order, so that both functions have the same
-                # rounding errors.
-                pairs += np.cumsum(np.nan_to_num(pair_areas), axis=1)[:, -1]
-                area = np.nan_to_num(won.sum(axis=1) / (2 * class_total * (total - class_total)))
+                if "hand_till" in averages:
+                    pair_areas = won / (2 * size[:, None] * sizes.size[:, rows.code[starts]])
+                    # `grouped_averages` adds up in the same order, so that both functions have the
+                    # same rounding errors.
+                    pairs += np.cumsum(np.nan_to_num(pair_areas), axis=1)[:, -1]
+                area = np.nan_to_num(won.sum(axis=1) / (2 * size * rest))
                 macro += area
-                weighted += area * (class_total / total)
+                weighted += area * size
             if placements.of_all is not None:
-                if all_cumulated is None:
-                    all_cumulated = _cumulated(row_weight, placements.true_score_order)
-                wins = row_weight * placements.of_all.doubled_wins(all_cumulated)
-                wins[:, rows.code == placements.code] = 0
+                if own_cumulated is None:
+                    own_cumulated = _cumulated(row_weight, placements.own_order)
+                wins = row_weight * placements.of_all.doubled_wins(own_cumulated)
+                wins[:, placements.positive] = 0
                 all_wins = all_wins + wins.sum(axis=1)
-    used = (class_weight > 0).sum(axis=1)
-    return _divide_sums(averages, (pairs, macro, weighted, all_wins), used, total, n_classes)
+    return _divide_sums(averages, (pairs, macro, weighted, all_wins), sizes)
 
 
 def _cumulated(row_weight: NDArray[Any], order: NDArray[np.int64]) -> NDArray[Any]:
@@ -526,73 +612,62 @@ def grouped_averages(
     rows: MulticlassRows, group: NDArray[np.int64], n_groups: int, averages: Sequence[Average]
 ) -> dict[Average, NDArray[np.float64]]:
     """Return the average AUCs of all groups; `rows` are unweighted, sorted by group and class."""
-    row_weight, n_classes = rows.count, len(rows.scores)
+    row_weight, sizes = rows.count, _sizes_of_groups(rows, group, n_groups)
     # A cell is one class of one group.
     starts = run_starts(group, rows.code)
-    cell_group, cell_code = group[starts], rows.code[starts]
+    cell_group = group[starts]
     class_weight = np.add.reduceat(row_weight, starts) if len(starts) else row_weight
-    total = np.zeros(n_groups, np.int64)
-    np.add.at(total, cell_group, class_weight)
     pairs, macro, weighted = (np.zeros(n_groups) for _ in range(3))
     all_wins = np.zeros(n_groups, np.int64)
-    true_score = true_class_scores(rows) if "micro" in averages else None
+    own = own_scores(rows) if "micro" in averages else None
     with np.errstate(divide="ignore", invalid="ignore"):
         for i, (score, scored) in enumerate(zip(rows.scores, rows.scored, strict=True)):
-            is_cell, positive = cell_code == i, rows.code == i
-            if is_cell.any() and set(averages) != {"micro"}:
-                class_total = np.zeros(n_groups, np.int64)
-                class_total[cell_group[is_cell]] = class_weight[is_cell]
-                positive_weight = row_weight * (positive if scored is None else positive & scored)
+            size, rest, positive = sizes.size[:, i], sizes.rest[:, i], rows.of_class(i)
+            if set(averages) != {"micro"} and positive.any():
+                ranked = np.flatnonzero(positive if scored is None else positive & scored)
                 wins = row_weight * _grouped_doubled_wins(
-                    group, score, score, positive_weight, scored
-                )
-                won = np.add.reduceat(wins, starts)
-                won[is_cell] = 0
-                pair_areas = won / (2 * class_total[cell_group] * class_weight)
-                pairs += np.bincount(cell_group, np.nan_to_num(pair_areas, posinf=0.0), n_groups)
-                group_won = np.zeros(n_groups, np.int64)
-                np.add.at(group_won, cell_group, won)
-                area = np.nan_to_num(group_won / (2 * class_total * (total - class_total)))
-                macro += area
-                weighted += area * (class_total / total)
-            if true_score is not None:
-                scored_weight = row_weight * true_score[1]
-                wins = row_weight * _grouped_doubled_wins(
-                    group, true_score[0], score, scored_weight, scored
+                    group, score, scored, (ranked, score[ranked]), row_weight
                 )
                 wins[positive] = 0
+                won = np.add.reduceat(wins, starts)
+                if "hand_till" in averages:
+                    pair_areas = won / (2 * size[cell_group] * class_weight)
+                    pair_areas = np.nan_to_num(pair_areas, posinf=0.0)
+                    pairs += np.bincount(cell_group, pair_areas, n_groups)
+                group_won = np.zeros(n_groups, np.int64)
+                np.add.at(group_won, cell_group, won)
+                area = np.nan_to_num(group_won / (2 * size * rest))
+                macro += area
+                weighted += area * size
+            if own is not None:
+                wins = row_weight * _grouped_doubled_wins(group, score, scored, own, row_weight)
+                wins[positive] = 0
                 np.add.at(all_wins, group, wins)
-    used = np.bincount(cell_group, minlength=n_groups)
-    return _divide_sums(averages, (pairs, macro, weighted, all_wins), used, total, n_classes)
+    return _divide_sums(averages, (pairs, macro, weighted, all_wins), sizes)
 
 
 def _grouped_doubled_wins(
     group: NDArray[np.int64],
-    positive: NDArray[Any],
     score: NDArray[Any],
-    row_weight: NDArray[np.int64],
     scored: NDArray[np.bool_] | None,
+    positives: tuple[NDArray[np.int64], NDArray[Any]],
+    row_weight: NDArray[np.int64],
 ) -> NDArray[np.int64]:
     """Return, for each row, twice the weight of the positives of its group with a higher score.
 
-    A tie counts half. Each row is a positive with a score in `positive` and a weight in
-    `row_weight`; the weight of negatives is 0.
+    A tie counts half. `positives` are the rows of the positives and their scores.
     """
-    size = len(score)
-    if positive is score:
-        order = np.lexsort((-score, group))
-        row, values = order, score[order]
-    else:
-        values, groups = np.concatenate([score, positive]), np.concatenate([group, group])
-        order = np.lexsort((-values, groups))
-        row_weight = np.concatenate([np.zeros(size, np.int64), row_weight])
-        row, values = order % size, values[order]
-    cumulated = np.append(0, np.cumsum(row_weight[order]))
+    size, (row, positive) = len(score), positives
+    values, groups = np.concatenate([score, positive]), np.concatenate([group, group[row]])
+    order = np.lexsort((-values, groups))
+    values, groups = values[order], groups[order]
+    weights = np.concatenate([np.zeros(size, np.int64), row_weight[row]])
+    cumulated = np.append(0, np.cumsum(weights[order]))
     # A step is a set of tied rows of a group.
-    steps = run_starts(group[row], values)
+    steps = run_starts(groups, values)
     ends = np.append(steps[1:], len(order))
     doubled = np.repeat(cumulated[steps] + cumulated[ends], ends - steps)
-    first = run_starts(group[row])
+    first = run_starts(groups)
     doubled -= np.repeat(2 * cumulated[first], np.diff(np.append(first, len(order))))
     wins = np.empty(len(order), np.int64)
     wins[order] = doubled
@@ -601,22 +676,16 @@ def _grouped_doubled_wins(
 
 
 def _divide_sums(
-    averages: Sequence[Average],
-    sums: Sequence[NDArray[Any]],
-    used: NDArray[np.int64],
-    total: NDArray[Any],
-    n_classes: int,
+    averages: Sequence[Average], sums: Sequence[NDArray[Any]], sizes: ClassSizes
 ) -> dict[Average, NDArray[np.float64]]:
     """Return the average AUCs: the `sums` over classes, divided by their total weight.
 
-    `sums` has an item for each of the four averages. `used` is the number of classes with rows.
-    Results are NaN if it is below 2.
+    `sums` has an item for each of the four averages. Results are NaN if no class has an area.
     """
-    divisors: Sequence[Any] = used * (used - 1), used, 1, 2 * total * (total * (n_classes - 1))
-    pairs = dict(zip(get_args(Average), zip(sums, divisors, strict=True), strict=True))
+    pairs = dict(zip(get_args(Average), zip(sums, sizes.divisors, strict=True), strict=True))
     with np.errstate(divide="ignore", invalid="ignore"):
         areas = {name: np.clip(np.divide(*pairs[name]), 0, 1) for name in averages}
-    return {name: np.where(used > 1, area, np.nan) for name, area in areas.items()}
+    return {name: np.where(sizes.n_used > 0, area, np.nan) for name, area in areas.items()}
 
 
 def influences(
@@ -624,57 +693,59 @@ def influences(
 ) -> dict[Average, NDArray[np.float64]]:
     """Return the derivatives of each average by the weights of rows, sorted by class."""
     row_weight = rows.row_weight.astype(np.float64)
-    class_weight = np.bincount(rows.code, row_weight, len(rows.scores))
-    true_class_weight, total = class_weight[rows.code], row_weight.sum()
-    pairs, macro, weighted, won = (np.zeros(len(row_weight)) for _ in range(4))
-    true_score, has_true_score = true_class_scores(rows)
+    sizes = _sizes_of_replicates(rows, row_weight[None, :])
+    own_row, own_score = own_scores(rows)
+    n_pairs, n_classes, _, all_pairs = (float(divisor[0]) for divisor in sizes.divisors)
+    total = float(sizes.divisors[2][0])
+    pairs, macro, weighted, won, n_labels, n_used = (np.zeros(len(row_weight)) for _ in range(6))
+    mean = 0.0  # the weighted average
     for placements in class_placements(rows, averages):
         score, scored = rows.scores[placements.code], rows.scored[placements.code]
-        positive = rows.code == placements.code
+        positive = placements.positive
         negative = ~positive if scored is None else ~positive & scored
-        if placements.of_class is not None:
-            size, rest = class_weight[placements.code], total - class_weight[placements.code]
+        n_labels += positive
+        size, rest = (float(part[0, placements.code]) for part in (sizes.size, sizes.rest))
+        if placements.of_class is not None and sizes.used[0, placements.code]:
             ranked = positive if scored is None else positive & scored
             cumulated = _cumulated(row_weight[None, :], placements.order)
             lost = np.where(positive, 0, placements.of_class.doubled_wins(cumulated)[0] / 2)
-            gained, shares = np.zeros(len(row_weight)), np.zeros(len(row_weight))
+            gained = np.zeros(len(row_weight))
             gained[ranked] = _weight_below(score[negative], row_weight[negative], score[ranked])
-            shares[ranked] = _weight_below(
-                score[negative], (row_weight / true_class_weight)[negative], score[ranked]
-            )
-            pair_areas = np.bincount(rows.code, row_weight * lost, len(class_weight)) / size
-            pair_areas = pair_areas / np.where(class_weight > 0, class_weight, 1)
-            pairs += np.where(
-                positive,
-                (shares - pair_areas.sum()) / size,
-                (lost / size - pair_areas[rows.code]) / true_class_weight,
-            )
+            if "hand_till" in averages:
+                class_weight = sizes.size[0]
+                own_weight = class_weight[rows.code]
+                shares = np.zeros(len(row_weight))
+                shares[ranked] = _weight_below(
+                    score[negative], (row_weight / own_weight)[negative], score[ranked]
+                )
+                pair_areas = np.bincount(rows.code, row_weight * lost, len(class_weight)) / size
+                pair_areas = pair_areas / np.where(class_weight > 0, class_weight, 1)
+                pairs += np.where(
+                    positive,
+                    (shares - pair_areas.sum()) / size,
+                    (lost / size - pair_areas[rows.code]) / own_weight,
+                )
             area = (row_weight * lost).sum() / (size * rest)
-            change = np.where(positive, gained, lost)
-            macro += np.where(positive, (gained / rest - area) / size, (lost / size - area) / rest)
-            weighted += change / (total * rest) - area * size / total * np.where(
-                positive, 1 / total, 1 / total + 1 / rest
-            )
+            change = np.where(positive, (gained / rest - area) / size, (lost / size - area) / rest)
+            macro += change
+            weighted += size * change + area * positive
+            mean += size * area / total
+            n_used += positive
         if placements.of_all is not None:
-            wins = (
-                placements.of_all.doubled_wins(
-                    _cumulated(row_weight[None, :], placements.true_score_order)
-                )[0]
-                / 2
-            )
-            won += np.where(positive, 0, wins)
-            won[has_true_score] += _weight_below(
-                score[negative], row_weight[negative], true_score[has_true_score]
-            )
-    used = np.count_nonzero(class_weight)
-    n_pairs = total**2 * (len(rows.scores) - 1)
+            cumulated = _cumulated(row_weight[None, :], placements.own_order)
+            won += np.where(positive, 0, placements.of_all.doubled_wins(cumulated)[0] / 2)
+            below = _weight_below(score[negative], row_weight[negative], own_score)
+            won += np.bincount(own_row, below, len(won))
+    # Each pair adds to `won` of both of its rows, so the weighted sum of `won` is twice the number
+    # of won pairs.
+    micro = (row_weight * won).sum() / all_pairs
+    n_own, n_other = (float(part.sum()) for part in (sizes.size, sizes.rest))
+    shares_of_pairs = n_labels / n_own + (len(rows.scores) - n_labels) / n_other
     results: dict[Average, NDArray[np.float64]] = {
-        "hand_till": pairs / (used * (used - 1)),
-        "macro": macro / used,
-        "weighted": weighted,
-        # Each pair adds to `won` of its positive row and of its negative row, so the weighted sum
-        # of `won` is twice the number of won pairs.
-        "micro": won / n_pairs - (row_weight * won).sum() / n_pairs / total,
+        "hand_till": pairs / n_pairs if n_pairs else pairs,
+        "macro": macro / n_classes,
+        "weighted": (weighted - mean * n_used) / total,
+        "micro": 2 * won / all_pairs - micro * shares_of_pairs,
     }
     return {name: results[name] for name in averages}
 

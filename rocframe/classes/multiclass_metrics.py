@@ -1,37 +1,41 @@
-"""The functions `multiclass_losses` and `class_metrics`: metrics of many classes."""
+"""The function `multiclass_metrics`: losses and metrics of predictions of many classes."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import re
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import polars as pl
 
-from rocframe.classes.inputs import compute_class_table
-from rocframe.curves.table import check_new_columns, curve_layout, read_curves
-from rocframe.decisions.costs import ClassCosts, check_class_key
+from rocframe.classes.class_table import compute_class_table
+from rocframe.classes.confusion_matrix import Cells, predicted_classes
+from rocframe.decisions.costs import (
+    COSTS_EXAMPLE,
+    parse_pairs,
+    parse_shares,
+)
 from rocframe.errors import OptionValueError, ScoreError
-from rocframe.frames import as_input_frame, column, lazy_plan, private_names, through_node
 from rocframe.inference import first_notes
 from rocframe.inputs.cases import outside_unit_problem
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.arrays import exact_quotient, exact_sums
 from rocframe.kernel.groups import run_starts
-from rocframe.kinds import check_metric_settings, parse_rates
-from rocframe.options import NOT_GIVEN, public
+from rocframe.kinds import check_metric_settings, parse_metrics
+from rocframe.options import NOT_GIVEN, check_choice, public
 from rocframe.probabilities.losses import log_losses
-from rocframe.rates import Settings
-from rocframe.schemas.statistics import MULTICLASS_LOSSES
-from rocframe.schemas.table_type import THRESHOLD, floats
+from rocframe.rates import NAMES, Settings
+from rocframe.schemas.statistics import MULTICLASS_DEFAULTS, MULTICLASS_METRICS
 from rocframe.text import format_count, format_list, join_first
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from rocframe.classes.inputs import Classes, ClassScores, MulticlassGroups, MulticlassRows
-    from rocframe.curves.table import CurveLayout
+    from rocframe.classes.class_table import MulticlassGroups, MulticlassRows
+    from rocframe.classes.inputs import Classes, ClassScores
     from rocframe.decisions.costs import ClassShares, PairCosts
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By, Column, Count, Missing
@@ -45,24 +49,26 @@ LOSS_BITS = 56
 
 
 @public
-def multiclass_losses(
+def multiclass_metrics(
     predictions: FrameT,
     /,
     label: Column,
     scores: ClassScores,
     *,
+    metrics: str | Sequence[str] = MULTICLASS_DEFAULTS,
     by: By = None,
     classes: Classes = None,
+    prior: ClassShares | None = None,
+    costs: PairCosts | None = None,
+    beta: float = 1.0,
     weight: Column | None = None,
     count: Count = NOT_GIVEN,
     missing: Missing = "raise",
 ) -> FrameT:
-    """Compute the Brier score, the logarithmic loss and the accuracy over all classes.
+    """Compute losses, accuracies, and averages of precision, recall and F over all classes.
 
-    The Brier score is the mean over the rows of the sum of (probability - outcome)² over the
-    classes; the outcome is 1 for the true class and 0 for all others. The logarithmic loss is the
-    mean of -log(probability of the true class), with the natural logarithm. Lower losses are
-    better.
+    The predicted class of a row is the class with the highest score; of equal scores, that of the
+    first class in `scores` or `classes`.
 
     Parameters
     ----------
@@ -71,12 +77,27 @@ def multiclass_losses(
     label : str or Expr
         The true class: Boolean, numbers, String, Categorical or Enum.
     scores : mapping, sequence of str, selector or str
-        Probability of each class, with a sum of 1 ± 1e-4: a mapping from classes to columns,
-        columns named like their classes, or one column of lists.
-    by : str, Expr, selector or sequence, default None
+        Score of each class, higher for this class: a mapping from classes to columns, columns named
+        like their classes, or one column of lists. `"brier"` and `"log_loss"` require probabilities
+        with a sum of 1 ± 1e-4.
+    metrics : str or sequence of str, optional
+        `"brier"`, `"log_loss"`, `"accuracy"`, `"balanced_accuracy"`, `"kappa"`, `"mcc"`,
+        `"expected_cost"`; `"top_2_accuracy"` with any number instead of 2; and `"macro_f1"`,
+        `"micro_f1"`, `"weighted_f1"` with any of `precision, recall, specificity, npv, f1, f_beta,
+        jaccard` instead of `f1`.
+    by : str or sequence of str, default None
         Group columns; null is a group.
     classes : sequence, default None
         Classes in the order of the lists.
+    prior : mapping, default None
+        Share of each class: a mapping from classes to numbers that sum to 1. Rows are weighted so
+        that the classes have these shares in each group.
+    costs : mapping or square matrix, default None
+        For `"expected_cost"`: costs of pairs of classes, such as `{("a", "b"): 5}` for predicting b
+        if the class is a; other errors cost 1. Or a matrix with a row for each true and a column
+        for each predicted class, in the order of `scores` or `classes`.
+    beta : float, default 1.0
+        Weight of recall relative to precision in `f_beta`.
     weight : str or Expr, default None
         Importance of a row, finite and >= 0.
     count : str, Expr or None, optional
@@ -87,24 +108,38 @@ def multiclass_losses(
     Returns
     -------
     DataFrame or LazyFrame
-        `*by, brier, log_loss, accuracy, n_classes, n, n_missing, note`; one row per group, sorted
-        by group.
+        One row per group, sorted by group; with the default metrics: `*by, brier, log_loss,
+        accuracy, balanced_accuracy, macro_f1, mcc, n, n_classes, n_classes_used,
+        n_classes_predicted, n_missing, note`. Other metrics replace the first six.
 
-        - `brier` (Float64) is in [0, 2], and `log_loss` (Float64) in [0, 36.05], because
+        - `brier` (Float64, in [0, 2]) is the mean over the rows of the sum of (probability -
+          outcome)² over the classes; the outcome is 1 for the true class and 0 for all others.
+        - `log_loss` (Float64, in [0, 36.05]) is the mean of -log(probability of the true class);
           probabilities are clipped to [ε, 1 - ε] with ε = 2⁻⁵².
-        - `accuracy` (Float64) is the share of rows whose true class has the highest probability; of
-          equal probabilities, that of the first class in `scores` or `classes` is the highest.
-        - `n_classes`, `n` and `n_missing` (Int64) count classes, used rows and rows left out.
-        - `note` (String) is `no_rows` for a group without rows, whose first three values are null.
+        - `accuracy` (Float64) is the share of rows whose true class is predicted. For
+          `top_2_accuracy`, it is one of the two classes with the highest scores.
+        - `balanced_accuracy` (Float64) is the mean recall of the classes with rows.
+        - `macro_f1` (Float64) is the mean over the classes, `weighted_f1` (Float64) the mean
+          weighted by the rows of each class, and `micro_f1` (Float64) the F1 score of the sums of
+          the counts of all classes. Classes whose value is 0/0, such as the precision of a class
+          that is never predicted, are left out of the means.
+        - `mcc` (Float64) is Gorodkin's correlation coefficient, and `kappa` (Float64) is Cohen's.
+        - `n`, `n_classes` and `n_missing` (Int64) count used rows, classes and rows left out.
+          `n_classes_used` and `n_classes_predicted` (Int64) count the classes with rows, and those
+          that are predicted for some row.
+        - `note` (String) states why a metric is null: `no_rows`; `one_class`, if all rows have the
+          same true or the same predicted class; or `absent_class`, if with `prior` a class has no
+          rows, or if no class with rows is predicted. It is null if no metric is null.
 
     Raises
     ------
     RocframeError
-        If a column, an option or a value is invalid, if the class of a label has no score, if a
-        score is outside [0, 1], or if the scores of a row do not sum to 1.
+        If a column, an option or a value is invalid, if the class of a label has no score, or, for
+        `"brier"` and `"log_loss"`, if scores are not in [0, 1] or do not sum to 1 in each row.
 
     See Also
     --------
+    confusion_matrix : The numbers of rows of each true and predicted class.
     summary : Brier score and logarithmic loss of one score.
     top_label : Return a table of the predicted classes, for example for `calibration`.
     multiclass_auc : Averages of AUCs, for any real scores.
@@ -113,6 +148,7 @@ def multiclass_losses(
     -----
     `brier` is the sum of the Brier scores of the classes in the table of `one_vs_rest`: for two
     classes, twice the Brier score of one score. `log_loss` of two classes is that of one score.
+    Without `prior`, `micro_precision`, `micro_recall` and `micro_f1` are equal to `accuracy`.
 
     References
     ----------
@@ -122,95 +158,324 @@ def multiclass_losses(
     I. J. Good (1952), "Rational decisions", Journal of the Royal Statistical Society B 14(1),
     107-114. doi:10.1111/j.2517-6161.1952.tb00104.x
 
+    J. Gorodkin (2004), "Comparing two K-category assignments by a K-category correlation
+    coefficient", Computational Biology and Chemistry 28(5-6), 367-374.
+    doi:10.1016/j.compbiolchem.2004.09.006
+
+    M. Sokolova, G. Lapalme (2009), "A systematic analysis of performance measures for
+    classification tasks", Information Processing and Management 45(4), 427-437.
+    doi:10.1016/j.ipm.2009.03.002
+
     Examples
     --------
     >>> import polars as pl, rocframe as rf
     >>> predictions = pl.DataFrame(
     ...     {
-    ...         "truth": ["cat", "dog", "emu"],
-    ...         "cat": [0.7, 0.2, 0.2],
-    ...         "dog": [0.2, 0.3, 0.5],
-    ...         "emu": [0.1, 0.5, 0.3],
+    ...         "truth": ["cat", "dog", "emu", "cat"],
+    ...         "cat": [0.7, 0.2, 0.2, 0.4],
+    ...         "dog": [0.2, 0.3, 0.5, 0.4],
+    ...         "emu": [0.1, 0.5, 0.3, 0.2],
     ...     }
     ... )
-    >>> losses = rf.multiclass_losses(predictions, "truth", ["cat", "dog", "emu"])
-    >>> losses.select("brier", "log_loss", "accuracy", "n_classes", "n")
+    >>> names = ["accuracy", "top_2_accuracy", "macro_recall", "mcc"]
+    >>> found = rf.multiclass_metrics(predictions, "truth", ["cat", "dog", "emu"], metrics=names)
+    >>> found.select(*names, "n")
     shape: (1, 5)
-    ┌──────────┬──────────┬──────────┬───────────┬─────┐
-    │ brier    ┆ log_loss ┆ accuracy ┆ n_classes ┆ n   │
-    │ ---      ┆ ---      ┆ ---      ┆ ---       ┆ --- │
-    │ f64      ┆ f64      ┆ f64      ┆ i64       ┆ i64 │
-    ╞══════════╪══════════╪══════════╪═══════════╪═════╡
-    │ 0.566667 ┆ 0.92154  ┆ 0.333333 ┆ 3         ┆ 3   │
-    └──────────┴──────────┴──────────┴───────────┴─────┘
+    ┌──────────┬────────────────┬──────────────┬─────┬─────┐
+    │ accuracy ┆ top_2_accuracy ┆ macro_recall ┆ mcc ┆ n   │
+    │ ---      ┆ ---            ┆ ---          ┆ --- ┆ --- │
+    │ f64      ┆ f64            ┆ f64          ┆ f64 ┆ i64 │
+    ╞══════════╪════════════════╪══════════════╪═════╪═════╡
+    │ 0.5      ┆ 1.0            ┆ 0.333333     ┆ 0.2 ┆ 4   │
+    └──────────┴────────────────┴──────────────┴─────┴─────┘
     """
-    roles = Roles(
-        label=label,
-        score=scores,
-        by=by,
-        weight=weight,
-        count=count,
-        missing=missing,
-        needs_scores=True,
+    named = parse_metrics(metrics, _parse_class_metric, example="macro_f1")
+    check_metric_settings(
+        (name.removeprefix(f"{average}_") for name in named for average in AVERAGES),
+        beta=beta,
+        costs=costs,
+        f_beta="macro_f_beta",
     )
+    if "expected_cost" in named and costs is None:
+        problem = "the costs of errors are not given"
+        raise OptionValueError.compose("metrics", "expected_cost", problem, COSTS_EXAMPLE)
+    settings = Settings(beta=beta)
+
+    def compute(grouped: MulticlassGroups) -> dict[str, Any]:
+        options = PriorAndCosts.parse(prior, costs, grouped.classes.to_list())
+        rows = ClassDecisions(grouped, options, settings)
+        if any(metric.of_probabilities for metric in named.values()):
+            _check_class_probabilities(grouped.rows, grouped.names)
+        return rows.columns(named)
+
     return compute_class_table(
         predictions,
-        roles,
+        Roles(
+            label=label,
+            score=scores,
+            by=by,
+            weight=weight,
+            count=count,
+            missing=missing,
+            needs_scores=True,
+        ),
         classes,
-        _loss_columns,
-        columns=MULTICLASS_LOSSES.columns(),
+        compute,
+        columns=lambda _: MULTICLASS_METRICS.columns(named),
         anchor="n",
+        check_classes=lambda values: PriorAndCosts.parse(prior, costs, values),
     )
 
 
-def _loss_columns(grouped: MulticlassGroups) -> dict[str, Any]:
-    """Return the columns of the result, which has one row per group."""
-    rows, names = grouped.rows, grouped.names
-    _check_class_probabilities(rows, names)
-    size = len(rows.code)
-    total, squares, truth = np.zeros(size), np.zeros(size), np.zeros(size)
-    highest, predicted = np.full(size, -np.inf), np.zeros(size, np.int32)
-    for i, score in enumerate(rows.scores):
-        probability = score.astype(np.float64)
-        is_truth = rows.code == i
-        total += probability
-        squares += (probability - is_truth) ** 2
-        truth[is_truth] = probability[is_truth]
-        predicted[probability > highest] = i
-        np.maximum(highest, probability, out=highest)
-    _check_sums(rows, total, names)
+class PriorAndCosts(NamedTuple):
+    """Share of each class, or None, and costs of pairs of different classes other than 1."""
 
-    n_groups = grouped.keys.height
-    order = np.argsort(grouped.group, kind="stable")
-    group, weight = grouped.group[order], rows.row_weight[order]
-    starts, n = run_starts(group), grouped.n
+    prior: NDArray[np.float64] | None
+    costs: Mapping[tuple[int, int], float]
 
-    def group_mean(values: NDArray[np.int64]) -> NDArray[np.float64]:
+    @classmethod
+    def parse(cls, prior: object, costs: Any, classes: list[Any]) -> PriorAndCosts:
+        """Return the shares and costs by the number of the class; raise an error if invalid."""
+        shares = {} if prior is None else parse_shares(prior)
+        for problem, wrong in (
+            ("the share of class {} is missing", [c for c in classes if c not in shares]),
+            ("there are no scores of class {}", [c for c in shares if c not in classes]),
+        ):
+            if wrong and prior is not None:
+                hint = f"The classes are: {format_list(classes)}."
+                named = problem.format(format_list(wrong))
+                raise OptionValueError.compose("prior", prior, named, hint)
+        pairs = {} if costs is None else parse_pairs(costs, classes, "scores")
+        codes = {name: i for i, name in enumerate(classes)}
+        return cls(
+            prior=None if prior is None else np.array([shares[name] for name in classes]),
+            costs={(codes[a], codes[b]): float(cost) for (a, b), cost in pairs.items()},
+        )
+
+
+class ClassDecisions:
+    """The predicted classes of the rows of all groups, and what the metrics need of them.
+
+    If the classes have shares in `prior`, means and counts are those of rows with weights that give
+    the classes these shares.
+    """
+
+    def __init__(
+        self, grouped: MulticlassGroups, options: PriorAndCosts, settings: Settings
+    ) -> None:
+        self.grouped, self.rows, self.settings = grouped, grouped.rows, settings
+        self.prior, self.costs = options
+        self.n_groups, self.n_classes = grouped.keys.height, len(grouped.classes)
+
+    @cached_property
+    def cells(self) -> Cells:
+        """The numbers of rows by group, true class and predicted class, at the given shares."""
+        cells = Cells.count_rows(self.grouped, predicted_classes(self.rows))
+        if self.prior is None:
+            return cells
+        sizes = cells.by_class(cells.true)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            scale = self.prior * sizes.sum(axis=1, keepdims=True) / sizes
+        scale[(sizes == 0).any(axis=1)] = np.nan
+        weight = cells.weight * scale[cells.group, cells.true]
+        return cells._replace(weight=weight)
+
+    @cached_property
+    def counts(self) -> dict[str, NDArray[np.float64]]:
+        """The confusion matrix of each class against all others, by group and class."""
+        cells, correct = self.cells, self.cells.true == self.cells.predicted
+        tp = cells.by_class(cells.true, correct)
+        fp, fn = (cells.by_class(code, ~correct) for code in (cells.predicted, cells.true))
+        tn = np.maximum(self.total[:, None] - tp - fp - fn, 0)
+        return {"tp": tp, "fp": fp, "fn": fn, "tn": tn}
+
+    @cached_property
+    def n_distinct(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The number of classes with rows, and of classes that are predicted, in each group."""
+        cells = self.cells
+        return cells.n_distinct(cells.true), cells.n_distinct(cells.predicted)
+
+    @cached_property
+    def total(self) -> NDArray[np.float64]:
+        """The number of rows of each group, or the sum of their weights."""
+        return self.cells.by_group()
+
+    @cached_property
+    def agreement(self) -> tuple[NDArray[np.float64], ...]:
+        """The share of correct rows, and the sums over the classes of t·p, t² and p².
+
+        t is the share of rows of the class, and p the share of rows for which it is predicted.
+        """
+        tp, fp, fn, _ = self.counts.values()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            correct, t, p = ((x.T / self.total).T for x in (tp, tp + fn, tp + fp))
+        products = ((t * p).sum(axis=1), (t * t).sum(axis=1), (p * p).sum(axis=1))
+        return (correct.sum(axis=1), *products)
+
+    @cached_property
+    def order(self) -> NDArray[np.intp]:
+        """The rows in the order of their groups or, with `prior`, of group and class."""
+        return np.argsort(self._segment, kind="stable")
+
+    @property
+    def _segment(self) -> NDArray[np.int64]:
+        group = self.grouped.group
+        return group if self.prior is None else group * self.n_classes + self.rows.code
+
+    def mean(self, values: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the mean of each group; NaN for a group without rows."""
-        result = np.full(n_groups, np.nan)
-        if size:
+        shape = (self.n_groups, 1 if self.prior is None else self.n_classes)
+        means = np.full(shape, np.nan)
+        if len(values):
+            segment, weight = self._segment[self.order], self.rows.row_weight[self.order]
+            starts = run_starts(segment)
             sums, weights = (
-                exact_sums(weight, part, starts) for part in (values[order], np.ones_like(values))
+                exact_sums(weight, part, starts)
+                for part in (values[self.order], np.ones_like(values))
             )
-            result[group[starts]] = exact_quotient(sums, weights)
+            means.ravel()[segment[starts]] = exact_quotient(sums, weights)
+        return means[:, 0] if self.prior is None else means @ self.prior
+
+    def mean_loss(self, losses: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the mean loss of each group, which does not depend on the order of the rows."""
+        return self.mean(np.rint(losses * 2.0**LOSS_BITS).astype(np.int64)) * 2.0**-LOSS_BITS
+
+    def true_scores(self) -> NDArray[np.float64]:
+        """Return the score of each row for its true class."""
+        result = np.zeros(len(self.rows.code))
+        for i, score in enumerate(self.rows.scores):
+            result[self.rows.code == i] = score[self.rows.code == i]
         return result
 
-    def mean_loss(losses: NDArray[np.float64]) -> NDArray[np.float64]:
-        return group_mean(np.rint(losses * 2.0**LOSS_BITS).astype(np.int64)) * 2.0**-LOSS_BITS
+    def rates(self, name: str, counts: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
+        """Return a metric of confusion matrices."""
+        return replace(NAMES[name], settings=self.settings).evaluate(counts)
 
-    return {
-        "brier": mean_loss(squares),
-        "log_loss": mean_loss(log_losses(truth)[0]),
-        "accuracy": group_mean((predicted == rows.code).astype(np.int64)),
-        "n_classes": len(names),
-        "n": n,
-        "n_missing": grouped.n_missing,
-        "note": first_notes({"no_rows": n == 0}).tolist(),
-    }
+    def columns(self, metrics: Mapping[str, ClassMetric]) -> dict[str, Any]:
+        """Return the columns of the result."""
+        found = {name: metric.formula(self) for name, metric in metrics.items()}
+        n, (n_used, n_predicted) = self.grouped.n, self.n_distinct
+        is_null = np.logical_or.reduce([*map(np.isnan, found.values())])
+        one_class = is_null & (np.minimum(n_used, n_predicted) == 1)
+        notes = {"no_rows": n == 0, "one_class": one_class, "absent_class": is_null}
+        return {
+            **found,
+            "n": n,
+            "n_classes": self.n_classes,
+            "n_classes_used": n_used,
+            "n_classes_predicted": n_predicted,
+            "n_missing": self.grouped.n_missing,
+            "note": first_notes(notes).tolist(),  # type: ignore[arg-type]
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassMetric:
+    """A metric of several classes; `formula` returns its value in each group, NaN if undefined."""
+
+    name: str
+    formula: Callable[[ClassDecisions], NDArray[np.float64]]
+    of_probabilities: bool = False
+
+
+def _class_brier(rows: ClassDecisions) -> NDArray[np.float64]:
+    """Return the mean of the sum over the classes of (probability - outcome)²."""
+    squares = np.zeros(len(rows.rows.code))
+    for i, score in enumerate(rows.rows.scores):
+        squares += (score.astype(np.float64) - (rows.rows.code == i)) ** 2
+    return rows.mean_loss(squares)
+
+
+def _top_accuracy(rows: ClassDecisions, k: int) -> NDArray[np.float64]:
+    """Return the share of rows whose true class is one of the k with the highest scores.
+
+    Of equal scores, that of the first class is the highest.
+    """
+    true, above = rows.true_scores(), np.zeros(len(rows.rows.code), np.int64)
+    for i, score in enumerate(rows.rows.scores):
+        above += (score > true) | ((score == true) & (i < rows.rows.code))
+    return rows.mean((above < k).astype(np.int64))
+
+
+def _kappa(rows: ClassDecisions) -> NDArray[np.float64]:
+    """Return Cohen's kappa of the true and the predicted class."""
+    correct, chance, _, _ = rows.agreement
+    return exact_quotient(correct - chance, 1 - chance)
+
+
+def _mcc(rows: ClassDecisions) -> NDArray[np.float64]:
+    """Return Gorodkin's correlation of the true and the predicted class."""
+    correct, chance, true, predicted = rows.agreement
+    squared = np.maximum(1 - true, 0) * np.maximum(1 - predicted, 0)
+    squared[np.minimum(*rows.n_distinct) < 2] = 0  # up to rounding errors of sums of weights
+    return np.clip(exact_quotient(correct - chance, np.sqrt(squared)), -1, 1)
+
+
+def _class_cost(rows: ClassDecisions) -> NDArray[np.float64]:
+    """Return the mean cost per row; errors without a given cost cost 1."""
+    cells = rows.cells
+    cost = (cells.true != cells.predicted).astype(np.float64)
+    for (true, predicted), value in rows.costs.items():
+        cost[(cells.true == true) & (cells.predicted == predicted)] = value
+    return exact_quotient(cells._replace(weight=cells.weight * cost).by_group(), rows.total)
+
+
+def _class_mean(values: NDArray[np.float64], weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the weighted mean over the classes whose value is defined."""
+    weight = np.where(np.isnan(values), 0, weight)
+    return exact_quotient((np.nan_to_num(values) * weight).sum(axis=1), weight.sum(axis=1))
+
+
+def _macro(rows: ClassDecisions, rate: str) -> NDArray[np.float64]:
+    return _class_mean(rows.rates(rate, rows.counts), np.ones(rows.n_classes))
+
+
+def _weighted(rows: ClassDecisions, rate: str) -> NDArray[np.float64]:
+    return _class_mean(rows.rates(rate, rows.counts), rows.counts["tp"] + rows.counts["fn"])
+
+
+def _micro(rows: ClassDecisions, rate: str) -> NDArray[np.float64]:
+    return rows.rates(rate, {name: count.sum(axis=1) for name, count in rows.counts.items()})
+
+
+AVERAGES = {"macro": _macro, "micro": _micro, "weighted": _weighted}
+AVERAGED_RATES = ("precision", "recall", "specificity", "npv", "f1", "f_beta", "jaccard")
+CLASS_METRICS = {
+    metric.name: metric
+    for metric in (
+        ClassMetric(name="brier", formula=_class_brier, of_probabilities=True),
+        ClassMetric(
+            name="log_loss",
+            formula=lambda rows: rows.mean_loss(log_losses(rows.true_scores())[0]),
+            of_probabilities=True,
+        ),
+        ClassMetric(name="accuracy", formula=partial(_micro, rate="recall")),
+        ClassMetric(name="balanced_accuracy", formula=partial(_macro, rate="recall")),
+        ClassMetric(name="kappa", formula=_kappa),
+        ClassMetric(name="mcc", formula=_mcc),
+        ClassMetric(name="expected_cost", formula=_class_cost),
+        *(
+            ClassMetric(name=f"{name}_{rate}", formula=partial(average, rate=rate))
+            for name, average in AVERAGES.items()
+            for rate in AVERAGED_RATES
+        ),
+    )
+}
+
+
+def _parse_class_metric(name: object) -> tuple[str, ClassMetric]:
+    """Return the name and the record of a metric of several classes."""
+    top = re.fullmatch(r"top_([1-9]\d*)_accuracy", name) if isinstance(name, str) else None
+    if top is not None:
+        formula = partial(_top_accuracy, k=int(top[1]))
+        return top[0], ClassMetric(name=top[0], formula=formula)
+    check_choice("metrics", name, [*CLASS_METRICS, "top_2_accuracy"])
+    metric = CLASS_METRICS[str(name)]
+    return metric.name, metric
 
 
 def _check_class_probabilities(rows: MulticlassRows, names: Sequence[str]) -> None:
-    """Raise an error if a score is outside [0, 1]."""
+    """Raise an error if a score is outside [0, 1], or if the scores of a row do not sum to 1."""
     for name, score in zip(names, rows.scores, strict=True):
         problem = outside_unit_problem(score)
         if problem is not None:
@@ -218,12 +483,12 @@ def _check_class_probabilities(rows: MulticlassRows, names: Sequence[str]) -> No
                 f"scores={name!r}",
                 problem,
                 "Brier score and logarithmic loss need probabilities: convert the scores first, "
-                "for example with the softmax function. multiclass_auc accepts any real score.",
+                "for example with the softmax function. Other metrics accept any real score, such "
+                'as metrics=["accuracy", "macro_f1"].',
             )
-
-
-def _check_sums(rows: MulticlassRows, total: NDArray[np.float64], names: Sequence[str]) -> None:
-    """Raise an error if the scores of a row do not sum to 1; `total` are the sums."""
+    total = np.zeros(len(rows.code))
+    for score in rows.scores:
+        total += score
     difference = np.abs(total - 1)
     n_wrong = int(np.count_nonzero(difference > MAX_SUM_ERROR))
     if not n_wrong:
@@ -239,152 +504,4 @@ def _check_sums(rows: MulticlassRows, total: NDArray[np.float64], names: Sequenc
         f"The largest difference is in a row with the sum {total[worst]:.6g}: "
         f"{join_first(values)}.\nPass the probabilities of all classes. If probabilities are "
         "rounded, divide each by the sum of its row.",
-    )
-
-
-@public
-def class_metrics(
-    curves: FrameT,
-    /,
-    metrics: str | pl.Expr | Sequence[str | pl.Expr],
-    *,
-    prior: ClassShares,
-    costs: PairCosts | None = None,
-    beta: float = 1.0,
-    by: By = None,
-) -> FrameT:
-    """Add metrics to the curves of several classes, at given shares and costs of the classes.
-
-    The table must have the group column `class`; each curve is the curve of one class against all
-    others. The counts of the curves do not change.
-
-    Parameters
-    ----------
-    curves : DataFrame, LazyFrame or Arrow table
-        A curve table as returned by `curve`, with all rows of each curve.
-    metrics : str, Expr or sequence of these
-        Metrics to add: names of metrics of `curve`, and named expressions over `threshold`, the
-        four counts, which are not adjusted to `prior`, and rates, which are.
-    prior : mapping
-        Share of each class: a mapping from classes to numbers that sum to 1.
-    costs : mapping or square matrix, default None
-        For `"expected_cost"`: costs of pairs of classes, such as `{("a", "b"): 5}` for predicting b
-        if the class is a; other errors cost 1. Or a matrix with a row for each true and a column
-        for each predicted class, in the order of `prior`, or the costs `tp`, `fp`, `fn` and `tn` of
-        every curve.
-    beta : float, default 1.0
-        Weight of recall relative to precision in `"f_beta"`.
-    by : str, Expr, selector or sequence, default None
-        Group columns; by default, all columns left of `threshold`.
-
-    Returns
-    -------
-    DataFrame or LazyFrame
-        The curve table, sorted by group and falling threshold, with a column (Float64) for each
-        metric on the right, at the share of the class in `prior`. Undefined values are null.
-
-    Raises
-    ------
-    RocframeError
-        If the table is not a complete curve table with the group column `class`, if it already has
-        a metric, if a metric is unknown, if shares do not sum to 1 or lack a class, or if costs are
-        negative, of the wrong shape or of an unknown class.
-
-    See Also
-    --------
-    one_vs_rest : Binary predictions of each class against all others.
-    operating_point : The best threshold of each class, with the same `prior` and `costs`.
-    average : Means over the classes; `prior` is an option of `method="weighted"`.
-
-    Notes
-    -----
-    The expected cost per row of class k with the share π_k is π_k·FNR·c_fn + (1 - π_k)·FPR·c_fp.
-    If C(i, j) is the cost of predicting class j for a row of class i, c_fn and c_fp are the means
-    of C(k, i) and of C(i, k) over the other classes i, with the weights π_i.
-
-    References
-    ----------
-    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
-    861-874, section 9. doi:10.1016/j.patrec.2005.10.010
-
-    Examples
-    --------
-    >>> import polars as pl, rocframe as rf
-    >>> predictions = pl.DataFrame(
-    ...     {
-    ...         "truth": ["cat", "dog", "cow", "cat"],
-    ...         "cat": [0.7, 0.2, 0.5, 0.4],
-    ...         "dog": [0.2, 0.5, 0.1, 0.5],
-    ...         "cow": [0.1, 0.3, 0.4, 0.1],
-    ...     }
-    ... )
-    >>> rest = rf.one_vs_rest(predictions, "truth", ["cat", "dog", "cow"])
-    >>> curves = rf.curve(rest, "label", "score", by="class")
-    >>> costly = curves.roc.class_metrics(
-    ...     ["precision", "expected_cost"],
-    ...     prior={"cat": 0.5, "dog": 0.3, "cow": 0.2},
-    ...     costs={("cat", "dog"): 5},
-    ... )
-    >>> costly.filter(pl.col("class") == "cat").drop("class", "fn", "tn", "fpr", "tpr")
-    shape: (5, 5)
-    ┌───────────┬─────┬─────┬───────────┬───────────────┐
-    │ threshold ┆ tp  ┆ fp  ┆ precision ┆ expected_cost │
-    │ ---       ┆ --- ┆ --- ┆ ---       ┆ ---           │
-    │ f64       ┆ i64 ┆ i64 ┆ f64       ┆ f64           │
-    ╞═══════════╪═════╪═════╪═══════════╪═══════════════╡
-    │ inf       ┆ 0   ┆ 0   ┆ null      ┆ 1.7           │
-    │ 0.7       ┆ 1   ┆ 0   ┆ 1.0       ┆ 0.85          │
-    │ 0.5       ┆ 1   ┆ 1   ┆ 0.5       ┆ 1.1           │
-    │ 0.4       ┆ 2   ┆ 1   ┆ 0.666667  ┆ 0.25          │
-    │ 0.2       ┆ 2   ┆ 2   ┆ 0.5       ┆ 0.5           │
-    └───────────┴─────┴─────┴───────────┴───────────────┘
-    """
-    classes = ClassCosts.parse(prior, costs)
-    if classes is None:
-        problem = "expected a mapping from classes to their shares"
-        hint = "Use, for example, prior={'a': 0.9, 'b': 0.1}."
-        raise OptionValueError.compose("prior", prior, problem, hint)
-    by_class = {
-        name: parse_rates(metrics, Settings(beta=beta, **classes.settings_of(name)))
-        for name in classes.prior
-    }
-    names, some_costs = next((list(by_class[name]), classes.costs_of(name)) for name in by_class)
-    check_metric_settings(names, beta=beta, costs=some_costs)
-    new = floats(*names)
-
-    def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-        table = curve_layout(schema, by, tuple(new))
-        check_new_columns(table, new, "class_metrics")
-        check_class_key(table.by)
-
-        def compute(frame: pl.DataFrame) -> pl.DataFrame:
-            rows = _curve_rows(frame, table)
-            index = private_names(["row"], rows.columns)["row"]
-            parts = [
-                part.with_columns(
-                    metric.expr().fill_nan(None) for metric in by_class[name].values()
-                )
-                for name, part in classes.split(rows.with_row_index(index))
-            ]
-            if not parts:
-                return rows.with_columns(pl.lit(None, pl.Float64).alias(name) for name in new)
-            return pl.concat(parts).sort(index).drop(index)
-
-        return through_node(
-            plan.select(table.all_columns),
-            compute,
-            schema={**table.keys, **table.row, **new},
-            by=table.by,
-            anchor=THRESHOLD,
-        )
-
-    return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))
-
-
-def _curve_rows(frame: pl.DataFrame, table: CurveLayout) -> pl.DataFrame:
-    """Return the rows of a curve table, sorted, after a check that the curves are complete."""
-    rows = read_curves(frame, table).table
-    return rows.select(
-        *(column(name) for name in table.by),
-        *(column(table.private(name)).alias(name) for name in table.row),
     )

@@ -45,7 +45,8 @@ def one_vs_rest(
         One row per prediction.
     label : str, Expr or mapping
         The true class: Boolean, numbers, String, Categorical or Enum. If a row can belong to
-        several classes, pass a mapping from each class to a column that is Boolean or 0/1.
+        several classes, pass a mapping from each class to a column that is Boolean or 0/1, or a
+        column of lists of classes.
     scores : mapping, sequence of str, selector or str
         Score of each class, higher for this class: a mapping from classes to columns, columns named
         like their classes, or one column of lists. For a long table, with one row per instance and
@@ -480,7 +481,7 @@ def top_label(
     See Also
     --------
     calibration : Event rates of bins of the scores, which must be probabilities.
-    multiclass_losses : Brier score, logarithmic loss and accuracy of all classes.
+    multiclass_metrics : Losses, accuracies and averages of metrics over all classes.
     one_vs_rest : Binary predictions of each class, for class-wise calibration.
 
     References

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from rocframe.areas.pairs import ZERO_VARIANCE
-from rocframe.classes.inputs import compute_class_table, read_scores
+from rocframe.classes.class_table import compute_class_table
+from rocframe.classes.inputs import read_scores
 from rocframe.errors import LabelError, OptionValueError, ScoreError
 from rocframe.inference import Confidence, first_notes, logit, normal_quantile, wald
 from rocframe.inputs.roles import Roles
@@ -23,13 +24,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rocframe.classes.inputs import (
-        Classes,
-        ClassScores,
-        MulticlassGroups,
-        MulticlassRows,
-        ScoreColumns,
-    )
+    from rocframe.classes.class_table import MulticlassGroups, MulticlassRows
+    from rocframe.classes.inputs import Classes, ClassScores, ScoreColumns
     from rocframe.frames import FrameT
     from rocframe.inference import Note
     from rocframe.inputs.roles import By, Column, Count, Missing
@@ -160,7 +156,7 @@ def volume(
         roles,
         classes,
         lambda grouped: _volume_columns(grouped, confidence),
-        columns=VOLUME.columns(),
+        columns=lambda _: VOLUME.columns(),
         anchor="rule",
         unknown_label=_unknown_label_error,
         read_columns=_read_three_scores,

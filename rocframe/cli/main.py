@@ -12,6 +12,7 @@ from ast import literal_eval
 from collections.abc import Sequence
 from dataclasses import fields
 from datetime import date, datetime, time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -116,8 +117,7 @@ BARE_ARGUMENT = re.compile(rf"(?<![\w.\-'\"/\\])({ARGUMENTS})=(?![\w'\"(\[{{…-
 def _repeated_option_hint(arguments: Sequence[str], error: Exception) -> str:
     """Return a line on an option that must be repeated, for `--by model segment`; else empty.
 
-    `segment` is then read as the name of a log, which does not exist, or which is one log more than
-    the command reads.
+    `segment` is then read as the name of a log, which does not exist, or which is one log too many.
     """
     from cyclopts import UnusedCliTokensError
 
@@ -130,10 +130,7 @@ def _repeated_option_hint(arguments: Sequence[str], error: Exception) -> str:
 
 
 def with_options(message: str) -> str:
-    """Replace the arguments in a message with options of the command, `by="x"` with `--by x`.
-
-    Dates and times are shown as in files, such as 2024-02-29.
-    """
+    """Replace arguments in a message with options, `by="x"` with `--by x`."""
     message = DATE.sub(_iso_date, message)
     message = ITEM.sub(_item_option, DICT.sub(_dict_options, message))
     message = ASSIGNMENT.sub(_assigned_option, message)
@@ -271,14 +268,8 @@ def application() -> "App":
                 'Command "evaluate" parameter LOG requires an argument.\n'
                 "See rocframe evaluate --help."
             )
-        return _run(
-            lambda sources, given, folder, progress: evaluate_logs(
-                sources, given, folder, progress, max_error=max_error, store=store
-            ),
-            log,
-            options,
-            out,
-        )
+        command = partial(evaluate_logs, max_error=max_error, store=store)
+        return _run(command, log, options, out)
 
     @app.command
     def report(

@@ -46,13 +46,11 @@ class LogOptions:
     Attributes
     ----------
     label
-        Column with the true class: Boolean, 0/1, or, together with --positive, text, numbers, dates
-        or times.
+        Column with the true class: Boolean, 0/1, or, with --positive, any values.
     score
-        Column with the score; higher values indicate the positive class. Repeat the option to
-        compare several columns as models.
+        Column with the score, higher for positives. Repeat it to compare columns as models.
     by
-        Group column; each group has its own curve. Repeat the option for several columns.
+        Group column; each group has its own curve. Repeat it for several columns.
     positive
         Value of the label that is the positive class. Dates and times have ISO format.
     weight
@@ -62,9 +60,8 @@ class LogOptions:
     no_count
         Ignore a column named "count" that does not contain numbers of identical rows.
     missing
-        Handling of rows with a missing label, score or weight. "raise": stop with an error. "drop":
-        leave the rows out and count them. "worst": count rows without a score as errors of the
-        model at every threshold.
+        Rows with a missing label, score or weight. "raise": stop with an error. "drop": leave them
+        out and count them. "worst": rows without a score are errors at every threshold.
     skip_unreadable
         Skip empty, truncated and damaged files, and print their names.
     quiet
@@ -129,32 +126,28 @@ class EvaluationOptions(LogOptions):
     Attributes
     ----------
     over
-        Group column over which the page averages curves. By default "fold", if --by names this
-        column.
+        Group column over which the page averages curves. By default "fold", if --by names it.
     id
-        Column that identifies the instance of a row. With this option, the page compares the models
-        in the group column "model". Repeat the option for several columns.
+        Column that identifies the instance of a row, to compare the models in the group column
+        "model". Repeat it for several columns.
     kind
-        Kind of curve; by default roc and precision_recall. Repeat the option for several kinds. In
-        curves.parquet, the axes of the first kind come first, then those of the other kinds.
+        Kind of curve; by default roc and precision_recall. Repeat it for several kinds. In
+        curves.parquet, the axes of the first kind come first.
     ci
         Method of the confidence interval of the AUC.
     level
         Confidence level of the intervals, above 0 and below 1, such as 0.95.
     unmatched
-        Handling of instances that only one of two compared models has. "raise": stop with an error.
-        "drop": leave these instances out of the comparison and count their rows.
+        Instances that only one of two compared models has. "raise": stop with an error. "drop":
+        leave them out of the comparison and count their rows.
     cost
-        Cost of an outcome (tp, fp, fn or tn), such as fp=1. The page then states the threshold of
-        lowest cost of each model. Repeat the option, or separate several costs by commas. Costs
-        that are not given are 0.
+        Cost of an outcome (tp, fp, fn or tn), such as fp=1; others are 0. The page then states the
+        threshold of lowest cost of each model. Repeat it, or separate several costs by commas.
     prevalence
-        Prevalence, between 0 and 1. Costs are computed at this prevalence. By default, the
-        prevalence of each group.
+        Prevalence, between 0 and 1, of the costs. By default, that of each group.
     subject_to
-        Constraint of the thresholds on the page, as in decide, such as the capacity alerts=:100 or
-        alert_rate=:0.01. Without --cost, the page states the threshold of highest recall. Repeat
-        the option for several constraints.
+        Constraint of the thresholds on the page, as in decide, such as alerts=:100. Without --cost,
+        the page states the threshold of highest recall. Repeat it for several constraints.
     title
         Title of the page.
     """
@@ -193,18 +186,17 @@ class StoreArguments:
     Attributes
     ----------
     store
-        Folder in which the predictions are kept in compressed form. Only logs that are new or have
-        changed are read, and the tables are computed from the whole store. A changed log replaces
-        its earlier rows. The rows of a log that no longer exists are kept. Without LOG, the store
-        is evaluated as it is. All runs need the same options. If an option is not given, the option
-        of the first run is used. --by can name any group columns of the first run.
+        Folder in which the predictions are kept in compressed form. Only new and changed logs are
+        read, and the tables are those of the whole store. A changed log replaces its earlier rows;
+        the rows of a log that no longer exists are kept. Without LOG, the store is evaluated as it
+        is. Later runs need the options of the first run, or none; --by can name any of its group
+        columns.
     partition_by
         Column with the day of a prediction, which divides the store into folders such as
-        day=2026-11-01. Required for --since, --until and --last. Times are converted to dates.
-        Other columns with text or integers are supported too.
+        day=2026-11-01; also text or integers. Times become dates. Required for --since, --until and
+        --last.
     resolution
-        Round scores in the store down to multiples of this number, so that the store becomes small.
-        By default, scores are not rounded.
+        Round scores in the store down to multiples of this number, so that it becomes small.
     relative
         --resolution is relative to the score, for scores of very different sizes.
     max_envelope
@@ -215,11 +207,10 @@ class StoreArguments:
     until
         Last day to evaluate, which is included.
     last
-        Length of the window to evaluate, such as 28d, 4w or 3mo; for integers, such as 10. The
-        window ends at --until, or at the last day of the store.
+        Length of the window to evaluate, such as 28d, 4w or 3mo; for integers, such as 10. It ends
+        at --until, or at the last day of the store.
     drop_missing_parts
-        Accept that files of the store are missing whose logs do not exist or are not given, such as
-        those of old days. By default, a missing file is an error.
+        Accept that files of the store are missing whose logs do not exist or are not given.
     """
 
     store: Annotated[Path | None, Parameter(metavar="FOLDER")] = None
@@ -261,24 +252,21 @@ class DecisionOptions(LogOptions):
     ----------
     rule
         What the threshold optimizes: youden, closest_top_left, equal_error, expected_cost and bayes
-        (with --cost), profit (with --benefit), or a metric such as f1. Repeat the option for
-        several rules.
+        (with --cost), profit (with --benefit), or a metric such as f1. Repeat it for several rules.
     cost
-        Cost of an outcome (tp, fp, fn or tn), such as fp=1. Repeat the option, or separate several
-        costs by commas. Costs that are not given are 0.
+        Cost of an outcome (tp, fp, fn or tn), such as fp=1; others are 0. Repeat it, or separate
+        several costs by commas.
     benefit
-        Benefit of an outcome, such as tp=20. Repeat the option, or separate several benefits by
-        commas. Benefits that are not given are 0.
+        Benefit of an outcome, such as tp=20; others are 0. Repeat it, or separate several by
+        commas.
     prevalence
-        Prevalence, between 0 and 1, at which rules and constraints are computed. By default,
-        the prevalence of each group.
+        Prevalence, between 0 and 1, of rules and constraints. By default, that of each group.
     subject_to
-        Constraint: a metric, "alerts" (the number of alerts) or "threshold", with its lowest and
-        highest allowed value, such as precision=0.9:1, precision=0.9: or alerts=:100. Repeat the
-        option for several constraints.
+        Constraint: a metric, "alerts" (the number of alerts) or "threshold" with its range, such as
+        precision=0.9:1, precision=0.9: or alerts=:100. Repeat it for several constraints.
     minimize
-        Use the threshold with the lowest value of the metric, or with --maximize the highest one.
-        By default, the best value of each metric.
+        Use the threshold with the lowest value of the metric, or, with --maximize, the highest. By
+        default, the best value of each metric.
     beta
         Weight of recall relative to precision in the metric f_beta.
     """
@@ -316,9 +304,8 @@ class ReleaseOptions(LogOptions):
     margin
         Largest acceptable deterioration of the metric, such as 0.005.
     id
-        Column that identifies a row in both logs. With this option, the test is paired. Without it,
-        the rows are not paired, and the test needs many more rows. Repeat the option for several
-        columns.
+        Column that identifies a row in both logs, so that the test is paired. Without it, the test
+        needs many more rows. Repeat it for several columns.
     metric
         Metric of the models. brier and log_loss need probabilities. average_precision needs --id.
     method
@@ -329,18 +316,16 @@ class ReleaseOptions(LogOptions):
         Confidence level of the one-sided limits, above 0.5 and below 1. A group passes if its
         adjusted p-value is at most 1 - level.
     adjust
-        Adjustment of the p-values for the number of groups. "holm": the probability of at least one
-        false pass is limited. "bh": the expected share of false passes is limited. "none": no
-        adjustment.
+        Adjustment of the p-values for the number of groups. "holm" limits the probability of at
+        least one false pass, "bh" the expected share of false passes. "none": no adjustment.
     min_rows
-        Groups with fewer positives or negatives than this number in the old log do not count. With
-        0, every group counts.
+        Groups with fewer positives or negatives in the old log do not count. With 0, every group
+        does.
     unmatched
-        Handling of rows whose --id only one log contains. "raise": stop with an error. "drop":
-        leave these rows out of the comparison and count them.
+        Rows whose --id only one log contains. "raise": stop with an error. "drop": leave them out
+        of the comparison and count them.
     cluster
-        Column that identifies clusters of dependent rows, such as all rows of one user. Two logs
-        also need --id.
+        Column of clusters of dependent rows, such as all rows of one user. Two logs also need --id.
     seed
         Seed of the random draws of the method bootstrap.
     """
@@ -505,10 +490,7 @@ MIN_NAME_WIDTH = 8
 
 
 def areas_table(areas: pl.DataFrame, *, width: int | None, max_rows: int = 60) -> str:
-    """Return the table of areas as text: a line per group, with aligned numbers.
-
-    Long group names are shortened until the lines fit into `width` characters, if possible.
-    """
+    """Return the table of areas as text, a line per group, within `width` if possible."""
     top = areas.head(max_rows)
     names = name_columns(top, group_columns(areas))
     columns = [
@@ -631,10 +613,7 @@ def _text_width(cells: list[str]) -> int:
 
 
 def _shorten_names(columns: list[list[str]], n_names: int, width: int) -> None:
-    """Shorten the widest columns of group names in place until the lines fit into `width`.
-
-    No column becomes narrower than `MIN_NAME_WIDTH`.
-    """
+    """Shorten group names in place until lines fit into `width`, not below `MIN_NAME_WIDTH`."""
     from rich.cells import cell_len, set_cell_size
 
     while sum(map(_text_width, columns)) + len(COLUMN_GAP) * (len(columns) - 1) > width:

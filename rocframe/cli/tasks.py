@@ -63,10 +63,8 @@ CURVES_FILE, AREAS_FILE, PAGE_FILE = "curves.parquet", "auc.parquet", "charts.ht
 class CommandResult:
     """The table to print, the files that were written, and the skipped logs with the reasons.
 
-    `lacks_page` is True if the page was left out because vl-convert is not installed. `unused_keys`
-    are columns of the logs that are usually group columns, such as "model", but that no option
-    names. `summary` is a text to print below the table, and `warnings` are messages. `has_passed`
-    is False if the release gate did not pass.
+    `lacks_page` is True without vl-convert. `unused_keys` are columns that are usually keys, but
+    that no option names. `summary` is text below the table. `has_passed` is that of the gate.
     """
 
     table: pl.DataFrame
@@ -88,11 +86,9 @@ def evaluate_logs(
     max_error: float | None = None,
     store: StoreArguments | None = None,
 ) -> CommandResult:
-    """Compute the tables of `evaluate`, and write them and the page to a folder.
+    """Compute the tables of `evaluate`, of logs or a store; write them and the page to a folder.
 
-    The page is left out if vl-convert is not installed. With `max_error`, the curves in the table
-    are simplified. With `store`, the logs are added to a store, and the tables are those of the
-    store.
+    The page is left out if vl-convert is not installed.
     """
     if max_error is not None:
         parse_max_error(max_error)
@@ -161,12 +157,8 @@ def decide_logs(
             "files_skipped": dict(logs.skipped),
         }
         write(points, path, about=about)
-    return CommandResult(
-        table=points,
-        written=written,
-        skipped=dict(logs.skipped),
-        unused_keys=roles.unused_keys(logs.columns),
-    )
+    skipped, unused = dict(logs.skipped), roles.unused_keys(logs.columns)
+    return CommandResult(table=points, written=written, skipped=skipped, unused_keys=unused)
 
 
 def gate_logs(
@@ -213,6 +205,7 @@ def gate_logs(
     )
     table = table.sort(order, maintain_order=True)
     roles = log_options[0].report_options(predictions.schema[options.label])
+    skipped = {file: why for log in logs for file, why in log.skipped.items()}
     if path is not None:
         progress.step("Writing the file")
         about = {
@@ -224,7 +217,7 @@ def gate_logs(
                 for name in ("margin", "metric", "level", "adjust", "min_rows")
             },
             **{f"files_{name}": log.files for name, log in zip((OLD, NEW), logs, strict=False)},
-            "files_skipped": {file: why for log in logs for file, why in log.skipped.items()},
+            "files_skipped": skipped,
         }
         write(table, path, about=about)
     shared = {*logs[0].files} & {*logs[-1].files} if old_score == new_score else set()
@@ -234,7 +227,7 @@ def gate_logs(
     return CommandResult(
         table=table,
         written=written,
-        skipped={file: why for log in logs for file, why in log.skipped.items()},
+        skipped=skipped,
         unused_keys=roles.unused_keys(columns) if options.id is None else [],
         summary=_gate_summary(table, options),
         warnings=[f"OLD and NEW contain the same file {format_name(min(shared))}."]
@@ -267,10 +260,7 @@ def _two_scores(sources: Sequence[str], options: ReleaseOptions) -> tuple[str, s
 def _concatenate_logs(
     tables: Sequence[pl.DataFrame], logs: Sequence[Logs], options: Sequence[ReleaseOptions]
 ) -> tuple[pl.DataFrame, str]:
-    """Return the rows of both logs, and the name of the column with "old" or "new".
-
-    The scores of the new log have the name of the old score.
-    """
+    """Return the rows of both logs, and the name of the column with "old" or "new"."""
     required = options[0].required_columns()
     if SCORE_WIDTH not in required and any(SCORE_WIDTH in table.columns for table in tables):
         # Scores without a width are exact.
@@ -326,10 +316,7 @@ def _gate_summary(table: pl.DataFrame, options: ReleaseOptions) -> str:
 
 
 def _open_sources(
-    sources: Sequence[str],
-    options: LogOptions,
-    progress: Progress,
-    exclude: Sequence[Path] = (),
+    sources: Sequence[str], options: LogOptions, progress: Progress, exclude: Sequence[Path] = ()
 ) -> Logs:
     """Return the logs in the sources; raise an error if the column of an option is missing."""
     columns = options.required_columns()
@@ -359,9 +346,7 @@ def _read_logs(logs: Logs, options: LogOptions, progress: Progress) -> tuple[pl.
 class ReportInputs:
     """The predictions of logs or of the window of a store, and how they are evaluated.
 
-    `provenance` is the metadata of the tables, and `subject` is the name of the data in the title.
-    For a store, `summary` describes its content and its changes, and `warnings` name logs that need
-    attention.
+    `subject` names the data in the title. For a store, `summary` describes its content and changes.
     """
 
     predictions: pl.DataFrame
@@ -649,10 +634,7 @@ def _window_text(options: dict[str, str]) -> str:
 
 
 def _partition_values(store: Store) -> tuple[pl.DataType, dict[Part, Any]]:
-    """Return the dtype of the partition column, and the value of each part that has one.
-
-    The values are integers or text. The order of dates is the order of their text.
-    """
+    """Return the dtype of the partition column, and the value of each part, integer or text."""
     key, path = store.options.partition_by, store.existing_part() or store.path(store.parts[0])
     dtype = pl.Null() if key is None else read_part_schema(path)[key]
     convert = int if dtype.is_integer() else str
@@ -660,10 +642,7 @@ def _partition_values(store: Store) -> tuple[pl.DataType, dict[Part, Any]]:
 
 
 def _window(
-    store: Store,
-    arguments: StoreArguments,
-    dtype: pl.DataType,
-    days: Mapping[Part, Any],
+    store: Store, arguments: StoreArguments, dtype: pl.DataType, days: Mapping[Part, Any]
 ) -> Sequence[Part]:
     """Return the parts whose values of the partition column, `days`, the options select."""
     options = _window_options(arguments)

@@ -18,7 +18,7 @@ from rocframe.comparisons.pairing import (
     read_instances,
 )
 from rocframe.curves.locate import round_values
-from rocframe.decisions.confusion_matrix import check_decisions
+from rocframe.curves.table import PointTable, check_threshold_column
 from rocframe.errors import ColumnTypeError, MissingColumnError, OptionValueError, RepeatedNameError
 from rocframe.frames import (
     as_input_frame,
@@ -34,10 +34,10 @@ from rocframe.frames import (
     through_node,
 )
 from rocframe.inference import class_notes, first_notes
-from rocframe.inputs.cases import RowState
+from rocframe.inputs.cases import RowState, check_decisions
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.arrays import exact_quotient
-from rocframe.kernel.codec import round_thresholds
+from rocframe.kernel.groups import round_thresholds
 from rocframe.options import (
     NOT_GIVEN,
     check_choice,
@@ -96,9 +96,9 @@ def combine(
     score : str, Expr, selector, sequence or mapping
         The score, higher for positives.
     threshold : float, mapping or DataFrame, default None
-        Threshold of each model: one number for all, a mapping from models to numbers, or a table of
-        `operating_point` or `at` with the columns `threshold` and `between`, and optionally group
-        columns. Without thresholds, the scores must be decisions: Boolean, 0 or 1.
+        Threshold of each model: one number for all, a mapping from models to numbers, or rows of
+        `operating_point`, `at`, `hull` or `curve`, one for each model, or for each group and model.
+        Without thresholds, the scores must be decisions: Boolean, 0 or 1.
     between : str, default "model"
         Column with the name of the model, for a long table with one row per instance and model.
     id : str or sequence of str, default None
@@ -202,7 +202,7 @@ def combine(
 
 
 def combination_table(
-    frame: pl.DataFrame, columns: PairingColumns, threshold: Thresholds, count: pl.DataType
+    frame: pl.DataFrame, columns: PairingColumns, threshold: ParsedThresholds, count: pl.DataType
 ) -> pl.DataFrame:
     """Return two rows for each group and pair of models: AND and OR."""
     instances = read_instances(frame, columns)
@@ -490,9 +490,9 @@ def chain(
     operator : {"or", "and"}, default "or"
         How the decisions of the models are joined.
     threshold : float, mapping or DataFrame, default None
-        Threshold of each model: one number for all, a mapping from models to numbers, or a table of
-        `operating_point` or `at` with the columns `threshold` and `between`, and optionally group
-        columns. Without thresholds, the scores must be decisions: Boolean, 0 or 1.
+        Threshold of each model: one number for all, a mapping from models to numbers, or rows of
+        `operating_point`, `at`, `hull` or `curve`, one for each model, or for each group and model.
+        Without thresholds, the scores must be decisions: Boolean, 0 or 1.
     between : str, default "model"
         Column with the name of the model, for a long table with one row per instance and model.
     id : str or sequence of str, default None
@@ -595,7 +595,7 @@ def chain(
 def chain_table(
     frame: pl.DataFrame,
     columns: PairingColumns,
-    threshold: Thresholds,
+    threshold: ParsedThresholds,
     operator: Operator,
     count: pl.DataType,
 ) -> pl.DataFrame:
@@ -666,11 +666,12 @@ def _stages(
 
 Operator = Literal["or", "and"]
 Thresholds: TypeAlias = "float | Mapping[Any, float] | pl.DataFrame | None"
+ParsedThresholds: TypeAlias = "float | Mapping[Any, float] | PointTable | None"
 OPERATORS = ("and", "or")  # in the order of rows
 RATE_NAMES = ("tpr", "fpr")  # the rate of the positives, and the rate of the negatives
 
 
-def parse_model_thresholds(threshold: object, between: object) -> Thresholds:
+def parse_model_thresholds(threshold: object, between: object) -> ParsedThresholds:
     """Return the option `threshold` after a check, with numbers as floats."""
     hint = 'Use, for example, threshold={"a": 0.5, "b": 0.3}, or a DataFrame of operating_point.'
 
@@ -682,26 +683,16 @@ def parse_model_thresholds(threshold: object, between: object) -> Thresholds:
         return number
 
     if isinstance(threshold, pl.DataFrame):
-        for name in (between, THRESHOLD):
-            if name not in threshold.columns:
-                raise MissingColumnError.of_table(THRESHOLD, str(name), threshold.columns)
-        check_threshold_column(THRESHOLD, threshold.schema)
-        return threshold
+        if between not in threshold.columns:
+            raise MissingColumnError.of_table(THRESHOLD, str(between), threshold.columns)
+        return PointTable.parse(THRESHOLD, threshold, hint)
     if isinstance(threshold, Mapping):
         return {model: parse(value) for model, value in threshold.items()}
     return None if threshold is None else parse(threshold)
 
 
-def check_threshold_column(argument: str, schema: Mapping[str, pl.DataType]) -> None:
-    """Raise an error if the thresholds in a table are not numbers; `schema` has its dtypes."""
-    dtype = schema[THRESHOLD]
-    if not dtype.is_numeric() and dtype != pl.Null:
-        hint = "Thresholds must be numbers. Cast the column first."
-        raise ColumnTypeError.of_table(argument, THRESHOLD, dtype, hint)
-
-
 def model_thresholds(
-    threshold: Thresholds, instances: Instances, columns: PairingColumns
+    threshold: ParsedThresholds, instances: Instances, columns: PairingColumns
 ) -> NDArray[np.float64]:
     """Return the threshold of each model (rows) in each group (columns), or NaN.
 
@@ -717,7 +708,7 @@ def model_thresholds(
             check_decisions(score, used & (state == RowState.USED), hint)
         return np.ones(shape)
     values = np.full(shape, np.nan)
-    if isinstance(threshold, pl.DataFrame):
+    if isinstance(threshold, PointTable):
         values = _table_thresholds(threshold, instances.models, instances.keys, columns)
     elif isinstance(threshold, Mapping):
         for i, model in enumerate(instances.models):
@@ -734,26 +725,19 @@ def model_thresholds(
 
 
 def _table_thresholds(
-    table: pl.DataFrame, models: pl.Series, keys: pl.DataFrame, columns: PairingColumns
+    points: PointTable, models: pl.Series, keys: pl.DataFrame, columns: PairingColumns
 ) -> NDArray[np.float64]:
     """Return the thresholds in a table with a row per model, or per group and model."""
-    left = table.columns[: table.columns.index(THRESHOLD)]
     names = {columns.options.between: MODEL}
-    names |= {name: str(i) for i, name in enumerate(columns.bound.by) if name in left}
+    names |= {name: str(i) for i, name in enumerate(columns.bound.by) if name in points.by}
     dtypes = {**columns.bound.keys, columns.options.between: columns.model}
-    check_keys(THRESHOLD, table.schema, dtypes, names)
-    thresholds = table.select(
+    check_keys(THRESHOLD, points.rows.schema, dtypes, names)
+    points.check_single([*names], ", or add other group columns of the table to by=")
+    thresholds = points.rows.select(
         *(column(name).alias(key) for name, key in names.items()),
         column(THRESHOLD).cast(pl.Float64),
     )
     on = list(names.values())
-    if thresholds.select(on).is_duplicated().any():
-        problem = "the table has several thresholds for a model"
-        hint = (
-            "Filter the table, or add its group columns to by=. The thresholds are matched by: "
-            f"{[*names]}."
-        )
-        raise OptionValueError.compose(THRESHOLD, table, problem, hint)
     shape = keys.height, len(models)
     group, model = (index.ravel() for index in np.indices(shape))
     rows = take_rows(keys, group).with_columns(models[model].alias(MODEL))

@@ -33,7 +33,7 @@ from rocframe.frames import build_table, find_keys
 from rocframe.inference import adjust_p_values, first_notes, parse_level, parse_n_boot
 from rocframe.inputs.cases import RowState
 from rocframe.inputs.roles import Roles
-from rocframe.kernel.resample import RandomDraws, Seed, stream_keys
+from rocframe.kernel.scan import RandomDraws, Seed, stream_keys
 from rocframe.options import NOT_GIVEN, NotGiven, parse_integer, parse_number, public
 from rocframe.schemas.statistics import comparison_columns, gate_columns
 from rocframe.schemas.table_type import MODEL, integers

@@ -50,8 +50,7 @@ if TYPE_CHECKING:
     from rocframe.comparisons.pairing import Instances, ModelBatch, PairingColumns, UnpairedModels
     from rocframe.inference import Adjust, Alternative
     from rocframe.inputs.roles import Roles
-    from rocframe.kernel.resample import RandomDraws, ReplicateCounts, Seed
-    from rocframe.kernel.scan import Block, Scan
+    from rocframe.kernel.scan import Block, RandomDraws, ReplicateCounts, Scan, Seed
 
 
 def t_test(comparison: PairedComparison) -> list[dict[str, Any]]:

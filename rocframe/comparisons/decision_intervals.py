@@ -27,8 +27,9 @@ from rocframe.errors import OptionValueError, ScoreError
 from rocframe.inference import Confidence, Estimate, class_notes, paired_difference
 from rocframe.inputs.cases import RowState, outside_unit_problem
 from rocframe.inputs.roles import Roles
-from rocframe.kernel.codec import round_thresholds
-from rocframe.kernel.resample import (
+from rocframe.kernel.groups import round_thresholds
+from rocframe.kernel.scan import (
+    BLOCK_ROWS,
     GroupRows,
     RandomDraws,
     ReplicateCounts,
@@ -36,7 +37,6 @@ from rocframe.kernel.resample import (
     draw_classes,
     stream_keys,
 )
-from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.options import (
     NOT_GIVEN,
     NotGiven,
@@ -60,8 +60,7 @@ if TYPE_CHECKING:
     from rocframe.comparisons.pairing import Instances, ModelBatch, PairingColumns, Unmatched
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
-    from rocframe.kernel.resample import ReplicateScan
-    from rocframe.kernel.scan import Scan
+    from rocframe.kernel.scan import ReplicateScan, Scan
 
 DecisionKind = Literal["decision", "cost"]
 DecisionInterval = Literal["mover", "bootstrap", "bootstrap_basic"]

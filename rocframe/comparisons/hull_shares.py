@@ -24,15 +24,15 @@ from rocframe.frames import find_keys
 from rocframe.inference import class_notes, parse_n_boot
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import scale_weights
-from rocframe.kernel.resample import (
+from rocframe.kernel.scan import (
     GroupRows,
     GroupSampler,
     RandomDraws,
     ReplicateCounts,
+    Scan,
     Seed,
     stream_keys,
 )
-from rocframe.kernel.scan import Scan
 from rocframe.options import NOT_GIVEN, check_flag, check_supported, public
 from rocframe.resampling import batched_replicates
 from rocframe.schemas.statistics import hull_share_columns
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from rocframe.comparisons.pairing import PairingColumns, Unmatched
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
-    from rocframe.kernel.resample import ReplicateScan
+    from rocframe.kernel.scan import ReplicateScan
 
 MAX_DENOMINATOR = 2.0**30  # the product of two denominators up to this limit fits into Int64
 

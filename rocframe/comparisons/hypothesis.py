@@ -38,8 +38,7 @@ if TYPE_CHECKING:
     from rocframe.comparisons.pairing import ModelBatch
     from rocframe.inference import Alternative, Note
     from rocframe.inputs.cases import Cases
-    from rocframe.kernel.resample import RandomDraws
-    from rocframe.kernel.scan import Scannable
+    from rocframe.kernel.scan import RandomDraws, Scannable
 
     Estimator = Callable[[Scan, "Quantity"], tuple[NDArray[np.float64], ...]]
     UnpairedTest = Callable[

@@ -182,7 +182,7 @@ def at(
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         added = (*POINT_NAMES, *(MIX if interpolate else ()))
         table = curve_layout(schema, by, added)
-        check_new_columns(table, added, "at")
+        check_new_columns(table.row, added, "at")
         row = dict(table.row)
         if interpolate:
             row |= with_scores(curve_columns(pl.Float64()) | MIX, table.scores)

@@ -9,15 +9,14 @@ import numpy as np
 import polars as pl
 import polars.selectors as cs
 
-from rocframe.curves.simplify import area_change, parse_max_error, simplified_rows
+from rocframe.curves.simplify import parse_max_error, simplification
 from rocframe.curves.thinning import CurveCounts
 from rocframe.errors import MissingColumnError, RepeatedNameError
 from rocframe.frames import as_input_frame, build_table, number_keys, take_rows
 from rocframe.inputs.cases import RowState, plan_table
 from rocframe.inputs.roles import Roles, is_single_score
 from rocframe.kernel.arrays import run_parallel, split_groups, split_rows
-from rocframe.kernel.codec import round_thresholds
-from rocframe.kernel.groups import sort_rows
+from rocframe.kernel.groups import round_thresholds, sort_rows
 from rocframe.kernel.scan import BLOCK_ROWS, Scan
 from rocframe.kinds import (
     PREVALENCE,
@@ -101,7 +100,8 @@ def curve(
         `inf`, in falling order. The full curve is not computed.
     max_error : float, default None
         Return a simplified curve, which differs from the full curve by at most this fraction of the
-        length of an axis; see `simplify`. Cannot be combined with `thresholds`.
+        length of an axis, and not at all for 0; see `simplify`. Cannot be combined with
+        `thresholds`.
     positive : object, default None
         Value of `label` that is the positive class.
     weight : str or Expr, default None
@@ -160,14 +160,16 @@ def curve(
     -----
     Names for `metrics` are `tpr`, `fpr`, `tnr`, `fnr`, `precision`, `npv`, `fdr`,
     `false_omission_rate`, `accuracy`, `error_rate`, `balanced_accuracy`, `f1`, `f_beta`, `jaccard`,
-    `mcc`, `kappa`, `youden`, `markedness`, `alert_rate`, `rnp`, `lift`, `prevalence`, `lr_pos`,
-    `lr_neg`, `odds_ratio`, `mutual_information`, `chi2`, `skill`, `expected_cost` and
+    `mcc`, `kappa`, `youden`, `markedness`, `alert_rate`, `alerts`, `rnp`, `lift`, `prevalence`,
+    `lr_pos`, `lr_neg`, `odds_ratio`, `mutual_information`, `chi2`, `skill`, `expected_cost` and
     `net_benefit`.
     Aliases: `recall`, `sensitivity` and `hit_rate` for `tpr`; `fall_out` for `fpr`; `specificity`
     for `tnr`; `miss_rate` for `fnr`; `ppv` for `precision`; `rpp` and `yrate` for `alert_rate`.
     The value of a named expression in a row must not depend on other rows.
 
-    `rnp` is the share of rows that are predicted negative. `skill` is 1 - (fp + fn) / min(tp + fn,
+    `alerts` is the number of rows that are predicted positive, `tp + fp`. At a given `prevalence`
+    π, it is n·(π·TPR + (1 - π)·FPR), where n is the number of rows of the curve. `rnp` is the share
+    of rows that are predicted negative. `skill` is 1 - (fp + fn) / min(tp + fn,
     fp + tn), the share of errors that is avoided, compared with the best constant prediction. For
     unequal costs of errors, set `cost` to the cost of a false positive and `benefit` to that of a
     false negative, which a true positive avoids: for example, `benefit=pl.lit(5)`.
@@ -233,10 +235,10 @@ def curve(
     fixed_columns = [*CURVE_COLUMNS, *constants, *curve_kind.rates]
     if constants and PREVALENCE in exprs and exprs[PREVALENCE].meta.eq(pl.col(PREVALENCE)):
         del exprs[PREVALENCE]  # prevalence= already adds this column
-    rates = check_metric_columns(
-        exprs, [*parse_names(by), *fixed_columns], [*fixed_columns, *error_columns], score
-    )
-    check_metric_settings(exprs, beta=beta, costs=costs)
+    model = [] if is_single_score(score) else [MODEL]
+    known = [*parse_names(by), *model, *fixed_columns]
+    rates = check_metric_columns(exprs, known, [*fixed_columns, *error_columns])
+    check_metric_settings([*exprs, *rates], beta=beta, costs=costs)
     roles = Roles(
         label=label,
         score=score,
@@ -280,10 +282,18 @@ def with_rates(
     rates: Sequence[str] = (),
 ) -> pl.LazyFrame:
     """Add two rates and metrics to counts; `rates` are only needed by expressions."""
+    return with_metrics(counts.with_columns(kind.exprs(settings)), metrics, settings, rates)
+
+
+def with_metrics(
+    counts: pl.LazyFrame,
+    metrics: Mapping[str, pl.Expr],
+    settings: Settings,
+    rates: Sequence[str] = (),
+) -> pl.LazyFrame:
+    """Add metrics to counts; `rates` are only needed by expressions."""
     # User-defined metrics may refer to the rates.
-    result = counts.with_columns(
-        *kind.exprs(settings), *(NAMES[name].expr(settings).alias(name) for name in rates)
-    )
+    result = counts.with_columns(NAMES[name].expr(settings).alias(name) for name in rates)
     result = result.select(
         ~cs.by_name(*rates), *(expr.alias(name) for name, expr in metrics.items())
     )
@@ -307,14 +317,13 @@ def metric_expression(metric: object, settings: Settings) -> tuple[str, pl.Expr]
 
 
 def check_metric_columns(
-    exprs: Mapping[str, pl.Expr], known: Sequence[str], reserved: Sequence[str], score: Scores
+    exprs: Mapping[str, pl.Expr], known: Sequence[str], reserved: Sequence[str] = ()
 ) -> list[str]:
     """Check the columns that metrics refer to, and their names; return the rates to be added."""
-    model = [] if is_single_score(score) else [MODEL]
     rates: dict[str, None] = {}
     for name, expr in exprs.items():
         for root in expr.meta.root_names():
-            if root in (*known, *model):
+            if root in known:
                 continue
             if root not in NAMES:
                 raise MissingColumnError.compose("metrics", root, known)
@@ -378,7 +387,7 @@ def simplified_curves(
         scan = Scan.from_rows(rows.of_groups(groups))
         counts, codes = trace_counts(scan)
         counts = replace(counts, prevalence=prevalence)
-        selected, error = simplified_rows(counts, kind, scale, max_error)
+        selected, measures = simplification(counts, kind, scale, max_error)
         starts = np.searchsorted(selected, counts.starts)
         lengths = np.diff(starts)
         pos, neg = np.repeat(counts.pos, lengths), np.repeat(counts.neg, lengths)
@@ -386,11 +395,7 @@ def simplified_curves(
         threshold = rows.codec.decode(codes[selected])
         threshold[starts[:-1]] = np.inf
         columns = {THRESHOLD: threshold, "tp": tp, "fp": fp, "fn": pos - tp, "tn": neg - fp}
-        measures = (error, area_change(counts, selected, kind))
-        columns |= {
-            name: np.repeat(values, lengths)
-            for name, values in zip(SIMPLIFICATION, measures, strict=True)
-        }
+        columns |= {name: np.repeat(values, lengths) for name, values in measures.items()}
         return lengths, columns
 
     # The groups are processed in parts, so that only the full curves of some parts are in memory.

@@ -12,8 +12,7 @@ import polars as pl
 
 from rocframe.curves.table import TOTAL_ROUNDING
 from rocframe.kernel.arrays import grouped_bisect, run_parallel
-from rocframe.kernel.codec import concatenated_ranges
-from rocframe.kernel.groups import groups_of_rows
+from rocframe.kernel.groups import concatenated_ranges, groups_of_rows
 from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.rates import CONFUSION, CountRatio
 from rocframe.schemas.table_type import THRESHOLD

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import pairwise
 from math import nan
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -26,11 +27,10 @@ from rocframe.curves.thinning import (
 )
 from rocframe.errors import MissingColumnError, OptionValueError
 from rocframe.frames import as_input_frame, check_keys, column, find_keys, lazy_plan, through_node
-from rocframe.kernel.arrays import run_parallel
-from rocframe.kernel.codec import concatenated_ranges
-from rocframe.kernel.groups import groups_of_rows, run_starts
+from rocframe.kernel.arrays import exact_product, run_parallel
+from rocframe.kernel.groups import concatenated_ranges, groups_of_rows, run_starts
 from rocframe.kinds import kind_of, scale_of
-from rocframe.options import parse_fraction, parse_numbers, public, to_floats
+from rocframe.options import parse_number, parse_numbers, public, to_floats
 from rocframe.schemas.curves import SIMPLIFICATION
 from rocframe.schemas.table_type import THRESHOLD
 
@@ -62,7 +62,8 @@ def simplify(
 
     The remaining rows are unchanged. The first and the last row of each curve, all vertices of its
     convex hull, and the operating points in `keep` are never removed. Between two remaining rows,
-    the counts are interpolated linearly.
+    the counts are interpolated linearly. With `max_error=0`, only rows are removed whose counts are
+    exactly those between the two neighboring remaining rows, so that the curve does not change.
 
     Parameters
     ----------
@@ -70,7 +71,7 @@ def simplify(
         A curve table as returned by `curve`, with all rows of each curve.
     max_error : float, default 1 / 500
         Largest allowed distance between the simplified and the full curve, as a fraction of the
-        length of an axis, between 0 and 1.
+        length of an axis: at least 0 and below 1.
     keep : float, sequence of float, Series or DataFrame, default ()
         Rows that are not removed: one or more thresholds, of which each selects the row that `at`
         returns, or a table of operating points that `at` returned.
@@ -151,7 +152,7 @@ def simplify(
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         table = curve_layout(schema, by, tuple(SIMPLIFICATION))
         if not table.has_given_thresholds:  # otherwise, gaps are checked first
-            check_new_columns(table, SIMPLIFICATION, "simplify")
+            check_new_columns(table.row, SIMPLIFICATION, "simplify")
         shape = kind_of(list(schema), kind)
         axes_scale = scale_of(shape, scale)
         if axes_scale == "log" and len(shape.scaled["log"]) > 1:
@@ -171,7 +172,7 @@ def simplify(
                 "the error of the simplified curve is unknown",
                 "Compute the curve without thresholds=, and keep all its rows.",
             )
-            check_new_columns(table, SIMPLIFICATION, "simplify")
+            check_new_columns(table.row, SIMPLIFICATION, "simplify")
             counts = CurveCounts(
                 tp=complete.columns["tp"],
                 fp=complete.columns["fp"],
@@ -181,9 +182,8 @@ def simplify(
                 required=_mark_keep(complete, thresholds, points),
                 prevalence=complete.prevalence,
             )
-            rows, error = simplified_rows(counts, shape, axes_scale, limit)
+            rows, measures = simplification(counts, shape, axes_scale, limit)
             line = groups_of_rows(counts.starts, rows)
-            measures = {"error": error, "area_change": area_change(counts, rows, shape)}
             return (
                 complete.table.select(pl.all().gather(rows))
                 .rename({table.private(name): name for name in table.row})
@@ -205,8 +205,8 @@ def simplify(
 
 
 def parse_max_error(max_error: float) -> float:
-    """Check the option `max_error`, and return it as a number between 0 and 1."""
-    return parse_fraction("max_error", max_error, example=0.002)
+    """Check the option `max_error`, and return it as a number of at least 0 and below 1."""
+    return parse_number("max_error", max_error, low=0, high=1, closed="left", example=0.002)
 
 
 def _parse_keep(keep: Keep) -> tuple[list[float], pl.DataFrame | None]:
@@ -256,13 +256,27 @@ MIN_CURVED_STEP = 1e-5
 # If a curve has fewer pairs of a positive and a negative, rounding errors of deviations are
 # negligible.
 MAX_CORNER_PRODUCT = 2**40
+ROUNDING_OF_PRODUCTS = 2.0**-49  # more than the relative rounding error of a product of differences
 SHORT_CURVE_ROWS = 32  # if lines are curved, all rows of curves with fewer rows are selected
+
+
+def simplification(
+    counts: CurveCounts, kind: Kind, scale: Scale, max_error: float
+) -> tuple[IntArray, dict[str, FloatArray]]:
+    """Return the rows of simplified curves, and the columns `SIMPLIFICATION` of each curve."""
+    rows, error = simplified_rows(counts, kind, scale, max_error)
+    change = area_change(counts, rows, kind)
+    if not max_error:  # the curves do not change: no rounding errors of areas
+        change[~np.isnan(change)] = 0
+    return rows, dict(zip(SIMPLIFICATION, (error, change), strict=True))
 
 
 def simplified_rows(
     counts: CurveCounts, kind: Kind, scale: Scale, max_error: float
 ) -> tuple[IntArray, FloatArray]:
     """Return the rows of simplified curves, and the error bound of each curve; NaN if undefined."""
+    if not max_error:
+        return _exact_rows(counts, kind, scale)
     curves = len(counts.starts) - 1
     sizes = np.diff(counts.starts)
     if scale == "normal_deviate" or kind.segments != "straight":  # points are inserted between rows
@@ -278,6 +292,54 @@ def simplified_rows(
     results = run_parallel(simplify_part, pairwise(edges.tolist()), arrays_only=True)
     rows = np.concatenate([np.zeros(0, np.int64), *(rows for rows, _ in results)])
     return rows, np.concatenate([np.zeros(0), *(error for _, error in results)])
+
+
+def _exact_rows(counts: CurveCounts, kind: Kind, scale: Scale) -> tuple[IntArray, FloatArray]:
+    """Return the results of `simplified_rows` for the error 0: rows at which a line ends or turns.
+
+    Between two rows, counts are interpolated linearly, whatever the axes are. Rows at a jump remain
+    as well, because the ends of scaled axes depend on them.
+    """
+    tp, fp, starts = counts.tp, counts.fp, counts.starts
+    axes = display_axes(kind, scale, counts.on_axes(kind))
+    is_kept = _mark_jumps(axes, counts)
+    is_kept[starts[:-1]] = is_kept[starts[1:] - 1] = True
+    if counts.required is not None:
+        is_kept |= counts.required
+    # Of several rows with the same counts, one determines the line.
+    lengths, lasts = np.diff(starts), starts[1:] - 1
+    is_last, is_repeated = (
+        np.logical_and.reduce([part == other for part, other in pairs])
+        for pairs in (
+            [(part, np.repeat(part[lasts], lengths)) for part in (tp, fp)],
+            [(part[1:], part[:-1]) for part in (tp, fp)],
+        )
+    )
+    is_point = ~is_last
+    is_point[1:] &= ~is_repeated
+    is_point[starts[:-1]] = is_point[lasts] = True
+    rows = np.flatnonzero(is_point)
+    is_kept[rows[1:-1]] |= _turns(tp[rows], fp[rows])
+    return np.flatnonzero(is_kept), np.where(_is_defined(axes), 0.0, np.nan)
+
+
+def _turns(tp: Array, fp: Array) -> BoolArray:
+    """Return whether the line turns at each point except the first and the last, exactly."""
+    height, width = np.diff(tp), np.diff(fp)
+    with np.errstate(over="ignore", invalid="ignore"):
+        one, other = exact_product(height[1:], width[:-1]), exact_product(height[:-1], width[1:])
+        turns = np.asarray(one != other, bool)
+        if tp.dtype.kind != "f":
+            return turns
+        # Differences and products of floats have relative rounding errors of 2**-53. Unless the two
+        # products differ by more, they are compared as fractions.
+        close = np.flatnonzero(~(abs(one - other) > ROUNDING_OF_PRODUCTS * abs(one + other)))
+    x, y = ([[Fraction(part[i]) for i in close + j] for j in range(3)] for part in (fp, tp))
+    turns[close] = [
+        (y2 - y1) * (x1 - x0) != (y1 - y0) * (x2 - x1)
+        for x0, x1, x2, y0, y1, y2 in zip(*x, *y, strict=True)
+    ]
+    return turns
 
 
 def _simplify_batch(

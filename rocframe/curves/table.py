@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import polars as pl
 
-from rocframe.errors import BrokenCurveError, ColumnTypeError
+from rocframe.errors import (
+    BrokenCurveError,
+    ColumnTypeError,
+    MissingColumnError,
+    OptionValueError,
+)
 from rocframe.frames import (
     as_input_frame,
     column,
@@ -25,8 +30,7 @@ from rocframe.frames import (
 )
 from rocframe.inputs.cases import outside_unit_problem
 from rocframe.kernel.arrays import run_parallel
-from rocframe.kernel.codec import round_thresholds
-from rocframe.kernel.groups import groups_of_rows
+from rocframe.kernel.groups import groups_of_rows, round_thresholds
 from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.kinds import PREVALENCE, has_prevalence
 from rocframe.options import (
@@ -37,9 +41,15 @@ from rocframe.options import (
     parse_names,
 )
 from rocframe.rates import CONFUSION
-from rocframe.schemas.curves import GIVEN_THRESHOLDS
-from rocframe.schemas.table_type import CURVE_COLUMNS, THRESHOLD, score_floats, with_scores
-from rocframe.text import format_key, format_list
+from rocframe.schemas.curves import GIVEN_THRESHOLDS, RULE_COLUMNS
+from rocframe.schemas.table_type import (
+    CURVE_COLUMNS,
+    POINT_NAMES,
+    THRESHOLD,
+    score_floats,
+    with_scores,
+)
+from rocframe.text import format_key, format_list, join_names
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -187,12 +197,16 @@ def plan_curves(
     return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))
 
 
-def check_new_columns(table: CurveLayout, new_columns: Iterable[str], function: str) -> None:
-    """Raise an error if a curve table already has a column that a function adds."""
+def check_new_columns(
+    columns: Iterable[str], new_columns: Iterable[str], function: str, *, argument: str = "curves"
+) -> None:
+    """Raise an error if a table with these columns already has a column that a function adds."""
+    available = {*columns}
     for name in new_columns:
-        if name in table.row:
+        if name in available:
+            problem = f"the table already has a column {name!r}; {function}() adds this column"
             raise BrokenCurveError.compose(
-                f"curves: the table already has a column {name!r}; {function}() adds this column",
+                f"{argument}: {problem}",
                 "Pass a table without this column, or rename the column, for example with "
                 f".rename({{{name!r}: {name + '_before'!r}}}).",
             )
@@ -488,14 +502,81 @@ def _check_complete(curves: Curves) -> None:
 
 def _common_hull_hint(table: CurveLayout) -> str:
     """Return a hint if the table is a result of `hull(across=)`; otherwise an empty text."""
-    across = list(table.row)[-1]
-    if "slope_low" not in table.row or across == "note":
+    across = hull_models(table.row)
+    if across is None:
         return ""
     return (
         "The table is a common hull: its thresholds and counts are from several curves (see the "
         f"column {across!r}). Compute the area from the columns fpr and tpr, or use "
         "hull() without across=."
     )
+
+
+def hull_models(columns: Mapping[str, pl.DataType]) -> str | None:
+    """Return the column of the models of a table of `hull(across=)`; None for other tables."""
+    names = list(columns)
+    if not {"slope_low", "note"} <= {*names}:
+        return None
+    right = names[names.index("note") + 1 :][:1]
+    return next((name for name in right if not columns[name].is_float()), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PointTable:
+    """A table of chosen operating points: rows of `at`, `operating_point`, `hull` or `curve`.
+
+    A row belongs to the curves that have its values of the columns `by`, and of the column `models`
+    if the table is a common hull of several models. `argument` is its name in errors.
+    """
+
+    argument: str
+    rows: pl.DataFrame
+    by: tuple[str, ...]
+    models: str | None
+
+    @classmethod
+    def parse(cls, argument: str, table: object, hint: str) -> PointTable:
+        """Return a table after a check of its type and of its column `threshold`."""
+        if not isinstance(table, pl.DataFrame):
+            expected = "a DataFrame of operating points"
+            raise OptionValueError.unexpected_type(argument, table, expected, hint)
+        names = table.columns
+        if THRESHOLD not in names:
+            raise MissingColumnError.of_table(argument, THRESHOLD, names, hint=hint)
+        check_threshold_column(argument, table.schema)
+        starts = [
+            start for start, value in (POINT_NAMES, RULE_COLUMNS) if {start, value} <= {*names}
+        ]
+        first = min(names.index(name) for name in (*starts, THRESHOLD))
+        models = hull_models(table.schema)
+        # The first and the last vertex of a common hull belong to no model.
+        rows = table if models is None else table.filter(column(models).is_not_null())
+        return cls(argument=argument, rows=rows, by=tuple(names[:first]), models=models)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The columns that state to which curves a row belongs."""
+        return self.by if self.models is None else (*self.by, self.models)
+
+    def check_single(self, keys: Sequence[str], hint: str = "") -> None:
+        """Raise an error unless each value of the columns `keys` has one row."""
+        rows = select_keys(self.rows, keys)
+        repeated = rows.filter(rows.is_duplicated()) if keys else rows.slice(1)
+        if repeated.height:
+            key = f" for {format_key(keys, repeated.row(0))}" if keys else ""
+            each = f" for each {join_names(keys)}" if keys else ""
+            raise OptionValueError(
+                f"{self.argument}: the table has several operating points{key}.\n"
+                f"Keep one row{each}, for example with .filter(){hint}."
+            )
+
+
+def check_threshold_column(argument: str, schema: Mapping[str, pl.DataType]) -> None:
+    """Raise an error if the thresholds in a table are not numbers; `schema` has its dtypes."""
+    dtype = schema[THRESHOLD]
+    if not dtype.is_numeric() and dtype != pl.Null:
+        hint = "Thresholds must be numbers. Cast the column first."
+        raise ColumnTypeError.of_table(argument, THRESHOLD, dtype, hint)
 
 
 def check_gaps(

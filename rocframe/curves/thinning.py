@@ -22,8 +22,7 @@ import numpy as np
 import polars as pl
 
 from rocframe.curves.locate import CurveAxis, interpolated_values
-from rocframe.kernel.codec import concatenated_ranges
-from rocframe.kernel.groups import group_starts, is_run_start
+from rocframe.kernel.groups import concatenated_ranges, group_starts, is_run_start
 from rocframe.rates import prevalence_weights
 
 if TYPE_CHECKING:

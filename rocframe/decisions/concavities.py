@@ -27,8 +27,14 @@ from rocframe.frames import (
 from rocframe.inference import class_notes
 from rocframe.inputs.roles import check_column_type, resolve_column
 from rocframe.kernel.arrays import exact_product, exact_quotient, exact_sums, grouped_bisect
-from rocframe.kernel.codec import falling_ranks, round_thresholds, sort_order
-from rocframe.kernel.groups import cumulative_sums, is_run_start, run_starts
+from rocframe.kernel.groups import (
+    cumulative_sums,
+    falling_ranks,
+    is_run_start,
+    round_thresholds,
+    run_starts,
+    sort_order,
+)
 from rocframe.options import check_choice, check_supported, parse_integer, public
 from rocframe.schemas.curves import CONCAVITIES, REPAIRED_AUC, concavity_columns
 from rocframe.schemas.table_type import THRESHOLD, score_floats

@@ -13,8 +13,7 @@ from rocframe.curves.table import COMPLETE_CURVES, check_ends, plan_curves
 from rocframe.frames import build_table, number_keys, take_rows
 from rocframe.inference import class_notes
 from rocframe.kernel.arrays import exact_product, exact_quotient, grouped_bisect, scale_by_totals
-from rocframe.kernel.codec import concatenated_ranges
-from rocframe.kernel.groups import group_starts, groups_of_rows, is_run_start
+from rocframe.kernel.groups import concatenated_ranges, group_starts, groups_of_rows, is_run_start
 from rocframe.options import check_supported, grid_values, parse_grid, public
 from rocframe.schemas.curves import COST_CURVE, COST_CURVE_ACROSS
 from rocframe.schemas.table_type import THRESHOLD

@@ -16,9 +16,9 @@ import polars as pl
 
 from rocframe.curves.locate import confusion_counts, round_values
 from rocframe.errors import MissingColumnError, OptionValueError
+from rocframe.frames import column, number_distinct_rows
 from rocframe.kernel.arrays import MAX_INT64, scale_by_totals
-from rocframe.kernel.codec import round_thresholds
-from rocframe.kernel.groups import run_starts
+from rocframe.kernel.groups import round_thresholds, run_starts
 from rocframe.options import exact_fraction, parse_fraction, parse_number, simplest_fraction
 from rocframe.rates import CONFUSION, RATES
 from rocframe.schemas.table_type import CURVE_COLUMNS, THRESHOLD
@@ -124,6 +124,7 @@ def equal_cost_steps(
 
 
 CLASS_KEY = "class"  # the key column of curves of one class against the rest
+CLASS_KEY_HINT = 'Compute the curves with by=["class"] to use prior=.'
 PRIOR_EXAMPLE = "Use, for example, prior={'a': 0.9, 'b': 0.1}."
 COSTS_EXAMPLE = "Use, for example, costs={('a', 'b'): 5}, the cost of predicting b for class a."
 SHARE_ROUNDING = 1e-6  # largest accepted difference between the sum of all shares and 1
@@ -150,10 +151,10 @@ class ClassCosts:
         if prior is None:
             problem = "costs of pairs of classes require the share of each class"
             raise OptionValueError.compose("costs", costs, problem, PRIOR_EXAMPLE)
-        shares = _parse_shares(prior)
+        shares = parse_shares(prior)
         is_matrix = hasattr(costs, "__iter__") and not isinstance(costs, Mapping | str)
         if by_pair or is_matrix:
-            pairs = _parse_pairs(costs, list(shares))
+            pairs = parse_pairs(costs, list(shares), "prior")
             reduced = _costs_against_rest(shares, pairs)
             for name, errors in reduced.items():
                 if not any(errors.values()):
@@ -171,25 +172,56 @@ class ClassCosts:
         """Return the costs of errors of the one-vs-rest curve of a class; None without costs."""
         return None if self.costs is None else self.costs[name]
 
-    def split(self, frame: pl.DataFrame) -> Iterator[tuple[Any, pl.DataFrame]]:
-        """Return each class in the column `class` and its rows; raise an error without a share."""
-        parts = frame.partition_by(CLASS_KEY, maintain_order=True, as_dict=True)
-        unknown = [name for (name,) in parts if name not in self.prior]
+    def row_settings(self) -> dict[str, Any]:
+        """Return the prevalence and costs of the class of each row, as options of `Settings`."""
+        prevalence = self._number_of_row(self.prior)
+        if self.costs is None:
+            return {"row_prevalence": prevalence}
+        outcomes = dict.fromkeys(outcome for costs in self.costs.values() for outcome in costs)
+        costs = {
+            outcome: self._number_of_row(
+                {name: float(costs.get(outcome, 0)) for name, costs in self.costs.items()}
+            )
+            for outcome in outcomes
+        }
+        return {"row_prevalence": prevalence, "row_costs": costs}
+
+    def _number_of_row(self, number_of: Mapping[Any, float]) -> pl.Expr:
+        """Return the number of the class of each row; null for null, an error without a share."""
+
+        def find(values: pl.Series) -> pl.Series:
+            distinct, position = number_distinct_rows(values.to_frame())
+            names = distinct.to_series().to_list()
+            # polars also passes nulls instead of rows whose value is not needed.
+            self.check_classes(name for name in names if name is not None)
+            numbers = pl.Series(values.name, [number_of.get(name) for name in names], pl.Float64)
+            return numbers.gather(position)
+
+        return column(CLASS_KEY).map_batches(find, return_dtype=pl.Float64, is_elementwise=True)
+
+    def check_classes(self, names: Iterable[Any]) -> None:
+        """Raise an error for a class without a share."""
+        unknown = [name for name in names if name not in self.prior]
         if unknown:
             problem = f"the share of class {format_list(unknown)} is missing"
             hint = "Pass a share for every class of the table."
             raise OptionValueError.compose("prior", dict(self.prior), problem, hint)
+
+    def split(self, frame: pl.DataFrame) -> Iterator[tuple[Any, pl.DataFrame]]:
+        """Return each class in the column `class` and its rows; raise an error without a share."""
+        parts = frame.partition_by(CLASS_KEY, maintain_order=True, as_dict=True)
+        self.check_classes(name for (name,) in parts)
         return ((name, rows) for (name,), rows in parts.items())
 
 
 def check_class_key(by: Iterable[str]) -> None:
     """Raise an error if the key columns of a curve table do not include `class`."""
     if CLASS_KEY not in by:
-        hint = 'Compute the curves with by=["class"] to use prior=.'
-        raise MissingColumnError.compose("prior", CLASS_KEY, by, noun="group column", hint=hint)
+        noun = "group column"
+        raise MissingColumnError.compose("prior", CLASS_KEY, by, noun=noun, hint=CLASS_KEY_HINT)
 
 
-def _parse_shares(prior: object) -> dict[Any, float]:
+def parse_shares(prior: object) -> dict[Any, float]:
     """Return the share of each class; raise an error unless the shares sum to 1."""
     if not isinstance(prior, Mapping) or len(prior) < 2:
         problem = "expected a mapping from two or more classes to their shares"
@@ -205,8 +237,14 @@ def _parse_shares(prior: object) -> dict[Any, float]:
     return shares
 
 
-def _parse_pairs(costs: Any, classes: list[Any]) -> dict[tuple[Any, Any], Fraction]:
-    """Return the cost of each pair (true class, predicted class), from a mapping or a matrix."""
+def parse_pairs(
+    costs: Any, classes: Sequence[Any], argument: str
+) -> dict[tuple[Any, Any], Fraction]:
+    """Return the cost of each pair (true class, predicted class), from a mapping or a matrix.
+
+    A matrix has a row for each true class and a column for each predicted class, both in the order
+    of `classes`, which is the order of the public argument `argument`.
+    """
     cost_of_pair = costs
     if not isinstance(costs, Mapping):
         matrix = costs.to_numpy().tolist() if isinstance(costs, pl.DataFrame) else costs
@@ -218,7 +256,7 @@ def _parse_pairs(costs: Any, classes: list[Any]) -> dict[tuple[Any, Any], Fracti
             problem = f"expected a matrix of {size} × {size} costs, but this has {shape}"
             hint = (
                 "Pass a row for each true class and a column for each predicted class, in the "
-                "order of prior=."
+                f"order of {argument}=."
             )
             raise OptionValueError.compose("costs", costs, problem, hint)
         cost_of_pair = {
@@ -228,21 +266,21 @@ def _parse_pairs(costs: Any, classes: list[Any]) -> dict[tuple[Any, Any], Fracti
         }
     pairs = {}
     for key, cost in cost_of_pair.items():
-        argument = f"costs[{key!r}]"
+        entry = f"costs[{key!r}]"
         if not isinstance(key, tuple) or len(key) != 2:
             problem = "the key of a cost must be a pair of the true class and the predicted class"
-            raise OptionValueError.compose(argument, cost, problem, COSTS_EXAMPLE)
+            raise OptionValueError.compose(entry, cost, problem, COSTS_EXAMPLE)
         for name in key:
             if name not in classes:
-                problem = f"class {name!r} is not in prior="
+                problem = f"class {name!r} is not in {argument}="
                 hint = f"The classes are: {format_list(classes)}."
-                raise OptionValueError.compose(argument, cost, problem, hint)
+                raise OptionValueError.compose(entry, cost, problem, hint)
         pairs[key] = exact_fraction(
-            parse_number(argument, cost, low=0, closed="left", hint=COSTS_EXAMPLE)
+            parse_number(entry, cost, low=0, closed="left", hint=COSTS_EXAMPLE)
         )
         if key[0] == key[1] and pairs[key]:
             problem = "the cost of a correct prediction must be 0"
-            raise OptionValueError.compose(argument, cost, problem, "Leave out this pair.")
+            raise OptionValueError.compose(entry, cost, problem, "Leave out this pair.")
     return pairs
 
 
@@ -349,7 +387,10 @@ class CurveRows:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CountPolynomial:
-    """A homogeneous polynomial in tp, fp, pos and neg; `largest` bounds Σ|coefficient|."""
+    """A homogeneous polynomial in tp, fp, pos and neg, as arrays or expressions.
+
+    `largest` bounds Σ|coefficient|.
+    """
 
     function: Callable[[Any, Any, Any, Any], Any]
     degree: int
@@ -440,13 +481,13 @@ def curve_ranges(curve: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[n
 
 
 # TPR - FPR and -|FNR - FPR|, multiplied by the sizes of both classes, and -(FNR² + FPR²),
-# multiplied by the squared sizes.
+# multiplied by the squared sizes. Expressions of Int128 have no unary minus.
 YOUDEN = CountPolynomial(function=lambda tp, fp, pos, neg: tp * neg - fp * pos, degree=2, largest=2)
 EQUAL_ERROR = CountPolynomial(
-    function=lambda tp, fp, pos, neg: -abs((pos - tp) * neg - fp * pos), degree=2, largest=3
+    function=lambda tp, fp, pos, neg: 0 - abs((pos - tp) * neg - fp * pos), degree=2, largest=3
 )
 CLOSEST_TOP_LEFT = CountPolynomial(
-    function=lambda tp, fp, pos, neg: -(((pos - tp) * neg) ** 2 + (fp * pos) ** 2),
+    function=lambda tp, fp, pos, neg: 0 - (((pos - tp) * neg) ** 2 + (fp * pos) ** 2),
     degree=4,
     largest=5,
 )
@@ -465,7 +506,8 @@ def linear_gain(tp_gain: Fraction, fp_loss: Fraction, prevalence: float | None) 
 
     def weighted_difference(tp: Any, fp: Any, pos: Any, neg: Any) -> Any:
         """Return the polynomial; divided by `unit` for floats, so that it does not overflow."""
-        up, down = (gain / unit, loss / unit) if tp.dtype.kind == "f" else (gain, loss)
+        is_exact = largest <= MAX_INT64 or (not isinstance(tp, pl.Expr) and tp.dtype.kind != "f")
+        up, down = (gain, loss) if is_exact else (gain / unit, loss / unit)
         if prevalence is None:
             return up * tp - down * fp
         return up * tp * neg - down * fp * pos

@@ -122,7 +122,7 @@ def hull(curves: FrameT, /, *, across: str | None = None, by: By = None) -> Fram
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         table = curve_layout(schema, by, tuple(HULL_COLUMNS))
-        check_new_columns(table, HULL_COLUMNS, "hull")
+        check_new_columns(table.row, HULL_COLUMNS, "hull")
         if across is not None:
             check_group_column("across", across, table.by, schema)
         keys = tuple(name for name in table.by if name != across)

@@ -9,9 +9,9 @@ import polars as pl
 
 from rocframe.curves.at import parse_point
 from rocframe.curves.locate import confusion_counts, interpolated_values, round_values, segment_root
-from rocframe.curves.table import plan_curves
+from rocframe.curves.table import PointTable, plan_curves
 from rocframe.decisions.hull import common_hulls
-from rocframe.errors import ColumnTypeError, OptionValueError, RepeatedNameError
+from rocframe.errors import ColumnTypeError, RepeatedNameError
 from rocframe.frames import (
     as_input_frame,
     build_table,
@@ -20,14 +20,13 @@ from rocframe.frames import (
     join_keys,
     lazy_plan,
     private_names,
-    select_keys,
     take_rows,
 )
 from rocframe.inputs.roles import check_column_type, resolve_column
 from rocframe.kernel.arrays import grouped_bisect
 from rocframe.kernel.groups import group_starts
 from rocframe.kinds import parse_metric
-from rocframe.options import parse_integer, public
+from rocframe.options import check_group_columns, parse_integer, public
 from rocframe.rates import NAMES, Settings, as_fpr_or_tpr
 from rocframe.schemas import table_of
 from rocframe.schemas.curves import MIX, MIXTURE, mixture_columns
@@ -247,7 +246,8 @@ def draw_decisions(
         The score, higher for positives.
     points : DataFrame
         A table of `mix`, or of `at` with `interpolate=True`, with one row per group. The columns
-        left of `at` are group columns of the predictions.
+        left of `at` are group columns of the predictions. Rows of `operating_point`, `at`, `hull`
+        or `curve` have one threshold, and nothing is drawn.
     id : str or Expr
         Identifier of the case of a row, such as a customer, of any type except List, Array,
         Duration and Object. The draw depends only on the seed and on the text of this value (or its
@@ -286,7 +286,7 @@ def draw_decisions(
     [True, True, True, True, True, False]
     """
     number = parse_integer("seed", seed, low=0, example=1)
-    by, across = _parse_mixtures(points)
+    by, across, points = _parse_mixtures(points)
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         dtypes = {name: points.schema[name] for name in by}
@@ -324,26 +324,32 @@ def draw_decisions(
 DECISION = "decision"
 
 
-def _parse_mixtures(points: object) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the group columns of points, and a tuple with the column of mixed models, if any."""
-    hint = "Pass the DataFrame of mix(), or of at() with interpolate=True."
-    if not isinstance(points, pl.DataFrame):
-        raise OptionValueError.unexpected_type("points", points, "a DataFrame", hint)
-    for name in (*POINT_NAMES, *MIX):
-        if name not in points.columns:
-            problem = f"the table has no column {name!r}"
-            raise OptionValueError.compose("points", points, problem, hint)
-    layout, left = table_of(points.columns), points.columns.index("at")
-    by = layout.by if layout.type is MIXTURE else tuple(points.columns[:left])
-    if select_keys(points, by).is_duplicated().any() if by else points.height > 1:
-        problem = "a group has several points"
-        hint = "Select one value, for example with .filter(at_value=0.1)."
-        raise OptionValueError.compose("points", points, problem, hint)
-    mixed_columns = points.columns[len(by) :]
-    above = [name.removesuffix("_above") for name in mixed_columns if name.endswith("_above")]
-    return by, tuple(
-        name for name in above if f"{name}_below" in mixed_columns and name != THRESHOLD
-    )
+def _parse_mixtures(table: object) -> tuple[tuple[str, ...], tuple[str, ...], pl.DataFrame]:
+    """Return the group columns of points, a tuple with the column of mixed models, and the points.
+
+    In the result, a point with a single threshold is a mixture of this threshold with itself.
+    """
+    hint = "Pass the DataFrame of mix(), at(), operating_point() or hull()."
+    if isinstance(table, pl.DataFrame) and {*POINT_NAMES, *MIX} <= {*table.columns}:
+        layout, names = table_of(table.columns), table.columns
+        by = layout.by if layout.type is MIXTURE else tuple(names[: names.index("at")])
+        above = [
+            name.removesuffix("_above") for name in names[len(by) :] if name.endswith("_above")
+        ]
+        mixed = (name for name in above if f"{name}_below" in names and name != THRESHOLD)
+        points = PointTable(argument="points", rows=table, by=by, models=next(mixed, None))
+        points.check_single(by)
+        return by, () if points.models is None else (points.models,), table
+    points = PointTable.parse("points", table, hint)
+    points.check_single(points.by)
+    across = () if points.models is None else (points.models,)
+    sides = {
+        f"{name}_{side}": column(name)
+        for name in (THRESHOLD, *across)
+        for side in ("above", "below")
+    }
+    check_group_columns(points.by, points.rows.columns, [*sides, "mix"])
+    return points.by, across, points.rows.with_columns(**sides, mix=pl.lit(0.0))
 
 
 def _with_decisions(

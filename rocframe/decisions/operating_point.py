@@ -48,7 +48,6 @@ from rocframe.rates import (
     COUNT_METRICS,
     NAMES,
     RATES,
-    CountRatio,
     Rate,
     Settings,
     fnr,
@@ -116,8 +115,8 @@ def operating_point(
         each curve is the share of its class.
     subject_to : mapping of str to sequence, default None
         Constraints: the lowest and highest allowed value of metrics, such as `{"precision": (0.9,
-        1)}`, with None for no limit. `"alerts"` is `tp + fp`, and `"threshold"` the threshold
-        itself. An undefined metric does not meet its constraint.
+        1)}`, with None for no limit. `"alerts"` is `tp + fp`, at the prevalence if one is given,
+        and `"threshold"` the threshold itself. An undefined metric does not meet its constraint.
     minimize : bool, default None
         Whether a metric or expression is minimized; by default, a metric is optimized in its better
         direction (required if it has none, as `"alert_rate"`), and an expression is maximized.
@@ -217,7 +216,7 @@ def operating_point(
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         table = curve_layout(schema, by, (*RULE_COLUMNS, *OPTIMA_COLUMNS))
-        check_new_columns(table, (*RULE_COLUMNS, *OPTIMA_COLUMNS), "operating_point")
+        check_new_columns(table.row, (*RULE_COLUMNS, *OPTIMA_COLUMNS), "operating_point")
         if classes is not None:
             check_class_key(table.by)
         return through_node(
@@ -250,14 +249,6 @@ MEAN_ERROR = Rate(
 
 # Names that constraints accept, besides metrics.
 CONSTRAINED = {
-    "alerts": Rate(
-        name="alerts",
-        label="Alerts",
-        formula=CountRatio(("tp", "fp")),
-        better="neither",
-        bounds=(0, inf),
-        depends_on_prevalence=False,
-    ),
     THRESHOLD: Rate(
         name=THRESHOLD,
         one_class=True,

@@ -9,21 +9,26 @@ import numpy as np
 import polars as pl
 
 from rocframe.curves.at import point_axis, rows_at
-from rocframe.curves.table import COMPLETE_CURVES, check_ends, plan_curves
+from rocframe.curves.table import COMPLETE_CURVES, PointTable, check_ends, plan_curves
 from rocframe.decisions.costs import CurveRows, best_rows
 from rocframe.decisions.operating_point import RuleOptions, allowed_rows
 from rocframe.errors import OptionValueError
 from rocframe.frames import build_table, check_keys, find_keys, number_keys, select_keys
 from rocframe.inference import class_notes
 from rocframe.kernel.arrays import run_parallel, split_groups
-from rocframe.kernel.codec import concatenated_ranges, falling_ranks, sort_order
-from rocframe.kernel.groups import cumulative_sums, group_starts, is_run_start
+from rocframe.kernel.groups import (
+    concatenated_ranges,
+    cumulative_sums,
+    falling_ranks,
+    group_starts,
+    is_run_start,
+    sort_order,
+)
 from rocframe.kernel.scan import BLOCK_ROWS
 from rocframe.options import check_supported, public
 from rocframe.rates import CONFUSION
-from rocframe.schemas.curves import RULE_COLUMNS, transfer_columns
+from rocframe.schemas.curves import transfer_columns
 from rocframe.schemas.table_type import THRESHOLD
-from rocframe.text import format_key
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -72,9 +77,10 @@ def transfer(
         Group column with the parts of the data: the other curves that differ from a curve only in
         this column are pooled. Not used with `chosen`.
     chosen : DataFrame, default None
-        A table of `operating_point` with the chosen thresholds, whose group columns are group
-        columns of `curves`. The rules and options, such as `costs`, must be those of its call,
-        which is not checked.
+        A table with the chosen thresholds, whose group columns are group columns of `curves`. In a
+        table of `operating_point`, each rule has its threshold; the rules and options, such as
+        `costs`, must be those of its call, which is not checked. Rows of `at`, `hull` or `curve`,
+        one for each group, are applied to all rules.
     costs : mapping of str to float, default None
         Costs of one `tp`, `fp`, `fn` and `tn`, such as `{"fp": 1, "fn": 5}`; 0 if not given.
     benefits : mapping of str to float, default None
@@ -104,7 +110,8 @@ def transfer(
 
         - `value_realised` and `value_chosen` (Float64) are the metric of the rule (String) on the
           data of the curve in this row, and on the data that were used to choose the threshold.
-          `optimism` (Float64) is the amount by which `value_chosen` is better.
+          `optimism` (Float64) is the amount by which `value_chosen` is better. Both are null if
+          `chosen` has neither counts nor the column `value`.
         - `threshold` is the chosen threshold, and `tp, fp, fn, tn` are the counts of the curve in
           this row, with `score >= threshold` as the prediction.
         - With `subject_to`, each metric has a column of its name (Float64) with its value on the
@@ -166,13 +173,14 @@ def transfer(
     hint = "The threshold of this rule does not depend on data: use at(threshold=)."
     has_bayes = "bayes" in options.rules
     check_supported("rule", rule, "transfer()", supported=not has_bayes, noun="value", hint=hint)
+    points = None
     if chosen is None:
         _check_no_counts(subject_to or {})
     else:
-        _check_chosen(chosen, options)
+        points = _parse_chosen(chosen, options)
 
     def compute(curves: Curves, columns: Schema) -> pl.DataFrame:
-        results = _apply(curves, options, over, chosen)
+        results = _apply(curves, options, over, points)
         rows = np.repeat(np.arange(len(curves.firsts)), len(options.rules))
         return build_table(curves.keys, results, columns, rows=rows)
 
@@ -180,9 +188,7 @@ def transfer(
         curves,
         compute,
         over=over,
-        keys=None
-        if chosen is None
-        else {name: chosen.schema[name] for name in _chosen_keys(chosen)},
+        keys=None if points is None else {name: points.rows.schema[name] for name in points.keys},
         columns=lambda count: transfer_columns(count, options.subject_to),
         by=by,
         anchor="rule",
@@ -224,14 +230,14 @@ class Choice(NamedTuple):
 
 
 def _apply(
-    curves: Curves, options: RuleOptions, over: str, chosen: pl.DataFrame | None
+    curves: Curves, options: RuleOptions, over: str, chosen: PointTable | None
 ) -> dict[str, object]:
     """Return the columns of the result: a row per curve and rule."""
     rules, constraints = options.at_prevalence(curves.prevalence)
     if chosen is None:
         choices = _choose_on_others(curves, over, rules, constraints)
     else:
-        choices = [_read_choice(curves, chosen, name) for name in options.rules]
+        choices = [_read_choice(curves, chosen, rule) for rule in rules]
     axis, n_curves = point_axis(curves, THRESHOLD), len(curves.firsts)
     shape = n_curves, len(rules)
     threshold, value, realised, optimism = np.full((4, *shape), np.nan)
@@ -335,44 +341,41 @@ def _check_no_counts(subject_to: Mapping[str, Sequence[float | None]]) -> None:
             raise OptionValueError.compose(f"subject_to[{name!r}]", limits, problem, hint)
 
 
-def _chosen_keys(chosen: pl.DataFrame) -> list[str]:
-    """Return the group columns of a table of `operating_point`."""
-    return chosen.columns[: chosen.columns.index("rule")]
+def _parse_chosen(chosen: object, options: RuleOptions) -> PointTable:
+    """Return the table `chosen` after a check that each curve and rule has one threshold."""
+    hint = "Pass the collected result of operating_point, at or hull."
+    points = PointTable.parse("chosen", chosen, hint)
+    has_rules = "rule" in points.rows.columns
+    points.check_single([*points.keys, *(["rule"] if has_rules else [])])
+    if has_rules and points.rows.height:
+        available = points.rows.get_column("rule").unique().sort().to_list()
+        for name in options.rules:
+            if name not in available:
+                problem = "the table passed as chosen= has no threshold for this rule"
+                names = ", ".join(map(repr, available))
+                raise OptionValueError.compose("rule", name, problem, f"Its rules are: {names}.")
+    return points
 
 
-def _check_chosen(chosen: object, options: RuleOptions) -> None:
-    """Raise an error unless `chosen` is a table of operating points with all rules."""
-    hint = "Pass the collected result of operating_point."
-    needed = (*RULE_COLUMNS, THRESHOLD)
-    if not isinstance(chosen, pl.DataFrame) or not {*needed} <= {*chosen.columns}:
-        raise OptionValueError.unexpected_type("chosen", chosen, "a table of operating_point", hint)
-    available = chosen.get_column("rule").unique().sort().to_list()
-    for name in options.rules:
-        if name not in available and chosen.height:
-            problem = "the table passed as chosen= has no threshold for this rule"
-            names = ", ".join(map(repr, available))
-            raise OptionValueError.compose("rule", name, problem, f"Its rules are: {names}.")
-    keys = [*_chosen_keys(chosen), "rule"]
-    key_of_row = select_keys(chosen, keys)
-    repeated = key_of_row.filter(key_of_row.is_duplicated())
-    if repeated.height:
-        key = format_key(keys, repeated.row(0))
-        problem = f"chosen: the table has several thresholds for {key}"
-        hint = "Keep one row for each group and rule, for example with .filter()."
-        raise OptionValueError(f"{problem}.\n{hint}")
+def _read_choice(curves: Curves, points: PointTable, rule: Rule) -> Choice:
+    """Return the threshold of each curve for a rule from a table of operating points."""
+    rows = points.rows
+    if "rule" in rows.columns:
+        rows = rows.filter(pl.col("rule") == rule.name)
+    row = find_keys(select_keys(curves.keys, points.keys), select_keys(rows, points.keys))
 
+    def numbers(name: str) -> NDArray[np.float64]:
+        values = rows.get_column(name).cast(pl.Float64).gather(row)
+        return values.fill_null(np.nan).to_numpy()
 
-def _read_choice(curves: Curves, chosen: pl.DataFrame, rule: str) -> Choice:
-    """Return the threshold of each curve from a table of operating points."""
-    keys = _chosen_keys(chosen)
-    rule_rows = chosen.filter(pl.col("rule") == rule)
-    row = find_keys(select_keys(curves.keys, keys), select_keys(rule_rows, keys))
-    threshold, value = (
-        rule_rows.get_column(name).cast(pl.Float64).gather(row).fill_null(np.nan).to_numpy()
-        for name in (THRESHOLD, "value")
-    )
-    none = pl.Series([None], dtype=pl.String).new_from_index(0, rule_rows.height)
-    note = rule_rows.get_column("note", default=none).cast(pl.String).gather(row)
+    threshold, value = numbers(THRESHOLD), np.full(len(row), np.nan)
+    if "value" in rows.columns:
+        value = numbers("value")
+    elif {*CONFUSION} <= {*rows.columns}:
+        counts = {part: numbers(part) for part in CONFUSION}
+        value = rule.value.evaluate({THRESHOLD: threshold, **counts})
+    none = pl.Series([None], dtype=pl.String).new_from_index(0, rows.height)
+    note = rows.get_column("note", default=none).cast(pl.String).gather(row)
     return Choice(threshold, value, note.fill_null("no_solution").to_numpy())
 
 

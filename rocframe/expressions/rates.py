@@ -682,14 +682,16 @@ def _add_row_weights(packed: pl.Expr, *, by_class: bool) -> pl.Expr:
     )
 
 
-def steps(rows: Rows, *, squares: bool = False, by_class: bool = True) -> pl.Expr:
+def steps(
+    rows: Rows, *, squares: bool = False, by_class: bool = True, scores: bool = False
+) -> pl.Expr:
     """Return the cumulative counts of a group as a list of structs, one for each distinct score.
 
     The highest score is first. `tp` and `fp` are the sums of the row weights of positives and
     negatives with at least this score, and `tp0` and `fp0` those above it, integers unless rows are
-    weighted. For weighted rows, `squares` adds `pos_rows` and `neg_rows`, the numbers of rows with
-    at least this score, and `pos_squares` and `neg_squares`, the sums of count times squared weight
-    at this score.
+    weighted; `scores` adds the score. For weighted rows, `squares` adds `pos_rows` and `neg_rows`,
+    the numbers of rows with at least this score, and `pos_squares` and `neg_squares`, the sums of
+    count times squared weight at this score.
 
     Weights are scaled, with a separate factor for each class if `by_class` is true. A ratio of `tp`
     to `fp`, such as the precision, is correct only with `by_class=False`.
@@ -707,6 +709,8 @@ def steps(rows: Rows, *, squares: bool = False, by_class: bool = True) -> pl.Exp
                 **_cumulative_class_sums("pos_rows", "neg_rows", "count"),
                 **_cumulative_class_sums("pos_squares", "neg_squares", "square"),
             }
+    if scores:
+        sums["score"] = score
     fields = {name: field(name) for name in sums}
     fields |= {f"{name}0": field(name).shift(1, fill_value=0) for name in ("tp", "fp")}
     for name in ("pos_squares", "neg_squares"):

@@ -102,27 +102,14 @@ def accuracy(
 
     Parameters
     ----------
-    label : str or Expr
-        The true class: Boolean or 0/1, or any values with `positive`.
-    threshold : float or Expr
-        The threshold: a number, or an expression with a value per group or per row.
-    positive : object, default None
-        Value of `label` that is the positive class.
-    weight : str or Expr, default None
-        Importance of a row, finite and >= 0.
-    count : str, Expr or None, default None
-        Number of equal rows that a row represents.
+    label, threshold, positive, weight, count
+        As in `confusion`.
 
     Returns
     -------
     Expr
         Float64 in [0, 1], one value per group, named like the score. Null if the group has no
         positives, or if a threshold is null or NaN.
-
-    References
-    ----------
-    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
-    861-874. doi:10.1016/j.patrec.2005.10.010
 
     Examples
     --------
@@ -132,13 +119,7 @@ def accuracy(
     0.75
     """
     return _metric(
-        "accuracy",
-        score,
-        label,
-        threshold,
-        positive=positive,
-        weight=weight,
-        count=count,
+        "accuracy", score, label, threshold, positive=positive, weight=weight, count=count
     )
 
 
@@ -158,27 +139,14 @@ def balanced_accuracy(
 
     Parameters
     ----------
-    label : str or Expr
-        The true class: Boolean or 0/1, or any values with `positive`.
-    threshold : float or Expr
-        The threshold: a number, or an expression with a value per group or per row.
-    positive : object, default None
-        Value of `label` that is the positive class.
-    weight : str or Expr, default None
-        Importance of a row, finite and >= 0.
-    count : str, Expr or None, default None
-        Number of equal rows that a row represents.
+    label, threshold, positive, weight, count
+        As in `confusion`.
 
     Returns
     -------
     Expr
         Float64 in [0, 1], one value per group, named like the score. Null if the group has no
         positives or no negatives, or if a threshold is null or NaN.
-
-    References
-    ----------
-    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
-    861-874. doi:10.1016/j.patrec.2005.10.010
 
     Examples
     --------
@@ -188,13 +156,7 @@ def balanced_accuracy(
     0.75
     """
     return _metric(
-        "balanced_accuracy",
-        score,
-        label,
-        threshold,
-        positive=positive,
-        weight=weight,
-        count=count,
+        "balanced_accuracy", score, label, threshold, positive=positive, weight=weight, count=count
     )
 
 
@@ -214,27 +176,14 @@ def precision(
 
     Parameters
     ----------
-    label : str or Expr
-        The true class: Boolean or 0/1, or any values with `positive`.
-    threshold : float or Expr
-        The threshold: a number, or an expression with a value per group or per row.
-    positive : object, default None
-        Value of `label` that is the positive class.
-    weight : str or Expr, default None
-        Importance of a row, finite and >= 0.
-    count : str, Expr or None, default None
-        Number of equal rows that a row represents.
+    label, threshold, positive, weight, count
+        As in `confusion`.
 
     Returns
     -------
     Expr
         Float64 in [0, 1], one value per group, named like the score. Null if the group has no
         positives, if no row is predicted positive, or if a threshold is null or NaN.
-
-    References
-    ----------
-    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
-    861-874. doi:10.1016/j.patrec.2005.10.010
 
     Examples
     --------
@@ -244,13 +193,7 @@ def precision(
     0.6666666666666666
     """
     return _metric(
-        "precision",
-        score,
-        label,
-        threshold,
-        positive=positive,
-        weight=weight,
-        count=count,
+        "precision", score, label, threshold, positive=positive, weight=weight, count=count
     )
 
 
@@ -270,27 +213,14 @@ def recall(
 
     Parameters
     ----------
-    label : str or Expr
-        The true class: Boolean or 0/1, or any values with `positive`.
-    threshold : float or Expr
-        The threshold: a number, or an expression with a value per group or per row.
-    positive : object, default None
-        Value of `label` that is the positive class.
-    weight : str or Expr, default None
-        Importance of a row, finite and >= 0.
-    count : str, Expr or None, default None
-        Number of equal rows that a row represents.
+    label, threshold, positive, weight, count
+        As in `confusion`.
 
     Returns
     -------
     Expr
         Float64 in [0, 1], one value per group, named like the score. Null if the group has no
         positives, or if a threshold is null or NaN.
-
-    References
-    ----------
-    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
-    861-874. doi:10.1016/j.patrec.2005.10.010
 
     Examples
     --------
@@ -299,15 +229,7 @@ def recall(
     >>> predictions.select(pl.col("score").roc.recall("label", threshold=0.6)).item()
     1.0
     """
-    return _metric(
-        "recall",
-        score,
-        label,
-        threshold,
-        positive=positive,
-        weight=weight,
-        count=count,
-    )
+    return _metric("recall", score, label, threshold, positive=positive, weight=weight, count=count)
 
 
 @public
@@ -326,27 +248,14 @@ def specificity(
 
     Parameters
     ----------
-    label : str or Expr
-        The true class: Boolean or 0/1, or any values with `positive`.
-    threshold : float or Expr
-        The threshold: a number, or an expression with a value per group or per row.
-    positive : object, default None
-        Value of `label` that is the positive class.
-    weight : str or Expr, default None
-        Importance of a row, finite and >= 0.
-    count : str, Expr or None, default None
-        Number of equal rows that a row represents.
+    label, threshold, positive, weight, count
+        As in `confusion`.
 
     Returns
     -------
     Expr
         Float64 in [0, 1], one value per group, named like the score. Null if the group has no
         positives or no negatives, or if a threshold is null or NaN.
-
-    References
-    ----------
-    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
-    861-874. doi:10.1016/j.patrec.2005.10.010
 
     Examples
     --------
@@ -356,13 +265,7 @@ def specificity(
     0.5
     """
     return _metric(
-        "specificity",
-        score,
-        label,
-        threshold,
-        positive=positive,
-        weight=weight,
-        count=count,
+        "specificity", score, label, threshold, positive=positive, weight=weight, count=count
     )
 
 
@@ -382,27 +285,14 @@ def f1(
 
     Parameters
     ----------
-    label : str or Expr
-        The true class: Boolean or 0/1, or any values with `positive`.
-    threshold : float or Expr
-        The threshold: a number, or an expression with a value per group or per row.
-    positive : object, default None
-        Value of `label` that is the positive class.
-    weight : str or Expr, default None
-        Importance of a row, finite and >= 0.
-    count : str, Expr or None, default None
-        Number of equal rows that a row represents.
+    label, threshold, positive, weight, count
+        As in `confusion`.
 
     Returns
     -------
     Expr
         Float64 in [0, 1], one value per group, named like the score. Null if the group has no
         positives, or if a threshold is null or NaN.
-
-    References
-    ----------
-    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
-    861-874. doi:10.1016/j.patrec.2005.10.010
 
     Examples
     --------
@@ -411,15 +301,7 @@ def f1(
     >>> predictions.select(pl.col("score").roc.f1("label", threshold=0.6)).item()
     0.8
     """
-    return _metric(
-        "f1",
-        score,
-        label,
-        threshold,
-        positive=positive,
-        weight=weight,
-        count=count,
-    )
+    return _metric("f1", score, label, threshold, positive=positive, weight=weight, count=count)
 
 
 @public
@@ -439,29 +321,18 @@ def f_beta(
 
     Parameters
     ----------
-    label : str or Expr
-        The true class: Boolean or 0/1, or any values with `positive`.
-    threshold : float or Expr
-        The threshold: a number, or an expression with a value per group or per row.
+    label, threshold
+        As in `confusion`.
     beta : float, default 1
         Recall counts beta² times as much as precision; >= 0.
-    positive : object, default None
-        Value of `label` that is the positive class.
-    weight : str or Expr, default None
-        Importance of a row, finite and >= 0.
-    count : str, Expr or None, default None
-        Number of equal rows that a row represents.
+    positive, weight, count
+        As in `confusion`.
 
     Returns
     -------
     Expr
         Float64 in [0, 1], one value per group, named like the score. Null if the group has no
         positives, or if a threshold is null or NaN.
-
-    References
-    ----------
-    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
-    861-874. doi:10.1016/j.patrec.2005.10.010
 
     Examples
     --------
@@ -498,27 +369,14 @@ def jaccard(
 
     Parameters
     ----------
-    label : str or Expr
-        The true class: Boolean or 0/1, or any values with `positive`.
-    threshold : float or Expr
-        The threshold: a number, or an expression with a value per group or per row.
-    positive : object, default None
-        Value of `label` that is the positive class.
-    weight : str or Expr, default None
-        Importance of a row, finite and >= 0.
-    count : str, Expr or None, default None
-        Number of equal rows that a row represents.
+    label, threshold, positive, weight, count
+        As in `confusion`.
 
     Returns
     -------
     Expr
         Float64 in [0, 1], one value per group, named like the score. Null if the group has no
         positives, or if a threshold is null or NaN.
-
-    References
-    ----------
-    T. Fawcett (2006), "An introduction to ROC analysis", Pattern Recognition Letters 27(8),
-    861-874. doi:10.1016/j.patrec.2005.10.010
 
     Examples
     --------
@@ -528,13 +386,7 @@ def jaccard(
     0.6666666666666666
     """
     return _metric(
-        "jaccard",
-        score,
-        label,
-        threshold,
-        positive=positive,
-        weight=weight,
-        count=count,
+        "jaccard", score, label, threshold, positive=positive, weight=weight, count=count
     )
 
 
@@ -554,16 +406,8 @@ def mcc(
 
     Parameters
     ----------
-    label : str or Expr
-        The true class: Boolean or 0/1, or any values with `positive`.
-    threshold : float or Expr
-        The threshold: a number, or an expression with a value per group or per row.
-    positive : object, default None
-        Value of `label` that is the positive class.
-    weight : str or Expr, default None
-        Importance of a row, finite and >= 0.
-    count : str, Expr or None, default None
-        Number of equal rows that a row represents.
+    label, threshold, positive, weight, count
+        As in `confusion`.
 
     Returns
     -------
@@ -584,15 +428,7 @@ def mcc(
     >>> predictions.select(pl.col("score").roc.mcc("label", threshold=0.6)).item()
     0.5773502691896258
     """
-    return _metric(
-        "mcc",
-        score,
-        label,
-        threshold,
-        positive=positive,
-        weight=weight,
-        count=count,
-    )
+    return _metric("mcc", score, label, threshold, positive=positive, weight=weight, count=count)
 
 
 @public
@@ -611,16 +447,8 @@ def kappa(
 
     Parameters
     ----------
-    label : str or Expr
-        The true class: Boolean or 0/1, or any values with `positive`.
-    threshold : float or Expr
-        The threshold: a number, or an expression with a value per group or per row.
-    positive : object, default None
-        Value of `label` that is the positive class.
-    weight : str or Expr, default None
-        Importance of a row, finite and >= 0.
-    count : str, Expr or None, default None
-        Number of equal rows that a row represents.
+    label, threshold, positive, weight, count
+        As in `confusion`.
 
     Returns
     -------
@@ -640,15 +468,7 @@ def kappa(
     >>> predictions.select(pl.col("score").roc.kappa("label", threshold=0.6)).item()
     0.5
     """
-    return _metric(
-        "kappa",
-        score,
-        label,
-        threshold,
-        positive=positive,
-        weight=weight,
-        count=count,
-    )
+    return _metric("kappa", score, label, threshold, positive=positive, weight=weight, count=count)
 
 
 def _metric(

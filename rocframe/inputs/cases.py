@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import polars as pl
 
-from rocframe.errors import LabelError, MassError, MissingValuesError, ScoreError
+from rocframe.errors import (
+    LabelError,
+    MassError,
+    MissingValuesError,
+    OptionValueError,
+    ScoreError,
+)
 from rocframe.frames import fill_nulls, lazy_plan, number_distinct_rows, select_keys, through_node
 from rocframe.inputs.roles import bind_roles, check_cells, positive_literal
 from rocframe.options import MAX_INTEGER
@@ -448,3 +454,12 @@ def outside_unit_problem(
         f"{len(outside):,} of {len(score):,} scores {verb} outside [0, 1]{where}; the scores range "
         f"from {low:g} to {high:g}"
     )
+
+
+def check_decisions(score: NDArray[Any], used: NDArray[np.bool_], hint: str) -> None:
+    """Raise an error if a score is not 0 or 1; `used` selects the rows that are checked."""
+    other = used & (score != 0) & (score != 1)
+    if other.any():
+        value = float(score[int(np.argmax(other))])
+        problem = "the scores must be decisions: 0 or 1, or Boolean values"
+        raise OptionValueError.compose("score", value, problem, hint)

@@ -64,10 +64,7 @@ EMPTY_FILE = "the file is empty (0 bytes)"
 
 
 def local_path(path: object, *, check_access: bool = True) -> Path:
-    """Return a path with `~` replaced by the home folder; raise an error for an invalid name.
-
-    With `check_access`, an error is also raised if one of its folders cannot be accessed.
-    """
+    """Return a path with `~` replaced; raise an error for an invalid name or folder."""
     name = os.fspath(path) if isinstance(path, str | os.PathLike) else None
     if not isinstance(name, str):
         hint = 'Pass a str or a Path, such as path="table.parquet".'
@@ -124,9 +121,8 @@ def visible_files(
 ) -> Iterator[Path]:
     """Yield the files in a folder and its subfolders, except hidden files and folders.
 
-    Symbolic links are followed. A file or folder with several names is listed once, if possible by
-    a name without links. `on_error` is called with the error for a folder or link that cannot be
-    read. If `listed` returns the files of a folder, the folder is not searched.
+    A file with several names is listed once, if possible by a name without links. `on_error` gets
+    the error of an unreadable folder or link. Folders with files `listed` are not searched.
     """
     roots, links, visited = [Path(folder)], list[Path](), set[Path]()
 
@@ -215,9 +211,8 @@ def add_checksum(path: Path, file_format: FileFormat) -> None:
 def content_problem(path: Path, file_format: FileFormat, *, verify: bool = True) -> str | None:
     """Return why a file is missing, incomplete or damaged; None if polars can read it safely.
 
-    With `verify`, the content of the file is compared with its checksum, or the values of an Arrow
-    file without a checksum are validated. polars can abort the process if a file is damaged, so
-    pyarrow reads files without a checksum. An OSError is raised if the file cannot be read.
+    With `verify`, the checksum is compared. polars can abort the process if a file is damaged, so
+    pyarrow reads files without a checksum.
     """
     if problem := file_problem(path, file_format):
         return problem
@@ -240,10 +235,7 @@ def content_problem(path: Path, file_format: FileFormat, *, verify: bool = True)
 
 
 def _read_arrow(path: Path, *, values: bool) -> bool:
-    """Read an Arrow file with pyarrow, and return whether it has lost its checksum.
-
-    An error is raised if the file is damaged. With `values=False`, the schema is read only.
-    """
+    """Read an Arrow file, or its schema, with pyarrow; return whether it has lost its checksum."""
     from pyarrow import ipc, memory_map
 
     with memory_map(str(path)) as file:
@@ -258,10 +250,7 @@ def _read_arrow(path: Path, *, values: bool) -> bool:
 
 
 def _read_parquet_footer(path: Path) -> bool:
-    """Read the footer of a Parquet file with pyarrow, and return whether it has lost its checksum.
-
-    An error is raised if the footer is damaged, or is not the footer of this file.
-    """
+    """Read a Parquet footer of this file with pyarrow; return whether it has lost its checksum."""
     from pyarrow import ArrowNotImplementedError
     from pyarrow.parquet import read_metadata
 
@@ -369,8 +358,7 @@ def check_target(path: str | os.PathLike[str]) -> Path:
 def replacement(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield the path of a new file, which replaces the file `path` at the end of the `with` block.
 
-    If the block fails or the process is killed, the old file is unchanged. Other programs see
-    either the old content or the complete new content.
+    If the block fails or the process is killed, the old file is unchanged.
     """
     target = check_target(path)
     try:
@@ -390,11 +378,7 @@ def replacement(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 @contextmanager
 def output_folder(folder: Path, option: str, files: Sequence[Path] = ()) -> Iterator[None]:
-    """Create a folder, check that the files can be written, and run a `with` block.
-
-    If the block fails, the folder is removed, unless it existed before or contains files. Error
-    messages contain `option`, the option with which the user passed the folder.
-    """
+    """Create a folder in a `with` block; if the block fails, remove it unless it has files."""
     new = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -424,8 +408,8 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 def _temporary_file(target: Path) -> Iterator[Path]:
     """Yield a new empty file in the folder of `target`, and remove the file if it still exists.
 
-    Temporary files of killed processes for the same target are removed first. The locks of a
-    process are released when the process ends, so a file without a lock has no writer.
+    Those of killed processes are removed first: locks end with a process, so a file without a lock
+    has no writer.
     """
     # The name is hidden and has another suffix, so that programs do not read the file as a table.
     name = blake2b(os.fsencode(target.name), digest_size=6).hexdigest()
@@ -464,11 +448,7 @@ def remove_stale_files(files: Iterable[Path]) -> None:
 
 @contextmanager
 def exclusive_lock(path: Path, on_wait: Callable[[], None]) -> Iterator[None]:
-    """Lock a file during a `with` block; only one process at a time has the lock.
-
-    If another process has the lock, `on_wait` is called, and this process waits. The operating
-    system releases the lock of a killed process.
-    """
+    """Lock a file during a `with` block; if another process has it, call `on_wait`, and wait."""
     while True:
         descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o666)
         try:

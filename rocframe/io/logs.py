@@ -55,8 +55,7 @@ LOG_FORMATS: dict[str, LogFormat] = {**FILE_FORMATS, ".csv": "CSV"}
 def find_logs(sources: Sequence[str], *, exclude: Collection[Path] = ()) -> list[str]:
     """Return the sorted log files of all `sources`, which are names of files, globs and folders.
 
-    Folders that cannot be listed are also in the result; `open_logs` raises an error for them.
-    `exclude` contains files and folders that are not logs, such as results of an earlier command. A
+    Folders that cannot be listed are also in the result; `open_logs` raises an error for them. A
     file with several names is listed once, by the name with the fewest symbolic links.
     """
     excluded = {*map(real_path, exclude)}
@@ -169,9 +168,7 @@ def _open_file(file: str) -> LogGroup:
     log_format = LOG_FORMATS.get(Path(file).suffix.lower())
     if log_format is None:
         raise LogError.compose(
-            file,
-            f"unknown suffix {Path(file).suffix!r}",
-            f"Supported: {format_list(LOG_FORMATS)}.",
+            file, f"unknown suffix {Path(file).suffix!r}", f"Supported: {format_list(LOG_FORMATS)}."
         )
     try:
         file.encode()  # polars cannot read files whose names have invalid bytes
@@ -197,10 +194,7 @@ def _read_schema(file: str, log_format: LogFormat) -> Mapping[str, pl.DataType]:
 
 
 def _empty_columns(log: pl.LazyFrame) -> list[str]:
-    """Return the columns of a CSV file without values, such as all columns of a file without rows.
-
-    polars reads these columns as String.
-    """
+    """Return the columns of a CSV file without values, which polars reads as String."""
     names = [name for name, dtype in log.collect_schema().items() if dtype == pl.String]
     for part in (log.head(1000), log):  # nearly always, the first rows contain values
         if names:
@@ -221,10 +215,7 @@ def _checked_logs(groups: Sequence[LogGroup], skipped: Mapping[str, str]) -> Log
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogGroup:
-    """Files with the same layout, which one scan can read.
-
-    Hive keys are the keys in the names of folders such as key=value, which polars adds as columns.
-    """
+    """Files with the same layout, which one scan reads; keys are those of folders key=value."""
 
     format: LogFormat
     schema: Mapping[str, pl.DataType]
@@ -233,19 +224,13 @@ class LogGroup:
 
     @property
     def layout(self) -> tuple[object, ...]:
-        """The format, the columns and the hive keys; the order of columns counts in CSV files only.
-
-        polars reads the columns of several CSV files by their positions.
-        """
+        """The format, the columns and the Hive keys; polars reads CSV columns by position."""
         columns = self.schema.items()
         ordered = tuple(columns) if self.format == "CSV" else frozenset(columns)
         return (self.format, ordered, self.hive_keys)
 
     def scan(self, columns: Iterable[str], text: Collection[str] = ()) -> pl.LazyFrame:
-        """Return a LazyFrame of the files, with the columns of folders named key=value.
-
-        The values of the keys `text` are strings. polars infers the dtypes of the other keys.
-        """
+        """Return a LazyFrame with columns of folders key=value; keys in `text` are strings."""
         files = list(self.files)
         if self.format == "CSV":
             log = pl.scan_csv(files, glob=False, infer_schema_length=None)
@@ -287,10 +272,7 @@ class Logs:
         return any(name in group.schema for group in self.groups)
 
     def scan(self, columns: Mapping[str, str]) -> pl.LazyFrame:
-        """Return columns of all files; `columns` maps each name to its option, such as --by.
-
-        Scores of files without the widths of scores are exact, so that their widths are 0.
-        """
+        """Return `columns`, each with its option, of all files; scores without a width get 0."""
         plans = [group.scan(columns) for group in self.groups]
         if text := self._text_keys(columns, [plan.collect_schema() for plan in plans]):
             plans = [group.scan(columns, text) for group in self.groups]
@@ -324,11 +306,7 @@ class Logs:
         )
 
     def _text_keys(self, columns: Iterable[str], schemas: Sequence[pl.Schema]) -> list[str]:
-        """Return the keys in the names of folders that are read as strings.
-
-        polars infers the dtype of each group, such as Int64 for day=1 and String for day=x. If
-        these dtypes, or those of a String column of other files, differ, the values are strings.
-        """
+        """Return the keys of folders that are strings because polars infers different dtypes."""
         text = []
         for name in columns:
             dtypes = {schema.get(name, pl.Null()) for schema in schemas} - {pl.Null()}
@@ -347,8 +325,7 @@ class Logs:
     ) -> tuple[pl.DataFrame, Logs]:
         """Return the rows of all readable files, and the logs without files that cannot be read.
 
-        `query` is applied to the rows while they are read. If an error occurs, each file is read
-        separately to find the damaged files.
+        The `query` runs during the scan. After an error, each file is read to find damaged files.
         """
         try:
             return collect_frame(query(self.scan(columns))), self
@@ -433,9 +410,8 @@ MAX_ENUM_CATEGORIES = 20  # maximum number of categories in an error message
 def common_dtype(name: str, option: str, dtypes: Sequence[tuple[str, pl.DataType]]) -> pl.DataType:
     """Return a dtype that can represent the values of a column in all files exactly.
 
-    `dtypes` contains each file with the dtype of its column. Floats of different precisions raise
-    an error if values are compared between files, because equal values, such as 0.7, differ after
-    they are stored with different precisions.
+    Floats of different precisions raise an error if values are compared between files, because
+    equal values, such as 0.7, differ after they are stored with different precisions.
     """
     floats = {dtype: file for file, dtype in reversed(dtypes) if dtype.is_float()}
     if option in COMPARED_OPTIONS and len(floats) > 1:
@@ -509,11 +485,7 @@ NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"  # in names of folders, this text rep
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreOptions:
-    """The options that all parts of a store have in common.
-
-    `label` and `score` are the columns of the logs. `positive` is the text of `--positive`. `by`
-    and `partition_by` are the group columns of the parts. Options that are not given are None.
-    """
+    """The options that all parts of a store have in common; those that are not given are None."""
 
     label: str
     score: tuple[str, ...]
@@ -599,11 +571,7 @@ def _other_option(folder: Path, given: str, expected: str) -> OptionValueError:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """A file of a store: the compressed predictions of one log with one value of the partition.
-
-    `file` is its path in the folder of the store, `value` the value of the partition column as
-    text, `size` the number of bytes, and `rows` the number of rows of the log.
-    """
+    """A file of a store: the compressed predictions of one log with one value of the partition."""
 
     file: str
     value: str | None
@@ -613,11 +581,9 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredLog:
-    """A log whose compressed predictions are in a store.
+    """A log whose compressed predictions are in a store, with a part per value of the partition.
 
-    `source` is its absolute path, `size` its number of bytes, `modified` the time of its last
-    change in nanoseconds, or None if it was too recent, and `digest` the hash of its content. There
-    is one part for each value of the partition column, or one part without rows.
+    `modified` is in nanoseconds, or None if it was too recent; `digest` is the hash of the content.
     """
 
     source: str
@@ -720,10 +686,7 @@ class Store:
         write_text(self.folder / MANIFEST, text)
 
     def remove_unlisted_parts(self) -> None:
-        """Remove the parts of earlier states and of killed updates, and folders without parts.
-
-        The manifest of a store without logs is removed too.
-        """
+        """Remove parts of earlier states and killed updates, and the manifest of an empty store."""
         listed = {self.path(part) for part in self.parts}
         for path in chain(self.folder.glob("*.parquet"), self.folder.glob("*=*/*.parquet")):
             if PART_NAME.fullmatch(path.name) and path not in listed:
@@ -810,10 +773,7 @@ def stored_files(folder: Path) -> list[Path] | None:
 def data_files(
     folder: str | os.PathLike[str], on_error: Callable[[OSError], None] = raise_unlisted
 ) -> Iterator[Path]:
-    """Yield the visible files of a folder and its subfolders; of a store, the parts it lists.
-
-    `on_error` is called with the error for a folder that cannot be listed; see `visible_files`.
-    """
+    """Yield the visible files of a folder, or the parts that a store lists; see `visible_files`."""
     return visible_files(folder, on_error, stored_files)
 
 
@@ -825,11 +785,7 @@ def parquet_files(folder: Path) -> list[Path]:
 
 
 def read_current(read: Callable[[], FilesT], query: Callable[[FilesT], QueryT]) -> QueryT:
-    """Return the result of a query of the state that `read` returns.
-
-    If the query fails because an update has removed files of this state, it is repeated with the
-    new state.
-    """
+    """Return a query of the state from `read`; repeat it if an update has removed its files."""
     state = read()
     while True:
         try:

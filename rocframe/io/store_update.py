@@ -44,10 +44,8 @@ TIME_RESOLUTION = 2_000_000_000
 class StoreUpdate:
     """The logs that `update_store` added, replaced, moved, left unchanged or skipped.
 
-    `skipped` contains the reasons. `gone` are logs of the store that no longer exist, and `dropped`
-    the missing parts that were removed from the manifest. `without_positives` are added or replaced
-    logs without a positive row, and `without_rows` those without a row that has a label and a
-    score. `columns` are the columns of added, replaced and moved logs that the store does not use.
+    `gone` are logs that no longer exist, and `dropped` missing parts that left the manifest. Of new
+    logs, some are `without_positives` or `without_rows`; `columns` are those that are not used.
     """
 
     added: list[str] = field(default_factory=list)
@@ -74,13 +72,8 @@ def update_store(
     """Add the logs `files` to a store, replace the parts of changed logs, and keep all others.
 
     A log is unchanged if its size and its time of modification are unchanged, or else its content.
-    A log with a missing part is read again. With `drop_missing_parts`, the parts that are missing
-    after that are removed from the manifest.
-
-    The new parts are written beside the others, and one replacement of the manifest at the end
-    publishes all changes. If an error is raised or the process is killed before that, the store is
-    unchanged. `on_file` is called with the name of a step, the number of a file and the number of
-    all files.
+    A log with a missing part is read again. The new parts are written beside the others, and one
+    replacement of the manifest publishes all changes: before that, the store is unchanged.
     """
     run = _UpdateRun(store, reader, skip_unreadable=skip_unreadable)
     opened: dict[str, Logs] = {}
@@ -120,12 +113,7 @@ def update_store(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogReader:
-    """How logs are opened and compressed for a store.
-
-    `open` opens a log, `columns` maps the columns to read to their options, and `positive` returns
-    the positive class for the dtype of the labels. With `missing="raise"`, a log with missing
-    labels or scores is not added.
-    """
+    """How logs are opened, with `columns` by option, and compressed for a store."""
 
     options: StoreOptions
     missing: str
@@ -185,18 +173,15 @@ def _exists(path: str) -> bool:
     """Return whether a file exists; True if this cannot be determined."""
     try:
         Path(path).stat()
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    except OSError:
-        return True
+    except OSError as error:
+        return not isinstance(error, FileNotFoundError | NotADirectoryError)
     return True
 
 
 def _key_values(name: str, dtype: pl.DataType, options: StoreOptions) -> pl.Expr:
-    """Return the values of a group column in the dtype of the store.
+    """Return a group column in the dtype of the store, in which times of partitions are dates.
 
-    The dtype does not depend on the categories of a log or on the size of its integers. The
-    partition column of a log with times is their date.
+    It does not depend on the categories of a log or on the size of its integers.
     """
     values = column(name)
     if isinstance(dtype, pl.Categorical | pl.Enum):
@@ -218,10 +203,7 @@ def _key_values(name: str, dtype: pl.DataType, options: StoreOptions) -> pl.Expr
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogFile:
-    """A log as it was before it was read: its name, the time of its last change, and its entry.
-
-    The entry in the manifest has no parts yet.
-    """
+    """A log before it was read: its name, the time of its last change, and its entry."""
 
     file: str
     time: int

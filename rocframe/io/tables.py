@@ -325,10 +325,7 @@ def about(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def read_metadata(path: str | os.PathLike[str], *, verify: bool = True) -> dict[str, Any] | None:
-    """Return the metadata that `write` stored in a file; None if there are none.
-
-    With `verify=False`, the checksum of the file is not compared, which would read the whole file.
-    """
+    """Return the metadata that `write` stored in a file, or None, after a check of the checksum."""
     local, file_format = check_file(path, verify=verify)
     try:
         if file_format == "Parquet":
@@ -475,10 +472,7 @@ def check_table_path(path: str | os.PathLike[str]) -> None:
 
 
 def check_file(path: str | os.PathLike[str], *, verify: bool = True) -> tuple[Path, FileFormat]:
-    """Return the local path and the format of a file that is complete and not damaged.
-
-    With `verify=False`, the checksum is not compared, which would read the whole file.
-    """
+    """Return the local path and the format of a file that is complete and not damaged."""
     file_format = _file_format(path)
     local = local_path(path)
     try:

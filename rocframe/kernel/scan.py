@@ -1,27 +1,33 @@
-"""Count the positives and negatives at or above each distinct score, and those without a score.
+"""Count the rows of each class at every score, in the data and in resamples of the rows.
 
 A scan is one pass over the sorted rows of all groups, which computes all counts.
+
+Each group has a separate random stream. A step is a distinct score of the group. Rows of a class
+with the same score, weight and cluster are one kind of row. A replicate is stored as the number of
+rows of each kind.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from hashlib import blake2b
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
-from rocframe.kernel.arrays import run_parallel
-from rocframe.kernel.groups import is_run_start, sort_rows
+from rocframe.errors import OptionValueError
+from rocframe.kernel.arrays import batch_sizes, count_workers, run_parallel
+from rocframe.kernel.groups import ReservedCode, is_run_start, run_starts, sort_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
+    import polars as pl
     from numpy.typing import NDArray
 
     from rocframe.inputs.cases import Cases
-    from rocframe.kernel.codec import Codec
-    from rocframe.kernel.groups import SortedRows
+    from rocframe.kernel.groups import Codec, SortedRows
 
 BLOCK_ROWS = 1 << 17  # the arrays of a block of this size fit into the cache of a processor
 Result = TypeVar("Result")
@@ -315,3 +321,601 @@ def _previous(values: NDArray[Any], starts: NDArray[np.int64], first: Any) -> ND
     before[1:] = values[:-1]
     before[starts[:-1]] = first
     return before
+
+
+# If the mean number of rows per kind is larger than this, multinomial draws of the numbers of rows
+# of all kinds are faster than draws of single rows.
+MULTINOMIAL_RATIO = 32
+REUSED_BYTES = 1 << 24  # freed memory up to this size is reused for the next batch
+# Maximum number of values of all replicates that a chunk of groups keeps in memory.
+MAX_STORED_NUMBERS = 1 << 19
+RowCounts: TypeAlias = "NDArray[np.int64]"  # one row per replicate, one column per kind of row
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ReplicateScan:
+    """A scan of the replicates of one group: each replicate is treated as a separate group."""
+
+    population: GroupRows
+    totals: GroupTotals
+    ranges: Sequence[BlockRange]
+    block: Block
+
+    @property
+    def codec(self) -> Codec:
+        """The codec of the scores."""
+        return self.population.codec
+
+    def map(self, function: Callable[[Block], Result], /) -> list[Result]:
+        """Call `function` on the only block; return a list, empty if the group has no scores."""
+        return [function(self.block)] if self.ranges else []
+
+    def curve_counts(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the counts of each replicate (rows) at `inf` and at each step (columns)."""
+        size = len(self.totals.pos)
+        tp, fp = (
+            np.concatenate([np.zeros((size, 1), counts.dtype), counts.reshape(size, -1)], axis=1)
+            for counts in (self.block.tp, self.block.fp)
+        )
+        return tp, fp + np.asarray(self.totals.unscored_neg)[:, None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ReplicateCounts:
+    """The rows of each kind in each replicate; `n_redrawn` replicates were drawn again."""
+
+    population: GroupRows
+    pos: RowCounts
+    neg: RowCounts
+    n_redrawn: int = 0
+
+    @classmethod
+    def observed(cls, population: GroupRows) -> ReplicateCounts:
+        """Return the observed data as the only replicate."""
+        return cls(
+            population=population,
+            pos=population.pos.rows[None, :],
+            neg=population.neg.rows[None, :],
+        )
+
+    def scan(self, *, corners: bool) -> ReplicateScan:
+        """Return the scan of the replicates; with `corners`, only of the scores at corners."""
+        population = self.population
+        steps = population.corner_steps if corners else population.steps
+        tp0, tp, pos = _cumulative_counts(population.pos, self.pos, steps.pos)
+        fp0, fp, neg = _cumulative_counts(population.neg, self.neg, steps.neg)
+        size, length = tp.shape
+        groups = np.arange(size)
+        block = Block(
+            groups=groups,
+            starts=np.arange(size + 1) * length,
+            codes=steps.codes if size == 1 else np.tile(steps.codes, size),
+            tp0=tp0.ravel(),
+            fp0=fp0.ravel(),
+            tp=tp.ravel(),
+            fp=fp.ravel(),
+        )
+        totals = GroupTotals(
+            pos_rows=pos if population.pos.weight is None else self.pos.sum(axis=1),
+            neg_rows=neg if population.neg.weight is None else self.neg.sum(axis=1),
+            pos=pos,
+            neg=neg,
+            unscored_pos=pos - tp[:, -1] if length else pos,
+            unscored_neg=neg - fp[:, -1] if length else neg,
+        )
+        ranges = [BlockRange(groups=groups, start=0, stop=0)] if length else []
+        return ReplicateScan(population=population, totals=totals, ranges=ranges, block=block)
+
+
+def _cumulative_counts(
+    side: ClassRows, counts: RowCounts, edges: NDArray[np.int64]
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return the weight of a class above each score, at or above each score, and in total.
+
+    The first two arrays have one row per replicate and one column per score. `edges` has the
+    numbers of kinds that `StepEdges` has for this class. The totals have one value per replicate.
+    """
+    weights = counts if side.weight is None else counts * side.weight
+    sums = np.empty((len(weights), weights.shape[1] + 1), weights.dtype)
+    sums[:, 0] = 0
+    np.cumsum(weights, axis=1, out=sums[:, 1:])
+    sampled = np.take(sums, edges, axis=1)
+    return sampled[:, :-1], sampled[:, 1:], sums[:, -1]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RowSampler:
+    """Draws rows of a class with replacement: `total` rows, of which `rows` are of each kind.
+
+    Single rows are drawn if `probabilities` is None; `kind` is then the kind of each row, or None
+    if all differ. Otherwise `probabilities` are those of the kinds in multinomial draws.
+    """
+
+    rows: NDArray[np.int64]
+    total: int
+    kind: NDArray[np.int64] | None
+    probabilities: NDArray[np.float64] | None
+
+    @classmethod
+    def from_counts(cls, rows: NDArray[np.int64]) -> RowSampler:
+        """Return a sampler that draws single rows or multinomial numbers, whichever is faster."""
+        total, kinds = int(rows.sum()), len(rows)
+        if total > MULTINOMIAL_RATIO * kinds:
+            return cls(rows=rows, total=total, kind=None, probabilities=rows / total)
+        kind = None if total == kinds else np.repeat(np.arange(kinds), rows)
+        return cls(rows=rows, total=total, kind=kind, probabilities=None)
+
+    @property
+    def size(self) -> int:
+        """The number of random values that one replicate needs."""
+        return len(self.rows) if self.probabilities is not None else self.total
+
+    def draw(self, stream: np.random.Generator, sizes: NDArray[np.int64]) -> RowCounts:
+        """Draw `sizes[i]` rows for each replicate i; return the number of rows of each kind."""
+        if self.probabilities is not None:
+            return stream.multinomial(sizes, self.probabilities)
+        kinds, length = len(self.rows), int(sizes.sum())
+        if length <= 2 * BLOCK_ROWS:
+            return self._draw_rows(stream, length, sizes).reshape(-1, kinds)
+        counts = np.zeros((len(sizes), kinds), np.int64)
+        for i, size in enumerate(sizes.tolist()):
+            for first in range(0, size, BLOCK_ROWS):
+                counts[i] += self._draw_rows(stream, min(BLOCK_ROWS, size - first))
+        return counts
+
+    def _draw_rows(
+        self, stream: np.random.Generator, length: int, sizes: NDArray[np.int64] | None = None
+    ) -> NDArray[np.int64]:
+        """Draw `length` single rows (of replicates with `sizes`); return the rows of each kind."""
+        kind = stream.integers(0, self.total, length)
+        if self.kind is not None:
+            kind = self.kind[kind]
+        kinds, replicates = len(self.rows), 1 if sizes is None else len(sizes)
+        if sizes is not None and replicates > 1:
+            kind += np.repeat(np.arange(replicates) * kinds, sizes)
+        return np.bincount(kind, minlength=replicates * kinds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class GroupSampler:
+    """Draws replicates of one group."""
+
+    population: GroupRows
+    pos: RowSampler
+    neg: RowSampler
+
+    @classmethod
+    def from_group(cls, population: GroupRows) -> GroupSampler:
+        """Return a sampler of the rows of both classes of a group."""
+        pos, neg = (RowSampler.from_counts(side.rows) for side in (population.pos, population.neg))
+        return cls(population=population, pos=pos, neg=neg)
+
+    @property
+    def batch_size(self) -> int:
+        """The number of replicates in a batch, which needs at most about `BLOCK_ROWS` numbers."""
+        population = self.population
+        size = max(self.pos.size + self.neg.size, len(population.codes))
+        if population.clusters is not None:
+            size = max(len(population.pos.rows) + len(population.neg.rows), population.clusters)
+        return max(1, BLOCK_ROWS // size)
+
+    def draw(self, stream: np.random.Generator, size: int, *, stratified: bool) -> ReplicateCounts:
+        """Draw a batch of replicates; one without rows of a class is drawn again.
+
+        If `stratified`, each class is drawn separately, with as many rows as in the data, otherwise
+        both together. If the rows have clusters, complete clusters are drawn in both cases.
+        """
+        sides = self.population.pos, self.population.neg
+        clusters = [side.cluster for side in sides if side.cluster is not None]
+        (pos, neg), n_redrawn = draw_classes(
+            stream, size, (self.pos, self.neg), clusters, stratified=stratified
+        )
+        return ReplicateCounts(population=self.population, pos=pos, neg=neg, n_redrawn=n_redrawn)
+
+
+def draw_classes(
+    stream: np.random.Generator,
+    size: int,
+    sides: Sequence[RowSampler],
+    clusters: Sequence[NDArray[np.int64]],
+    *,
+    stratified: bool,
+) -> tuple[list[RowCounts], int]:
+    """Draw replicates of two classes, or of their `clusters`, and count those drawn again."""
+    if clusters:
+        # A draw is valid if it has rows of both classes. The probability of a valid draw is lowest
+        # if only one cluster has positives, only one other cluster has negatives, and there are
+        # many clusters. Its limit is then 1 - 2/e + 1/e² = 0.40.
+        sampler = RowSampler.from_counts(np.ones(np.concatenate(clusters).max() + 1, np.int64))
+        times, n_redrawn = draw_together(stream, size, sampler, clusters)
+        members = zip(clusters, sides, strict=True)
+        return [times[:, cluster] * side.rows for cluster, side in members], n_redrawn
+    n_pos, n_neg = (side.total for side in sides)
+    pos_sizes, n_redrawn = np.full(size, n_pos), 0
+    if not stratified:
+        pos_sizes, n_redrawn = draw_class_sizes(stream, n_pos, n_pos + n_neg, size)
+    sizes = pos_sizes, n_pos + n_neg - pos_sizes
+    return [side.draw(stream, n) for side, n in zip(sides, sizes, strict=True)], n_redrawn
+
+
+def draw_together(
+    stream: np.random.Generator,
+    size: int,
+    sampler: RowSampler,
+    classes: Sequence[NDArray[np.int64]],
+) -> tuple[RowCounts, int]:
+    """Draw rows or clusters of all classes together, as many as in the data.
+
+    `classes` has, for each class, its kinds of rows or clusters. The result is how often each was
+    drawn, and how many replicates, with only one class, were drawn again.
+    """
+    return draw_valid(
+        lambda size: sampler.draw(stream, np.full(size, sampler.total)),
+        lambda times: np.sum([times[:, own].any(axis=1) for own in classes], axis=0) > 1,
+        size,
+    )
+
+
+def draw_class_sizes(
+    stream: np.random.Generator, n_pos: int, n: int, size: int
+) -> tuple[NDArray[np.int64], int]:
+    """Draw the number of positives of each replicate, at least 1 and at most n - 1, and redraws."""
+    # The share of the larger class may be rounded to 1, so the size of the smaller class is drawn.
+    # The expected size is at least 1, so a draw is valid with a probability of at least 1/2.
+    smaller = min(n_pos, n - n_pos)
+    sizes, n_redrawn = draw_valid(
+        lambda size: stream.binomial(n, smaller / n, size),
+        lambda n_drawn: (n_drawn > 0) & (n_drawn < n),
+        size,
+    )
+    return sizes if smaller == n_pos else n - sizes, n_redrawn
+
+
+def draw_valid(
+    draw: Callable[[int], NDArray[np.int64]],
+    valid: Callable[[NDArray[np.int64]], NDArray[np.bool_]],
+    size: int,
+) -> tuple[NDArray[np.int64], int]:
+    """Return `size` valid replicates, and how many replicates were drawn again."""
+    replicates = draw(size)
+    invalid, n_redrawn = np.flatnonzero(~valid(replicates)), 0
+    while len(invalid):
+        n_redrawn += len(invalid)
+        replicates[invalid] = draw(len(invalid))
+        invalid = invalid[~valid(replicates[invalid])]
+    return replicates, n_redrawn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ReplicateStatistic:
+    """A statistic with `width` values per group; `corners` of ROC curves are sufficient or not."""
+
+    function: Callable[[Any], NDArray[Any]]
+    depends_on_prevalence: bool = False
+    corners: bool = True
+    width: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RandomDraws:
+    """Number of resamples or permutations, streams of groups (`keys`), and clusters of rows."""
+
+    n_draws: int
+    seed: Seed
+    keys: list[tuple[int, ...]]
+    cluster: NDArray[Any] | None = None
+
+    @classmethod
+    def of_cases(cls, cases: Cases, keys: pl.DataFrame, n_draws: int, seed: Seed) -> RandomDraws:
+        """Return the draws of the groups `keys` of the cases of one model."""
+        streams = stream_keys(keys, cases.model)
+        return cls(n_draws=n_draws, seed=seed, keys=streams, cluster=cases.cluster)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class GroupReplicates:
+    """Statistics of the replicates (rows) of one group, and how many were drawn again for each."""
+
+    population: GroupRows
+    values: list[NDArray[Any]]
+    n_redrawn: list[int]
+
+
+def resample_groups(
+    scan: Scan,
+    statistics: Sequence[ReplicateStatistic],
+    draws: RandomDraws,
+    selected: NDArray[np.bool_] | None = None,
+    *,
+    arrays_only: bool = False,
+) -> Iterator[GroupReplicates]:
+    """Yield the statistics of the replicates of each selected group that has both classes.
+
+    `selected` is None for all groups. With `arrays_only`, no statistic runs a query of polars.
+    """
+    # After a large memory block is freed, the C library of Linux reuses freed memory instead of
+    # returning it to the system. The reuse saves a quarter of the time, so a block is allocated and
+    # freed at once.
+    np.empty(REUSED_BYTES, np.uint8)
+    both = (scan.totals.pos_rows > 0) & (scan.totals.neg_rows > 0)
+    groups = np.flatnonzero(both if selected is None else both & selected)
+    n_values = draws.n_draws * sum(statistic.width for statistic in statistics)
+    for chunk in _replicate_chunks(scan, groups, n_values):
+        # Each chunk has its own function call, so that its arrays are freed before the next chunk.
+        yield from _resample_chunk(scan, statistics, draws, chunk, arrays_only)
+
+
+def _resample_chunk(
+    scan: Scan,
+    statistics: Sequence[ReplicateStatistic],
+    draws: RandomDraws,
+    groups: NDArray[np.int64],
+    arrays_only: bool,
+) -> Iterator[GroupReplicates]:
+    """Yield the statistics of the groups of one chunk."""
+    samplers = run_parallel(
+        lambda group: GroupSampler.from_group(GroupRows.from_scan(scan, group, draws.cluster)),
+        groups.tolist(),
+        arrays_only=True,
+    )
+    tasks = [
+        (sampler, *batch)
+        for sampler in samplers
+        for batch in enumerate(batch_sizes(draws.n_draws, sampler.batch_size))
+    ]
+    values = run_parallel(
+        lambda task: _resample_batch(statistics, draws, *task), tasks, arrays_only=arrays_only
+    )
+    results = iter(values)
+    for sampler in samplers:
+        parts = [next(results) for _ in batch_sizes(draws.n_draws, sampler.batch_size)]
+        yield GroupReplicates(
+            population=sampler.population,
+            values=[np.concatenate([part[0][i] for part in parts]) for i in range(len(statistics))],
+            n_redrawn=[sum(part[1][i] for part in parts) for i in range(len(statistics))],
+        )
+
+
+def _replicate_chunks(
+    scan: Scan, groups: NDArray[np.int64], n_values: int
+) -> Iterator[NDArray[np.int64]]:
+    """Yield chunks of groups computed in parallel; a group has `n_values` values."""
+    # This limit is at least one group for each thread.
+    most = max(count_workers(), MAX_STORED_NUMBERS // max(n_values, 1))
+    rows = np.cumsum(np.diff(scan.rows.starts)[groups]) // (4 * BLOCK_ROWS)
+    starts = run_starts(rows)
+    for part in np.split(groups, starts[1:]):
+        for first in range(0, len(part), most):
+            yield part[first : first + most]
+
+
+def _resample_batch(
+    statistics: Sequence[ReplicateStatistic],
+    draws: RandomDraws,
+    sampler: GroupSampler,
+    batch: int,
+    size: int,
+) -> tuple[list[NDArray[Any]], list[int]]:
+    """Return the values of each statistic, and the numbers of replicates drawn again."""
+    key = draws.keys[sampler.population.group]
+    samples: dict[bool, ReplicateCounts] = {}
+    scans: dict[tuple[bool, bool], ReplicateScan] = {}
+    computed: dict[ReplicateStatistic, NDArray[Any]] = {}  # statistics may occur more than once
+    values, n_redrawn = [], []
+    for statistic in statistics:
+        stratified = draws.cluster is None and not statistic.depends_on_prevalence
+        if stratified not in samples:
+            stream = draws.seed.stream(key, batch)
+            samples[stratified] = sampler.draw(stream, size, stratified=stratified)
+        if (stratified, statistic.corners) not in scans:
+            sample_scan = samples[stratified].scan(corners=statistic.corners)
+            scans[stratified, statistic.corners] = sample_scan
+        if statistic not in computed:
+            computed[statistic] = statistic.function(scans[stratified, statistic.corners])
+        values.append(computed[statistic])
+        n_redrawn.append(samples[stratified].n_redrawn)
+    return values, n_redrawn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ClassRows:
+    """The kinds of rows of one class, in the order of falling scores; unscored rows are last.
+
+    Rows with the same score, weight and cluster are one kind: `rows` is their number, `weight` that
+    of a row, and `cluster` their cluster, or None. `n_at_or_above` is the number of kinds at or
+    above each distinct score of the group.
+    """
+
+    rows: NDArray[np.int64]
+    n_at_or_above: NDArray[np.int64]
+    weight: NDArray[np.float64] | None
+    cluster: NDArray[np.int64] | None
+
+    @property
+    def total(self) -> int:
+        """The number of rows of the class."""
+        return int(self.rows.sum())
+
+    @property
+    def step(self) -> NDArray[np.int64]:
+        """The position of the score of each kind among the distinct scores; last if unscored."""
+        return np.searchsorted(self.n_at_or_above, np.arange(len(self.rows)), "right")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class StepEdges:
+    """Some scores, and the numbers of kinds at or above each; the first number is 0."""
+
+    codes: Any
+    pos: NDArray[np.int64]
+    neg: NDArray[np.int64]
+
+    @classmethod
+    def at_scores(
+        cls,
+        codes: Any,
+        pos: ClassRows,
+        neg: ClassRows,
+        scores: slice | NDArray[np.int64] = slice(None),
+    ) -> StepEdges:
+        """Return the edges at the scores with the positions `scores` in `codes`."""
+        pos_edges, neg_edges = (np.append(0, side.n_at_or_above[scores]) for side in (pos, neg))
+        return cls(codes=codes[scores], pos=pos_edges, neg=neg_edges)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class GroupRows:
+    """The rows of one group: its distinct scores, encoded as `codes`, and the rows of both classes.
+
+    `steps` has the edges of all scores, and `corner_steps` those at which the ROC curve can have a
+    corner: not between two neighboring scores whose rows all belong to the same class. `clusters`
+    is the number of clusters, or None.
+    """
+
+    group: int
+    codec: Codec
+    codes: Any
+    pos: ClassRows
+    neg: ClassRows
+    steps: StepEdges
+    corner_steps: StepEdges
+    clusters: int | None
+
+    @classmethod
+    def from_scan(cls, scan: Scan, group: int, cluster: NDArray[Any] | None = None) -> GroupRows:
+        """Return the rows of one group; `cluster` is the cluster of each row of the frame."""
+        rows = scan.rows
+        start, end, stop = (
+            int(i) for i in (rows.starts[group], rows.ends[group], rows.starts[group + 1])
+        )
+        unscored = rows.codes[end:stop] >> 1 == rows.codec.reserved(ReservedCode.UNSCORED)
+        positions = np.append(np.arange(start, end), end + np.flatnonzero(unscored))
+        negative = (rows.codes[positions] & 1).astype(bool)
+        scores = rows.codes[start:end] >> 1
+        is_first = is_run_start(scores)
+        codes = scores[is_first]
+        step = np.full(len(positions), len(codes))
+        step[: end - start] = np.cumsum(is_first) - 1
+
+        clusters = members = None
+        if cluster is not None:
+            assert rows.row is not None
+            names, members = np.unique(cluster[rows.row[positions]], return_inverse=True)
+            clusters = len(names)
+        weights = rows.weights
+        count = np.ones(len(positions), np.int64) if weights is None else weights.count[positions]
+        weight = None if weights is None or weights.weight is None else weights.weight[positions]
+
+        def side(in_class: NDArray[np.bool_]) -> ClassRows:
+            return _merge_rows(
+                step[in_class],
+                count[in_class],
+                None if weight is None else weight[in_class],
+                None if members is None else members[in_class],
+                steps=len(codes),
+            )
+
+        pos, neg = side(~negative), side(negative)
+        return cls(
+            group=group,
+            codec=rows.codec,
+            codes=codes,
+            pos=pos,
+            neg=neg,
+            steps=StepEdges.at_scores(codes, pos, neg),
+            corner_steps=StepEdges.at_scores(codes, pos, neg, _corner_steps(pos, neg)),
+            clusters=clusters,
+        )
+
+    def without_labels(self) -> GroupRows:
+        """Return a population in which each class has the rows of both classes, without clusters.
+
+        Labels can be drawn for its rows, so the curve can have a corner at each score.
+        """
+        sides = (self.pos, self.neg)
+        step = np.concatenate([side.step for side in sides])
+        weights = [side.weight for side in sides if side.weight is not None]
+        order = np.argsort(step, kind="stable")
+        rows = _merge_rows(
+            step[order],
+            np.concatenate([side.rows for side in sides])[order],
+            np.concatenate(weights)[order] if weights else None,
+            None,
+            steps=len(self.codes),
+        )
+        steps = StepEdges.at_scores(self.codes, rows, rows)
+        return replace(self, pos=rows, neg=rows, steps=steps, corner_steps=steps, clusters=None)
+
+
+def _merge_rows(
+    step: NDArray[np.int64],
+    count: NDArray[np.int64],
+    weight: NDArray[np.float64] | None,
+    cluster: NDArray[np.int64] | None,
+    *,
+    steps: int,
+) -> ClassRows:
+    """Return the kinds of rows of one class; `step` is the position of the score of each row."""
+    more_columns: list[NDArray[Any]] = [
+        values for values in (weight, cluster) if values is not None
+    ]
+    order = np.lexsort([*more_columns, step]) if more_columns else np.arange(len(step))
+    starts = run_starts(*(values[order] for values in (step, *more_columns)))
+    first = order[starts]
+    return ClassRows(
+        rows=np.add.reduceat(count[order], starts) if len(starts) else count,
+        n_at_or_above=np.searchsorted(step[first], np.arange(steps), "right"),
+        weight=None if weight is None else weight[first],
+        cluster=None if cluster is None else cluster[first],
+    )
+
+
+def _corner_steps(pos: ClassRows, neg: ClassRows) -> NDArray[np.int64]:
+    """Return the positions of the scores at which the ROC curve can have a corner."""
+    has_pos, has_neg = (np.diff(side.n_at_or_above, prepend=0) > 0 for side in (pos, neg))
+    has_both = has_pos & has_neg
+    is_corner = has_both.copy()
+    is_corner[:-1] |= has_both[1:] | (has_pos[1:] != has_pos[:-1])
+    is_corner[-1:] = True
+    return np.flatnonzero(is_corner)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seed:
+    """The seed of all random streams of one call."""
+
+    entropy: int
+
+    @classmethod
+    def parse(cls, seed: object) -> Seed:
+        """Check the option `seed`; for None, choose a new seed."""
+        if seed is None:
+            return cls(entropy=int(np.random.SeedSequence().entropy))  # type: ignore[arg-type]
+        if not isinstance(seed, int | np.integer) or isinstance(seed, bool) or seed < 0:
+            raise OptionValueError.compose(
+                "seed",
+                seed,
+                "expected an integer of at least 0, or None",
+                "Use, for example, seed=1.",
+            )
+        return cls(entropy=int(seed))
+
+    def stream(self, key: tuple[int, ...], batch: int) -> np.random.Generator:
+        """Return the random generator of one batch of replicates of a group."""
+        sequence = np.random.SeedSequence(self.entropy, spawn_key=(*key, batch))
+        return np.random.Generator(np.random.PCG64DXSM(sequence))
+
+
+def stream_keys(keys: pl.DataFrame, model: str | None = None) -> list[tuple[int, ...]]:
+    """Return the integers that identify the random stream of each group, from its keys."""
+    columns = [column.to_list() for column in keys]
+    if model is not None:
+        columns.append([model] * keys.height)
+    return [_key_words(key) for key in zip(*columns, strict=True)] if columns else [_key_words(())]
+
+
+def _key_words(key: tuple[object, ...]) -> tuple[int, ...]:
+    """Return a digest of the values of group columns as four 32-bit integers."""
+    # A digest is used, because Python's `hash` of a string differs between processes.
+    digest = blake2b(repr(key).encode(), digest_size=16).digest()
+    return tuple(int.from_bytes(digest[i : i + 4], "little") for i in range(0, 16, 4))

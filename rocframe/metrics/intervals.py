@@ -19,8 +19,7 @@ from rocframe.inference import PROPORTION_LIMITS, Confidence, class_notes, is_pe
 from rocframe.inputs.cases import check_probabilities, plan_table
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import scale_weights, weight_units
-from rocframe.kernel.resample import RandomDraws, ReplicateStatistic, resample_groups
-from rocframe.kernel.scan import Scan
+from rocframe.kernel.scan import RandomDraws, ReplicateStatistic, Scan, resample_groups
 from rocframe.kinds import check_metric_settings, parse_metric, parse_metrics
 from rocframe.metrics.statistics import (
     CURVE_STATISTICS,
@@ -56,7 +55,7 @@ if TYPE_CHECKING:
     from rocframe.frames import FrameT
     from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
-    from rocframe.kernel.resample import GroupReplicates, GroupRows
+    from rocframe.kernel.scan import GroupReplicates, GroupRows
 
 MetricIntervalMethod = Literal[
     "bootstrap",
@@ -446,7 +445,7 @@ class MetricIntervals(IntervalColumns):
             rate = self.options.metrics[name]
             if not isinstance(rate, Rate):
                 continue
-            ratio, function = rate.count_ratio, None
+            ratio, function = rate.proportion, None
             if degenerate_only and rate.function_of is not None and not rate.at_given_prevalence:
                 ratio, function = rate.function_of
             if ratio is None:
@@ -536,7 +535,7 @@ def _metric_acceleration(
 
 
 STATISTICS = CURVE_STATISTICS | PROBABILITY_STATISTICS
-PROPORTIONS = [rate.name for rate in RATES.values() if rate.count_ratio is not None]
+PROPORTIONS = [rate.name for rate in RATES.values() if rate.proportion is not None]
 
 
 def parse_interval_metrics(
@@ -620,7 +619,7 @@ def check_method(
     if not of_proportions:
         return
     for name, metric in metrics.items():
-        if isinstance(metric, Statistic) or metric.count_ratio is None:
+        if isinstance(metric, Statistic) or metric.proportion is None:
             problem = f"{name!r} is not a proportion of rows"
             hint = (
                 f'Use ci="bootstrap" for {name!r}. '

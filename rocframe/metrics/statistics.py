@@ -18,9 +18,8 @@ from rocframe.decisions.operating_point import RuleOptions, allowed_rows
 from rocframe.errors import OptionValueError
 from rocframe.inference import Estimate, perfect_area_limits, wilson
 from rocframe.kernel.arrays import grouped_bisect
-from rocframe.kernel.codec import round_thresholds
-from rocframe.kernel.groups import groups_of_rows
-from rocframe.kernel.resample import ReplicateCounts, ReplicateScan, ReplicateStatistic
+from rocframe.kernel.groups import groups_of_rows, round_thresholds
+from rocframe.kernel.scan import ReplicateCounts, ReplicateScan, ReplicateStatistic
 from rocframe.probabilities.bins import probability_bins
 from rocframe.probabilities.calibration_summary import (
     CurveErrors,
@@ -769,7 +768,7 @@ class RuleSearch:
     def depends_on_prevalence(self) -> bool:
         """Whether the chosen row depends on the share of positives."""
         metrics = [self.rule.value, *(metric for metric, *_ in self.constraints)]
-        return any(metric.varies_with_prevalence or metric.name == "alerts" for metric in metrics)
+        return any(metric.varies_with_prevalence for metric in metrics)
 
     def points(self, scan: Scannable, *, scores: bool = True) -> CurvePoints:  # noqa: ARG002
         """Return the best row of each group, with the highest threshold if several are best."""

@@ -16,14 +16,15 @@ from rocframe.inputs.cases import check_probabilities, plan_table
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.arrays import grouped_bisect, interpolate_segments, run_parallel
 from rocframe.kernel.groups import group_starts, scale_weights
-from rocframe.kernel.resample import (
+from rocframe.kernel.scan import (
+    BLOCK_ROWS,
     GroupRows,
     RandomDraws,
     ReplicateCounts,
     ReplicateStatistic,
+    Scan,
     resample_groups,
 )
-from rocframe.kernel.scan import BLOCK_ROWS, Scan
 from rocframe.options import (
     NOT_GIVEN,
     NotGiven,
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
     from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import By, Column, Count, Scores
     from rocframe.kernel.arrays import Array, BoolArray, FloatArray, IntArray
-    from rocframe.kernel.resample import ReplicateScan
+    from rocframe.kernel.scan import ReplicateScan
     from rocframe.probabilities.bins import BinMethod, Bins
     from rocframe.probabilities.losses import Points
     from rocframe.resampling import ColumnLimits

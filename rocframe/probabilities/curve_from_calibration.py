@@ -166,7 +166,7 @@ def curve_from_calibration(
         fixed_columns = (*CURVE_COLUMNS, *curve_kind.rates)
         layout = calibration_layout(schema, by, density, (*fixed_columns, *exprs))
         known = [*layout.keys, *fixed_columns]
-        rates = check_metric_columns(exprs, known, fixed_columns, THRESHOLD)
+        rates = check_metric_columns(exprs, known, fixed_columns)
         counts = through_node(
             plan.select(layout.inputs),
             lambda frame: curves_of_bins(frame, layout),

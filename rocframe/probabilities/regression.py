@@ -21,8 +21,7 @@ from rocframe.kernel.arrays import (
     split_groups,
     split_rows,
 )
-from rocframe.kernel.codec import concatenated_ranges
-from rocframe.kernel.groups import group_starts, groups_of_rows
+from rocframe.kernel.groups import concatenated_ranges, group_starts, groups_of_rows
 from rocframe.probabilities.losses import WEIGHT_SHARE_ROUNDING, is_cell_start, log_odds
 
 if TYPE_CHECKING:

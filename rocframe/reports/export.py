@@ -243,10 +243,9 @@ def chart_fragment(chart: alt.TopLevelMixin, /, *, bundle: bool = True) -> str:
 
 
 def chart_spec(chart: alt.TopLevelMixin, *, validate: bool = True) -> dict[str, Any]:
-    """Return the Vega-Lite specification of a chart, including its data.
+    """Return the Vega-Lite specification of a chart with its data, without NaN and infinite values.
 
-    NaN and infinite values become null. With `validate`, the specification is validated against the
-    schema of Vega-Lite. Reports omit the validation, which would take a third of their time.
+    Reports omit the validation against the schema of Vega-Lite: a third of their time.
     """
     if not isinstance(chart, alt.TopLevelMixin):
         raise OptionValueError(
@@ -372,11 +371,7 @@ def load_vl_convert(feature: str) -> ModuleType:
 
 
 def cached_text(name: str, create: Callable[[], str]) -> str:
-    """Return the text in the file `name` of the cache folder.
-
-    If there is no such file, or if it is damaged, the text is created and the file is written. The
-    first line of the file is the checksum of the text.
-    """
+    """Return the text in the file `name` of the cache; create it if it is missing or damaged."""
     folder = cache_folder()
     if folder is None:
         return create()
@@ -451,8 +446,7 @@ def css_colors(style: Palette) -> dict[str, str]:
 def with_page_colors(spec: Mapping[str, Any], values: Sequence[str] = ()) -> dict[str, Any]:
     """Return the specification of a chart with CSS variables instead of colors.
 
-    `values` are the colored values of all charts of the page. Each value gets the same color in
-    every chart. The legend of a chart lists only the values of this chart.
+    Each of `values`, those of all charts of the page, has the same color in every chart.
     """
     shared = list(values) if len(values) <= len(LIGHT.colors) else []
     return {key: _recolored(key, part, shared) for key, part in spec.items()}

@@ -68,11 +68,7 @@ class Figure:
 def curve_caption(
     kind: KindName, averages: pl.DataFrame | None, over: str | None, *, marked: bool = False
 ) -> str:
-    """Return the caption of the charts of one kind of curve.
-
-    `averages` are the mean curves over the group column `over`, or None. `marked` is True if the
-    charts mark the recommended thresholds.
-    """
+    """Return the caption of the charts of a kind, with averages `over` and `marked` thresholds."""
     if averages is None:
         return f"{CAPTIONS[kind]} Points: recommended thresholds." if marked else CAPTIONS[kind]
     interval = interval_title(averages)
@@ -94,9 +90,8 @@ def curve_figures(
 ) -> list[Figure]:
     """Return the figures of one kind of curve.
 
-    Without `averages`, each panel has a figure in which the rows `points` are marked. With
-    `averages`, each mean curve has a figure that also shows the averaged curves, or each panel has
-    a figure of all its mean curves, or both.
+    Without `averages`, each panel has a figure with the marked `points`. With them, each mean curve
+    has one with the averaged curves, or each panel has one of all its mean curves, or both.
     """
     figures: list[Figure] = []
     color = selection.color
@@ -152,11 +147,7 @@ def calibration_figures(
 
 
 def _calibration_of_groups(calibration: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
-    """Return the calibration curves of the groups in `groups`.
-
-    More than MAX_CURVES_WITH_LIMITS curves have no confidence limits, because overlapping limits
-    are not readable.
-    """
+    """Return the calibration curves of `groups`; with limits if few enough to be readable."""
     rows = rows_of_groups(calibration, groups)
     if groups.height <= MAX_CURVES_WITH_LIMITS:
         return rows
@@ -167,8 +158,7 @@ def _calibration_of_groups(calibration: pl.DataFrame, groups: pl.DataFrame) -> p
 def _chance_lines(curves: pl.DataFrame, groups: pl.DataFrame) -> list[Any]:
     """Return a layer with a dashed line at the share of positives of each group in `groups`.
 
-    Nearly equal shares have one line. The share is that of the rows of all averaged curves of the
-    group. Curves without positives or without negatives are left out, because means exclude them.
+    Nearly equal shares have one line. Curves of one class are left out, because means exclude them.
     """
     defined = (pl.col("tp") + pl.col("fn") > 0) & (pl.col("fp") + pl.col("tn") > 0)
     totals = (
@@ -213,9 +203,8 @@ def _figure(drawing: Any, name: str | None = None, values: Sequence[str] = ()) -
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GroupedCurves:
-    """A curve table that is sorted by group, and the rows of each group.
+    """A sorted curve table, in which group i of `keys` has the rows from `starts[i]`.
 
-    `keys` has a row for each group, and group i has the rows `starts[i]` to `starts[i + 1] - 1`.
     The rows of a few groups of a long table are then found without reading the whole table.
     """
 
@@ -261,11 +250,7 @@ def _without_limits(averages: pl.DataFrame) -> pl.DataFrame:
 
 
 def time_figure(tables: ReportTables, selection: CurveSelection) -> Figure | None:
-    """Return the figure of the areas over time; None without a group column of dates or times.
-
-    If there are more than MAX_DRAWN_CURVES groups, it shows the mean areas, or only the groups
-    whose curves are drawn.
-    """
+    """Return the figure of areas over time, or of their means if too many; None without times."""
     areas, keys = tables.areas, group_columns(tables.areas)
     if not any(areas.schema[key].is_temporal() for key in keys):
         return None
@@ -284,8 +269,7 @@ def time_figure(tables: ReportTables, selection: CurveSelection) -> Figure | Non
 class CurveSelection:
     """The curves, or the means over the group column `averaged`, that a page shows.
 
-    `color` and `panel` are the group columns whose values have colors and panels. `panels` contains
-    the name and the groups of each panel. `n_curves` counts all curves or means of the report, and
+    `panels` has the name and the groups of each panel. `n_curves` counts all curves or means, and
     `n_undefined` those without an AUC. If there are too many, `rules` state which are drawn.
     """
 
@@ -339,11 +323,10 @@ class CurveSelection:
 
 
 def select_curves(areas: pl.DataFrame, averaged: str | None) -> CurveSelection:
-    """Return the curves to draw, with a panel for each value of the second group column.
+    """Return the curves, or means over `averaged`, to draw, with panels of the second group column.
 
     Of too many colors, those with the largest mean AUC are drawn, of too many panels those with the
-    most rows, and of too many dates or times evenly spaced values. `areas` is the table of `auc`.
-    With `averaged`, the means over this group column are selected.
+    most rows, and of too many dates or times evenly spaced values.
     """
     units = areas if averaged is None else _groups_of_means(areas, averaged)
     keys = group_columns(units)
@@ -385,11 +368,7 @@ def _groups_of_means(areas: pl.DataFrame, averaged: str) -> pl.DataFrame:
 def _select_values(
     groups: pl.DataFrame, key: str, most: int, order: Literal["area", "rows"], rules: list[str]
 ) -> pl.DataFrame:
-    """Return the groups with at most `most` values of the column `key`.
-
-    Evenly spaced dates or times are selected; of other values, those with the largest mean AUC
-    (`order="area"`) or with the most rows (`order="rows"`). The rule is appended to `rules`.
-    """
+    """Return the groups with at most `most` values of the column `key`; add how to `rules`."""
     defined = groups.filter(pl.col("auc").is_not_null())
     if groups.select(column(key)).n_unique() <= most:
         return groups
@@ -405,21 +384,12 @@ def _select_values(
         largest = f"with the largest {mean}AUC" if order == "area" else "with the most rows"
         values = values.sort(order, "value", descending=[True, False]).head(most)
         rules.append(f"the {most} values of {format_name(key)} {largest}")
-    return defined.join(
-        values.select("value"),
-        left_on=column(key),
-        right_on="value",
-        how="semi",
-        nulls_equal=True,
-        maintain_order="left",
-    )
+    values = values.select(pl.col("value").alias(key))
+    return defined.join(values, on=column(key), how="semi", nulls_equal=True, maintain_order="left")
 
 
 def _panels(units: pl.DataFrame, panel: str) -> list[tuple[str | None, pl.DataFrame]]:
-    """Return the name and the groups of each panel, with a panel for each value of a group column.
-
-    Values for which all areas are undefined have no panel.
-    """
+    """Return the name and the groups of each panel; values without any defined area have none."""
     values, _ = number_keys(units.filter(pl.col("auc").is_not_null()), [panel])
     number = find_keys(select_keys(units, [panel]), values)
     texts = distinct_labels(values.get_column(panel))
@@ -429,10 +399,7 @@ def _panels(units: pl.DataFrame, panel: str) -> list[tuple[str | None, pl.DataFr
 
 
 def _largest_areas(groups: pl.DataFrame, most: int, color: str | None = None) -> pl.DataFrame:
-    """Return at most `most` groups of a panel, in the order of the table.
-
-    The groups of a color are selected together. Colors with a larger mean AUC come first.
-    """
+    """Return at most `most` groups of a panel, in table order: colors with the largest mean AUC."""
     row = pl.int_range(pl.len())
     part = row if color is None else column(color).rank("dense").fill_null(0)
     numbered = groups.select(row.alias("row"), part.alias("color"), pl.col("auc").alias("area"))
@@ -457,12 +424,7 @@ def dashboard_section(
     costs: Mapping[str, float] | None = None,
     prevalence: float | None = None,
 ) -> DashboardSection:
-    """Return the dashboard of up to `MAX_CURVES` groups, at the costs of errors of the report.
-
-    `curves` has one curve per group, of pooled rows if the page shows means, and `calibration` the
-    calibration curves of some groups, or None. Initially, the dashboard has the costs and the
-    prevalence of the report, without costs if only one of both errors has one.
-    """
+    """Return the dashboard of up to `MAX_CURVES` groups, at the costs of errors of the report."""
     groups, note = _dashboard_groups(selection)
     if groups.is_empty():
         return DashboardSection(figure=None, text=EMPTY_DASHBOARD)
@@ -486,11 +448,7 @@ def dashboard_section(
 
 
 def _dashboard_groups(selection: CurveSelection) -> tuple[pl.DataFrame, str]:
-    """Return the groups in the dashboard, and a sentence if groups are left out.
-
-    These are the groups of the first panels that have at most `MAX_CURVES` groups together. If the
-    first panel alone has more groups, these are its groups with the largest AUC.
-    """
+    """Return the groups in the dashboard, and a sentence if groups are left out."""
     panels = [
         (name, defined)
         for name, groups in selection.panels

@@ -20,9 +20,8 @@ if TYPE_CHECKING:
 class Progress:
     """Show the current step on stderr after a delay.
 
-    In a terminal, the current step has a progress bar, which is removed at the end. In other
-    outputs, such as the log of a nightly job, each step is a line. Commands that end before the
-    delay show nothing. Nothing is shown if stderr is missing, closed or full.
+    In a terminal, it has a progress bar, which is removed at the end; elsewhere, each step is a
+    line. Nothing is shown if stderr is missing, closed or full.
     """
 
     def __init__(self, *, quiet: bool = False, delay: float | None = None) -> None:
@@ -61,10 +60,7 @@ class Progress:
                 self._bar.stop()
 
     def expect(self, n_steps: int) -> None:
-        """Set the number of steps that follow the current step.
-
-        Without this number, the bar shows movement, but not the share of the work that is done.
-        """
+        """Set the number of steps that follow; without it, the bar shows only movement."""
         with self._lock:
             self._n_expected = self._n_started + n_steps
             self._show()

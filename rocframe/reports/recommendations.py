@@ -60,8 +60,8 @@ OUTCOMES = {
 class Recommendations:
     """The recommended threshold of each group in words.
 
-    `introduction` states the rule, and `sentences` name the best models. `points` are the rows of
-    the drawn curves at the recommended thresholds, or None if the points are not on the curves.
+    `sentences` name the best models. `points` are the recommended rows of the drawn curves, or None
+    if they are not on the curves.
     """
 
     introduction: str
@@ -75,16 +75,12 @@ class Recommendations:
 def recommendations(
     tables: ReportTables, options: ReportOptions, colors: Mapping[str, int] | None = None
 ) -> Recommendations | None:
-    """Return the recommended thresholds in words; None if the report recommends none.
-
-    If curves are averaged over a group column such as `fold`, the thresholds are those of the
-    pooled rows. `colors` are those of the names of the models.
-    """
+    """Return the recommended thresholds in words, of pooled rows; None if there are none."""
     decisions = tables.decisions
     if decisions is None:
         return None
     points, values, costs = decisions.points, decisions.values, options.costs
-    keys = group_columns(points, "rule")
+    keys = sorted(group_columns(points, "rule"), key=lambda key: key == MODEL)  # models at the end
     is_ranked = MODEL in keys and points.get_column(MODEL).n_unique() > 1
     worse = pl.col("difference_upper") < 0 if costs is None else pl.col("difference_lower") > 0
     rank = pl.int_range(pl.len()).over("group") if is_ranked else pl.lit(0)
@@ -155,12 +151,7 @@ def recommendations(
         sentences=sentences,
         table=TextTable(
             caption=f"Thresholds with the {best_value}",
-            columns=[
-                *name_columns(
-                    points, sorted(keys, key=lambda key: key == MODEL), colors
-                ),  # models at the end
-                *columns,
-            ],
+            columns=[*name_columns(points, keys, colors), *columns],
             omitted=omitted_text(decisions.n_omitted, "threshold"),
         ),
         key_number=_key_number(points, ranks, f"{best_value[0].upper()}{best_value[1:]}", decimals),
@@ -285,11 +276,7 @@ def costs_text(costs: Mapping[str, float]) -> str:
 
 
 def _effects(points: pl.DataFrame, settings: Settings) -> pl.DataFrame:
-    """Return the metrics at the recommended threshold of each group.
-
-    `never` and `always` are the expected costs of predicting no row or every row positive. Numbers
-    are null if no threshold is recommended.
-    """
+    """Return metrics at each recommended threshold; `never` and `always` are costs without it."""
     counts = points.select(THRESHOLD, pl.col(CONFUSION))
     pos, neg = pl.col("tp") + pl.col("fn"), pl.col("fp") + pl.col("tn")
     none = pl.lit(0)
@@ -319,11 +306,7 @@ COMMON_ROWS = (
 
 
 # Titles of the areas that can rank the models; the others are means.
-AREA_TITLES = {
-    "auc": "AUC",
-    "pooled_auc": "pooled AUC",
-    "common_auc": "AUC of the common rows",
-}
+AREA_TITLES = {"auc": "AUC", "pooled_auc": "pooled AUC", "common_auc": "AUC of the common rows"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -331,9 +314,7 @@ class ModelRanking:
     """The areas of a report, in which the models of each group are ranked.
 
     `ranks` has a row for each row of `areas`, in the order of the table, and `name` is the name of
-    the area that ranks the models. If the report has fewer than two models, nothing is ranked:
-    `sentences` and `remarks` are empty. `is_tested` is true if the table contains the tested
-    differences from the best models.
+    the area that ranks the models. With fewer than two models, nothing is ranked.
     """
 
     areas: pl.DataFrame
@@ -354,10 +335,8 @@ def model_ranking(
 ) -> ModelRanking:
     """Return the areas, and which model is best, by how much, and whether that is significant.
 
-    Models are ranked by the AUC or, if curves are averaged, by the mean AUC. If the report averages
-    curves and compares pooled rows of the models, they are ranked by the pooled AUC. If the models
-    did not score the same rows, they are ranked by the AUC of the rows that all of them scored.
-    `colors` are those of the names of the models. `file` is the name of a file with all areas.
+    Models are ranked by the AUC or the mean AUC; by the pooled AUC if averages go with a comparison
+    of pooled rows; or by that of the rows that all models scored, if these differ.
     """
     areas = tables.areas if tables.mean_areas is None else tables.mean_areas
     first = "auc" if tables.mean_areas is None else "mean_auc"
@@ -434,10 +413,7 @@ def _verdict_columns(top: pl.DataFrame, comparison: pl.DataFrame | None) -> list
 def _with_common_areas(
     areas: pl.DataFrame, ranked_by: str, comparison: pl.DataFrame
 ) -> pl.DataFrame:
-    """Return `areas` with the column `common_auc`: the areas of a comparison of models.
-
-    For models that are alone in their group, it is the column `ranked_by`.
-    """
+    """Return `areas` with `common_auc`, which is `ranked_by` for models without a comparison."""
     keys = group_columns(comparison, "model_a")
     pairs = [
         comparison.select(
@@ -455,12 +431,7 @@ def _with_common_areas(
 
 
 def _ranked_models(areas: pl.DataFrame, group: pl.Series, ranked_by: str) -> pl.DataFrame:
-    """Return the models of each group, sorted by the column `ranked_by` of `areas`.
-
-    `group` is the number of the group of each row of `areas`. The columns are the row in `areas`,
-    the number of the group, the model, its area and rank, the best model of the group, and the
-    difference of the areas of the best model and this model.
-    """
+    """Return the models of each group, sorted by the column `ranked_by` of `areas`."""
     ranks = areas.select(
         pl.int_range(pl.len()).alias("row"),
         group,
@@ -479,8 +450,8 @@ def _with_differences(
 ) -> pl.DataFrame:
     """Return `ranks` with the limits and p-values of the differences from the best model.
 
-    The differences are those of the comparison, if there is one. A difference is `significant` if
-    its p-value is below `alpha`. `groups` has a row for each group number in `ranks`.
+    They are those of the comparison, if there is one; `significant` if the p-value is below
+    `alpha`.
     """
     significant = (pl.col("p") < alpha).alias("significant")
     if comparison is None:
@@ -493,24 +464,12 @@ def _with_differences(
         *limits,
         pl.col("p_adjusted").alias("p"),
     )
-    swapped = pairs.with_columns(
-        -pl.col("difference"),
-        best="model",
-        model="best",
-        lower=-pl.col("upper"),
-        upper=-pl.col("lower"),
-    )
-    return (
-        ranks.drop("difference")
-        .join(
-            pl.concat([pairs, swapped]),
-            on=["group", "best", "model"],
-            how="left",
-            nulls_equal=True,
-            maintain_order="left",
-        )
-        .with_columns(significant)
-    )
+    negative = {"lower": -pl.col("upper"), "upper": -pl.col("lower")}
+    swapped = pairs.with_columns(-pl.col("difference"), best="model", model="best", **negative)
+    both, on = pl.concat([pairs, swapped]), ["group", "best", "model"]
+    ranks = ranks.drop("difference")
+    ranks = ranks.join(both, on=on, how="left", nulls_equal=True, maintain_order="left")
+    return ranks.with_columns(significant)
 
 
 def verdict(
@@ -552,11 +511,10 @@ def ranking_sentences(
     decimals: int = DECIMALS,
     untested: str | None,
 ) -> list[str]:
-    """Return sentences about the best model and about the tests of the differences from it.
+    """Return sentences about the best models of all groups and the tests of the differences.
 
-    `best_value` is the value that ranks the models, such as "highest AUC", `undefined` states that
-    it is undefined, and `criterion` is the condition of a significant difference. `untested` is a
-    sentence for differences that are not tested, or None. The sentences are about all groups.
+    `best_value` ranks the models, such as "highest AUC"; `undefined` states that it is undefined,
+    `criterion` when a difference is significant, and `untested` that differences are not tested.
     """
     best = ranks.filter(pl.col("rank") == 0, pl.col("area").is_not_null())
     best = best.with_columns(pl.Series("name", format_values(best["model"]), pl.String))

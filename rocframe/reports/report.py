@@ -6,7 +6,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, get_args
 
@@ -215,26 +215,10 @@ def report(
     ...     page.read_text(encoding="utf-8")[:15]
     '<!doctype html>'
     """
+    given = locals()
     load_vl_convert("report")
-    options = ReportOptions(
-        label=label,
-        score=score,
-        by=by,
-        over=over,
-        id=id,
-        kind=kind,
-        ci=ci,
-        level=level,
-        unmatched=unmatched,
-        costs=costs,
-        prevalence=prevalence,
-        subject_to=subject_to,
-        seed=seed,
-        positive=positive,
-        weight=weight,
-        count=count,
-        missing=missing,
-    )
+    names = [option.name for option in fields(ReportOptions) if option.init]
+    options = ReportOptions(**{name: given[name] for name in names})
     check_text("title", title)
     check_flag("progress", progress)
     entries = _check_about(about)
@@ -259,11 +243,8 @@ def check_page_path(path: str | os.PathLike[str]) -> None:
     """Raise an error if `path` does not end with `.html`, or if no file can be written there."""
     suffix = local_path(path).suffix
     if suffix.lower() != ".html":
-        raise StorageError.compose(
-            os.fspath(path),
-            f"expected the suffix '.html', got {suffix!r}",
-            "Pass a name that ends with .html.",
-        )
+        problem = f"expected the suffix '.html', got {suffix!r}"
+        raise StorageError.compose(os.fspath(path), problem, "Pass a name that ends with .html.")
     check_target(path)
 
 
@@ -271,32 +252,23 @@ def _check_about(about: Mapping[str, object] | None) -> dict[str, str]:
     if about is None:
         return {}
     if not hasattr(about, "items") or not all(isinstance(name, str) for name in about):
-        raise OptionValueError.compose(
-            "about",
-            about,
-            "expected a mapping from names to values",
-            'Use, for example, about={"files": "vote.parquet"}.',
-        )
+        hint = 'Use, for example, about={"files": "vote.parquet"}.'
+        problem = "expected a mapping from names to values"
+        raise OptionValueError.compose("about", about, problem, hint)
     entries = {}
     for name, value in about.items():
-        check_nesting(f"about[{name!r}]", value)
+        argument, problem = f"about[{name!r}]", "the value cannot be converted to text"
+        check_nesting(argument, value)
         try:
             entries[name] = str(value)
         except (RecursionError, ValueError):
-            problem = "the value cannot be converted to text"
-            raise OptionValueError.compose(
-                f"about[{name!r}]", value, problem, "Pass a string."
-            ) from None
+            raise OptionValueError.compose(argument, value, problem, "Pass a string.") from None
     return entries
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ReportOptions:
-    """The options of `report`; several scores are a mapping after `with_models`.
-
-    `keys` are the group columns, `kinds` the kinds of curves, and `averaged` is the group column
-    over which curves are averaged, or None.
-    """
+    """The options of `report`; several scores are a mapping after `with_models`."""
 
     label: Column
     score: Scores
@@ -407,10 +379,7 @@ class ReportOptions:
 
     @property
     def averages_classes(self) -> bool:
-        """Whether curves are averaged over the classes of `one_vs_rest`.
-
-        Their rows are not independent: limits for independent rows would be too narrow.
-        """
+        """Whether curves are averaged over classes, whose rows are not independent."""
         return self.averaged == CLASS
 
     @property
@@ -430,10 +399,7 @@ class ReportOptions:
         return [key for key in self.keys if key not in names] or None
 
     def unused_keys(self, available: Iterable[str]) -> list[str]:
-        """Return the names in `USUAL_KEYS`, such as `fold`, of columns that no option uses.
-
-        `available` are the columns of the predictions. The rows of these groups are pooled.
-        """
+        """Return the columns that are usually keys, such as `fold`, and that no option uses."""
         used = {*self.keys, *([MODEL] if isinstance(self.score, Mapping) else [])}
         for role in self.columns:
             used |= {role} if isinstance(role, str) else set(role.meta.root_names())
@@ -509,11 +475,10 @@ def report_page(
 ) -> str:
     """Return the page as HTML; `on_step` is called with a text before charts are drawn.
 
-    `provenance` is the result of `ReportOptions.provenance`, with optional additional keys: `files`
-    (the names of the logs), `files_skipped` (the reason by file), `unused_keys`, `about` (the
-    entries of the user), and `days`, `resolution`, `relative` and `max_envelope` of a store.
-    `files` are the names of the files with all curves and all areas, which the page mentions if it
-    does not show all.
+    `provenance` is that of the options, with optional keys: `files`, `files_skipped` (the reason by
+    file), `unused_keys`, `about` (the entries of the user), and `days`, `resolution`, `relative`
+    and `max_envelope` of a store. `files` are the files of all curves and areas, for pages with
+    less.
     """
     from jinja2 import Environment, StrictUndefined  # a dependency of Altair
     from markupsafe import Markup
@@ -540,11 +505,7 @@ def report_page(
     first = sections[0]["figures"].pop(0) if selection.panel is None else None
     on_step("Drawing the dashboard")
     dashboard = dashboard_section(
-        pooled,
-        selection,
-        tables.calibration,
-        costs=options.costs,
-        prevalence=options.prevalence,
+        pooled, selection, tables.calibration, costs=options.costs, prevalence=options.prevalence
     )
     return environment.from_string(PAGE_TEMPLATE.read_text(encoding="utf-8")).render(
         title=title,
@@ -575,9 +536,7 @@ def report_page(
 
 
 def key_numbers(
-    tables: ReportTables,
-    ranking: ModelRanking,
-    recommended: Recommendations | None,
+    tables: ReportTables, ranking: ModelRanking, recommended: Recommendations | None
 ) -> list[tuple[str, str, str]]:
     """Return four numbers with their titles and explanations, for the top of the page."""
     areas = tables.areas
@@ -605,13 +564,9 @@ def key_numbers(
     highest = f"Highest {ranking.name}" if ranks.height > 1 else ranking.name
     first = "auc" if tables.mean_areas is None else "mean_auc"
     limits = [] if best["area"][0] != row[first][0] else [_limits(row)]
-    numbers.append(
-        (
-            highest[0].upper() + highest[1:],
-            format_number(area, DECIMALS) or NO_VALUE,
-            ", ".join(filter(None, [_name(row, group_columns(row, first)), *limits])),
-        )
-    )
+    values = [format_values(row.get_column(key))[0] for key in group_columns(row, first)]
+    title, text = highest[0].upper() + highest[1:], ", ".join(filter(None, [*values, *limits]))
+    numbers.append((title, format_number(area, DECIMALS) or NO_VALUE, text))
     if recommended is not None:
         return [*numbers, recommended.key_number]
     second = ranks.filter(pl.col("rank") == 1)
@@ -625,11 +580,6 @@ def key_numbers(
     precision = tables.metrics["average_precision"]
     only = format_number(precision[0], DECIMALS) if precision.len() == 1 else None
     return [*numbers, ("Average precision", only, "")] if only else numbers
-
-
-def _name(row: pl.DataFrame, keys: Sequence[str]) -> str:
-    """Return the values of the group columns of a table with one row."""
-    return ", ".join(format_values(row.get_column(key))[0] for key in keys)
 
 
 def _limits(row: pl.DataFrame) -> str:
@@ -646,11 +596,7 @@ def _sections(
     pooled: GroupedCurves,
     on_step: Callable[[str], None],
 ) -> list[dict[str, Any]]:
-    """Return the title, the caption and the figures of each kind of curve, and of calibration.
-
-    `points` are the recommended thresholds, or None. `pooled` are the curves of the groups that
-    have calibration curves.
-    """
+    """Return the title, the caption and the figures of each kind of curve, and of calibration."""
     sections: list[dict[str, Any]] = []
     for kind in options.kinds:
         on_step(f"Drawing the charts: {kind_named(kind).title}")

@@ -19,14 +19,7 @@ from rocframe.curves.curve import curve
 from rocframe.decisions.costs import ErrorCosts
 from rocframe.decisions.operating_point import operating_point
 from rocframe.errors import OptionValueError, RocframeError
-from rocframe.frames import (
-    column,
-    find_keys,
-    key_starts,
-    number_keys,
-    private_names,
-    select_keys,
-)
+from rocframe.frames import column, find_keys, key_starts, number_keys, private_names, select_keys
 from rocframe.inference import SEPARATOR
 from rocframe.inputs.roles import column_expression
 from rocframe.kinds import kind_named
@@ -92,10 +85,9 @@ class ReportDecisions:
     """The recommended thresholds of the groups.
 
     `points` is the table of `operating_point`, with the best model of each group first, without
-    `n_omitted` rows. `values` has, for each point, the number of the group without the model
-    (`group`), the expected cost or, without costs, the recall (`value`) with its limits, and the
-    limits of the difference from the best model, which hold together for all models of the group.
-    `on_curves` is true if the points are rows of the curves of the report.
+    `n_omitted` rows. `values` has, for each point, its `group` without the model, the expected cost
+    or, without costs, the recall (`value`) with limits, and the simultaneous limits of the
+    difference from the best model. `on_curves` is true if the points are rows of the curves.
     """
 
     points: pl.DataFrame
@@ -316,10 +308,7 @@ def _outcomes(points: pl.DataFrame, number: int) -> dict[str, Any]:
 def _model_alerts(
     predictions: pl.DataFrame, options: ReportOptions, points: pl.DataFrame, numbers: list[int]
 ) -> dict[str, Any]:
-    """Return the predictions of several models as arguments of `decision_intervals`.
-
-    The models have the names `numbers`, which are the rows of their thresholds in `points`.
-    """
+    """Return arguments of `decision_intervals`, whose models are the rows `numbers` of `points`."""
     optional = {"label": options.label, "weight": options.weight, "count": options.counted}
     used = {name: role for name, role in optional.items() if role is not None}
     ids = {f"id {i}": role for i, role in enumerate(options.id_columns)}
@@ -363,10 +352,9 @@ def _model_alerts(
 def _decision_limits(
     arguments: dict[str, Any], n_models: int, options: ReportOptions, prevalence: float
 ) -> pl.DataFrame:
-    """Return the limits of the cost of each model, and of its difference from the baseline.
+    """Return the limits of the cost of each model, and simultaneous ones of the differences.
 
-    The cost is a linear function of the net benefit at the odds of the costs. The prevalence is
-    regarded as known. The limits of differences hold together for all models.
+    The cost is linear in the net benefit at the odds of the costs, for a known prevalence.
     """
     costs = {"fn": 1.0} if options.costs is None else options.costs
     fp, fn = map(float, ErrorCosts.parse(costs))
@@ -391,17 +379,12 @@ def _decision_limits(
     start, slope = (correct + fn * prevalence, -fn)
     if options.costs is None:
         start, slope = 0.0, 1 / prevalence
-    upper, lower = ("lower", "upper") if slope < 0 else ("upper", "lower")
+    ends = ("upper", "lower") if slope < 0 else ("lower", "upper")
+    pairs = [*zip(("lower", "upper"), ends, strict=True)]
     return single.select(
         pl.Series("number", single.to_series().cast(pl.UInt32)),
-        *(
-            (start + slope * single[name]).alias(new)
-            for new, name in (("lower", lower), ("upper", upper))
-        ),
-        *(
-            (slope * joint[f"difference{name}"]).alias(f"difference{new}")
-            for new, name in (("_lower", f"_{lower}"), ("_upper", f"_{upper}"))
-        ),
+        *((start + slope * single[name]).alias(new) for new, name in pairs),
+        *((slope * joint[f"difference_{name}"]).alias(f"difference_{new}") for new, name in pairs),
     )
 
 
@@ -432,11 +415,7 @@ def _calibrations(
 
 
 def _models_with_probabilities(curves: pl.DataFrame) -> tuple[pl.DataFrame | None, list[str]]:
-    """Return the distinct values of the group column `model` whose scores are all in [0, 1].
-
-    Without this column, all groups are one model, and the table has one row and no columns. The
-    second result is a list of sentences about models with other scores.
-    """
+    """Return the distinct models whose scores are all in [0, 1], and remarks on the others."""
     problem = "the scores are not all between 0 and 1."
     keys = group_columns(curves, THRESHOLD)
     # The threshold of the first row of each curve is not a score.
@@ -462,13 +441,8 @@ def _curve_metrics(
     # Group columns are renamed, because `intervals` does not allow names of columns of its result.
     private = private_names(options.keys, predictions.columns)
     rows = predictions.with_columns(column(name).alias(own) for name, own in private.items())
-    result = intervals(
-        rows,
-        **options.roles,
-        by=list(private.values()) or None,
-        metrics=list(CURVE_METRICS),
-        ci=None,
-    )
+    by, metrics = list(private.values()) or None, list(CURVE_METRICS)
+    result = intervals(rows, **options.roles, by=by, metrics=metrics, ci=None)
     # All tables are sorted by the group columns, so their rows have the same order.
     return first_rows(curves).select(
         *(result.filter(metric=name)["estimate"].alias(name) for name in CURVE_METRICS),
@@ -495,10 +469,9 @@ SHORT_LENGTHS = {"name": 20, "word": 30}  # characters
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextColumn:
-    """A column as text: a title and a cell per row.
+    """A column as text: a title and a cell per row; `kind` determines its alignment.
 
-    `kind` determines the alignment of the column: "name", "number" or "word". `bars` are small
-    drawings of intervals beside the cells, and `colors` numbers of colors that mark the names.
+    `bars` are drawings of intervals beside the cells, and `colors` numbers of colors of the names.
     """
 
     title: str
@@ -577,11 +550,7 @@ def size_columns(top: pl.DataFrame, areas: pl.DataFrame) -> list[TextColumn]:
 
 
 def mean_area_columns(top: pl.DataFrame, areas: pl.DataFrame, over: str) -> list[TextColumn]:
-    """Return what explains the mean areas over the values of the group column `over`.
-
-    `top` are rows of the table of `fold_auc`. Notes state which values of `over` have an undefined
-    area.
-    """
+    """Return what explains the mean areas `top` over `over`, with notes on undefined areas."""
     notes = []
     for group in top.iter_slices(1):
         note = group["note"][0]
@@ -691,11 +660,7 @@ def estimate_columns(
     decimals: int,
     zero: bool = False,
 ) -> list[TextColumn]:
-    """Return the column `value` with drawn intervals, and the intervals as text.
-
-    The intervals are drawn if there are several, with a line at 0 if `zero`. The title of the
-    intervals ends with `of`.
-    """
+    """Return the column `value` and the intervals, as text and, if there are several, drawn."""
     numbers = number_column(title, top[value], decimals=decimals)
     limits = list(zip(top["lower"], top["upper"], strict=True))
     bars = _interval_bars(limits, top[value].to_list(), zero=zero)
@@ -721,11 +686,8 @@ def _interval_bars(
     zero: bool,
 ) -> list[IntervalBar | None]:
     """Return the intervals on a common scale; an empty list if only one row has an interval."""
-    drawn = [
-        (low, high, at)
-        for (low, high), at in zip(limits, values, strict=True)
-        if low is not None and high is not None and at is not None
-    ]
+    rows: list[Any] = [(*pair, at) for pair, at in zip(limits, values, strict=True)]
+    drawn = [row for row in rows if None not in row]
     if len(drawn) < 2:
         return []
     numbers = [number for one in drawn for number in one] + [0.0] * zero
@@ -735,9 +697,7 @@ def _interval_bars(
         low, high, at = (100 * (number - least) / width for number in numbers)
         return IntervalBar(low=low, high=high, at=at, zero=-100 * least / width if zero else None)
 
-    bars = iter([bar(*one) for one in drawn])
-    is_drawn = [None not in (*pair, at) for pair, at in zip(limits, values, strict=True)]
-    return [next(bars) if one else None for one in is_drawn]
+    return [None if None in row else bar(*row) for row in rows]
 
 
 def column_decimals(values: Iterable[float | None]) -> int:
@@ -779,9 +739,7 @@ NOTE_TEXTS: dict[Note, str] = {
 
 
 def note_columns(
-    top: pl.DataFrame,
-    table: pl.DataFrame,
-    format_note: Callable[[str], str] = str,
+    top: pl.DataFrame, table: pl.DataFrame, format_note: Callable[[str], str] = str
 ) -> list[TextColumn]:
     """Return a list with the notes of the shown rows `top` as text; empty without notes."""
     if table["note"].null_count() == table.height:

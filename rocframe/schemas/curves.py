@@ -51,7 +51,7 @@ def curve_columns(count: pl.DataType) -> Schema:
 
 CURVE = TableType(
     name="curve",
-    functions=("curve", "class_metrics"),
+    functions=("curve", "add_metrics"),
     columns=curve_columns,
     recognize=has_columns(*CURVE_COLUMNS),
     drawing="rocframe.charts.curve_chart:curve_chart",
@@ -378,6 +378,27 @@ CONFUSION_MATRICES = TableType(
     chart_options=OPERATING_POINTS.chart_options,
 )
 
+
+def class_matrix_columns(label: pl.DataType, count: pl.DataType) -> Schema:
+    """Return the columns of `confusion_matrix` of several classes, for the dtype of the classes."""
+    return (
+        dict.fromkeys(("true", "predicted"), label)
+        | {"count": count}
+        | floats("share_of_true", "share_of_predicted")
+        | integers("n_missing")
+        | strings("note")
+    )
+
+
+CLASS_MATRICES = TableType(
+    name="class_matrix",
+    functions=("confusion_matrix",),
+    columns=class_matrix_columns,
+    recognize=has_columns(*class_matrix_columns(pl.String(), pl.Int64()), adjacent=5),
+    ties=None,
+    drawing="rocframe.charts.dot_charts:class_matrix_chart",
+    chart_options=(),
+)
 
 H_MEASURE = TableType(
     name="h_measure",

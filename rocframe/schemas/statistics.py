@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
@@ -380,10 +381,7 @@ METRIC_AVERAGE = replace(
 
 
 def decision_interval_columns(kind: str, model: pl.DataType) -> Schema:
-    """Return the columns of `decision_intervals`.
-
-    `model` is the dtype of the column `model`. If it is Null, the result has no such column.
-    """
+    """Return the columns of `decision_intervals`, without `model` if its dtype is Null."""
     x, y, reference = DECISION_AXES[kind]
     return (
         ({} if model == pl.Null else {"model": model})
@@ -660,21 +658,38 @@ CONTRAST = TableType(
 )
 
 
-MULTICLASS_LOSSES = TableType(
-    name="multiclass_losses",
-    columns=lambda: (
-        floats("brier", "log_loss", "accuracy")
-        | integers("n_classes", "n", "n_missing")
-        | strings("note")
-    ),
-    recognize=has_columns("brier", "log_loss", "accuracy", "n_classes"),
+MULTICLASS_DEFAULTS = ("brier", "log_loss", "accuracy", "balanced_accuracy", "macro_f1", "mcc")
+MULTICLASS_INFO = integers(
+    *("n", "n_classes", "n_classes_used", "n_classes_predicted", "n_missing")
+) | strings("note")
+# The names of the columns of metrics, which are left of these columns.
+MULTICLASS_METRIC = re.compile(
+    r"brier|log_loss|((balanced|top_\d+)_)?accuracy|kappa|mcc|expected_cost"
+    r"|(macro|micro|weighted)_(precision|recall|specificity|npv|f1|f_beta|jaccard)"
+)
+
+
+def recognize_multiclass_metrics(columns: Sequence[str]) -> Recognition | None:
+    """Return the group columns of a table of `multiclass_metrics`; None for others."""
+    names, width = list(columns), len(MULTICLASS_INFO)
+    if not names or "n" not in names[1:]:
+        return None
+    end = len(names) - names[::-1].index("n") - 1
+    if tuple(names[end : end + width]) != tuple(MULTICLASS_INFO):
+        return None
+    start = end
+    while start and MULTICLASS_METRIC.fullmatch(names[start - 1]):
+        start -= 1
+    return (tuple(names[:start]), None) if start < end else None
+
+
+MULTICLASS_METRICS = TableType(
+    name="multiclass_metrics",
+    columns=lambda metrics=MULTICLASS_DEFAULTS: floats(*metrics) | MULTICLASS_INFO,
+    recognize=recognize_multiclass_metrics,
     ties=None,
-    dots=DotStyle(
-        title="Losses and accuracy over all classes",
-        axis="Value",
-        marks=("brier", "log_loss", "accuracy"),
-        in_panels=True,
-    ),
+    drawing="rocframe.charts.dot_charts:class_metric_chart",
+    dots=DotStyle(title="Metrics of several classes", axis="Value", in_panels=True),
 )
 
 MULTICLASS_AUC = TableType(

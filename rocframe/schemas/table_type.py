@@ -49,27 +49,23 @@ class Span:
 class DotStyle:
     """The dot plot of a table: its title, its axis, and the columns of its marks.
 
-    The values of the first column in `marks` are drawn as dots, the values of all other columns in
-    `marks` as hollow marks. `limits` are the columns of the confidence limits, if the table has
-    them. `spans` are the lines of each row; by default, a line connects the limits. If the lines
-    have names, a legend shows their widths or, with the title `span_title`, their colors; marks are
-    then gray and filled. `box` contains the two columns with the ends of a dotted box. A dashed
-    line is drawn at each of `references`, and in each row at the value of the column
-    `reference_column`. `chance` is the expected value for random scores; a dashed line is drawn at
-    `chance` if `chance` is near the drawn numbers. `domain` is the domain of the axis; by default,
-    it is the range of the drawn numbers.
+    The first column in `marks` has dots, the others hollow marks. `limits` are the columns of the
+    confidence limits. `spans` are the lines of each row; by default, a line connects the limits. If
+    they have names, a legend shows their widths or, with the title `span_title`, their colors;
+    marks are then gray and filled. `box` are the columns of the ends of a dotted box. Dashed lines
+    are at `references`, at `chance` (the expected value for random scores) if it is near the drawn
+    numbers, and in each row at the value of `reference_column`. `domain` is that of the axis; by
+    default, the range of the drawn numbers.
 
-    `part` is the column that distinguishes the rows of a group if a group has several rows. With
-    `in_panels`, each value of `part` has a panel with its own axis; without `part`, each of
-    `marks`. By default, a model column or another group column has colors, unless `colored` is
-    False. If `ranked`, the lines are sorted by the first mark, which has the name `statistic` if
-    its column has another name.
+    `part` is the column that distinguishes the rows of a group. With `in_panels`, each value of
+    `part` has a panel with its own axis; without `part`, each of `marks`. By default, a model
+    column or another group column has colors, unless `colored` is False. If `ranked`, the lines are
+    sorted by the first mark, which has the name `statistic` if its column has another name.
 
-    `numbers` is the title of the numbers to the right of the dots; by default, the title of the
-    axis. If it is None, there are no numbers. `p_values` are the columns of the p-values and of the
-    adjusted p-values; rows whose adjusted p-values are at least `alpha` are gray. `row_text` is the
-    format of the description of a row, with names of columns. `subtitle` is the end of the
-    subtitle.
+    `numbers` is the title of the numbers right of the dots; by default, that of the axis. If it is
+    None, there are no numbers. `p_values` are the columns of the p-values and of the adjusted
+    p-values; rows whose adjusted p-values are at least `alpha` are gray. `row_text` is the format
+    of the description of a row. `subtitle` is the end of the subtitle.
     """
 
     title: str
@@ -215,8 +211,7 @@ def has_columns(*names: str, adjacent: int = 1, kind: str | None = None) -> Reco
     """Return a function that recognizes tables with columns of these names in this order.
 
     Columns left of `names[0]` are group columns. Other columns may be between the columns `names`,
-    but not between the first `adjacent` of `names`. `kind` is the kind of the curves; by default,
-    it is the kind whose axes are right of `tn`.
+    but not between the first `adjacent`. The default `kind` has the axes right of `tn`.
     """
 
     def recognize(columns: Sequence[str]) -> Recognition | None:

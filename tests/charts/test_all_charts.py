@@ -80,8 +80,11 @@ TABLE_FUNCTIONS = {
     "multiclass auc": lambda _, by: rf.multiclass_auc(
         CLASSES.rename({"g": by}), "label", ["p", "q"], by=by, ci=None
     ),
-    "multiclass losses": lambda _, by: rf.multiclass_losses(
+    "multiclass metrics": lambda _, by: rf.multiclass_metrics(
         CLASSES.rename({"g": by}), "label", ["p", "q"], by=by
+    ),
+    "confusion matrix of classes": lambda _, by: rf.confusion_matrix(
+        CLASSES.rename({"g": by}), "label", scores=["p", "q"], by=by
     ),
     "volume": lambda _, by: rf.volume(
         GRADES.rename({"g": by}), "grade", "score", by=by, classes=[1, 2, 3]
@@ -479,5 +482,5 @@ def test_the_error_for_an_unknown_table_lists_the_tables_with_charts():
         "decision_curve, decision_intervals, smooth, theoretical_curve, drift, drift_test, auc, "
         "summary, h_measure, auc_test, multiclass_auc, volume, fold_auc, pooling_gap, power, "
         "sample_size, detectable_difference, calibration, calibration_summary, murphy_curve, "
-        "multiclass_losses, compare, auc_covariance, hull_shares, band or area."
+        "multiclass_metrics, compare, auc_covariance, hull_shares, band or area."
     )

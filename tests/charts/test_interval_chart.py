@@ -261,9 +261,11 @@ def test_statistics_of_different_scales_have_panels_with_axes_of_their_own():
 def test_panels_of_losses_and_of_accuracy_state_which_side_is_better():
     table = pl.DataFrame({"label": [*"pq"] * 2, "p": [0.9, 0.2, 0.4, 0.3]})
     table = table.with_columns(q=1 - pl.col("p"))
-    chart = rf.multiclass_losses(table, "label", ["p", "q"]).roc.chart()
+    names = ["brier", "log_loss", "top_2_accuracy", "macro_f1"]
+    chart = rf.multiclass_metrics(table, "label", ["p", "q"], metrics=names).roc.chart()
     assert spec(chart)["facet"]["sort"] == [
-        *("Brier score (← better)", "logarithmic loss (← better)", "accuracy (better →)")
+        *("Brier score (← better)", "logarithmic loss (← better)"),
+        *("top 2 accuracy (better →)", "macro F1 (better →)"),
     ]
     scores = rf.datasets.vote().with_columns(pl.col("score").clip(0, 1))
     table = rf.calibration_summary(scores, "label", "score", by="model")

@@ -438,8 +438,8 @@ WRONG = [
     ({"weight": "g"}, rf.ColumnTypeError, "weight='g': the column has type String.\n"),
     ({"scores": ["a", "b"]}, rf.LabelError, "label='truth': these labels have no score: 'c'.\n"),
     ({"label": {"a": "g"}}, rf.OptionValueError,
-     ("label={'a': 'g'}: expected one label column, because each row must have one true class.\n"
-     "Pass one column, or use one_vs_rest for several labels per row.")),
+     ("label=['a']: the classes of label= and scores= differ: no label for 'b', 'c'.\n"
+     "Pass a label column and a score for each class.")),
     ({"scores": "a", "classes": "g"}, rf.OptionValueError,
      ("classes='g': expected a column of scores for each class, instead of one row per "
      "instance and class.\n"

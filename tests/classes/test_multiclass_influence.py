@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from rocframe.classes.inputs import MulticlassRows
+from rocframe.classes.class_table import MulticlassRows
 from rocframe.classes.multiclass_auc import influences, row_acceleration
 from tests.classes.test_multiclass_auc import ABC, AVERAGES, by_counting
 

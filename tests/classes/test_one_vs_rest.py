@@ -307,7 +307,7 @@ VERBS = [
     rf.one_vs_one,
     rf.top_label,
     rf.multiclass_auc,
-    rf.multiclass_losses,
+    rf.multiclass_metrics,
     rf.volume,
 ]
 

@@ -94,6 +94,35 @@ def test_a_long_table_is_paired_by_id_and_lazy_tables_stay_lazy(frame):
     assert chain.select("stage", "threshold").rows() == [(i, 0.5) for i in (1, 2, 3)] * 2
 
 
+def test_vertices_of_hulls_and_rows_of_curves_are_thresholds():
+    curves = LOG.roc.curve("label", MODELS, by="g")
+    common = curves.roc.hull(across="model")
+    vertices = common.filter(pl.col("model").is_not_null()).unique(["g", "model"], keep="first")
+    found = rf.chain(LOG, "label", MODELS, threshold=vertices, by="g")
+    numbers = rf.chain(
+        LOG, "label", MODELS, threshold=vertices.select("g", "model", "threshold"), by="g"
+    )
+    assert_frame_equal(found, numbers)
+    assert found["threshold"].drop_nulls().len() == vertices.height
+    per_model = LOG.roc.curve("label", MODELS).roc.hull()
+    best = per_model.sort("cost_ratio_high").unique("model", keep="first")
+    mapped = dict(best.select("model", "threshold").rows())
+    for table in (best, best.join(per_model, on=["model", "threshold"], how="semi")):
+        assert_frame_equal(
+            rf.combine(LOG, "label", MODELS, threshold=table),
+            rf.combine(LOG, "label", MODELS, threshold=mapped),
+        )
+    with pytest.raises(rf.OptionValueError) as caught:
+        rf.chain(LOG, "label", MODELS, threshold=per_model)
+    assert str(caught.value) == (
+        "threshold: the table has several operating points for model='a'.\n"
+        "Keep one row for each model, for example with .filter(), or add other group columns of "
+        "the table to by=."
+    )
+    simplified = LOG.roc.curve("label", MODELS).roc.simplify(max_error=0.9, keep=best)
+    assert simplified.join(best, on=["model", "threshold"], how="semi").height == 3
+
+
 def test_models_without_a_threshold_are_last_and_null():
     points = pl.DataFrame({"model": ["b", "c"], "threshold": [0.9, 0.5]})
     chain = rf.chain(LOG, "label", MODELS, threshold=points)

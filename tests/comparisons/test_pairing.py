@@ -151,7 +151,7 @@ WRONG = [
 
 
 @every_verb
-@pytest.mark.parametrize("options", WRONG, ids=str)
+@pytest.mark.parametrize("options", WRONG, ids=",".join)
 def test_options_that_cannot_pair_rows_raise_the_same_error_in_all_functions(frame, verb, options):
     roles = {"label": "label", "score": "score", **options}
     with pytest.raises(rf.RocframeError) as expected:

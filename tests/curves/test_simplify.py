@@ -278,6 +278,70 @@ def test_rows_on_a_straight_line_are_removed():
     ]
 
 
+STEPS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=12)
+
+
+@pytest.mark.hypothesis
+@given(
+    walks=st.lists(STEPS, min_size=1, max_size=3),
+    unit=st.sampled_from([1, 2**33, 0.25, 0.1, 1e-170]),
+    kind=st.sampled_from(KINDS),
+    prevalence=st.sampled_from([None, 0.3]),
+)
+def test_with_error_0_exactly_the_rows_on_the_line_between_two_others_are_removed(
+    walks, unit, kind, prevalence
+):
+    rows = []
+    for g, walk in enumerate(walks):
+        points = np.cumsum([(0, 0), *walk], axis=0)
+        last = points[-1]
+        for i, (tp, fp) in enumerate(points.tolist()):
+            threshold = -float(i) if i else inf
+            counts = (tp, fp, int(last[0]) - tp, int(last[1]) - fp)
+            rows.append((g, threshold, *(count * unit for count in counts)))
+    full = pl.DataFrame(rows, schema=["g", "threshold", "tp", "fp", "fn", "tn"], orient="row")
+    if prevalence is not None:
+        full = full.with_columns(prevalence=prevalence)
+    simple = full.roc.simplify(max_error=0, kind=kind)
+    assert set(simple["error"]) <= {0, None}
+    assert set(simple["area_change"]) <= {0, None}
+    for g in range(len(walks)):
+        every = full.filter(g=g).select("threshold", "tp", "fp").rows()
+        kept = [
+            every.index(row) for row in simple.filter(g=g).select("threshold", "tp", "fp").rows()
+        ]
+        assert kept[0] == 0
+        assert kept[-1] == len(every) - 1
+        points = [(Fraction(tp), Fraction(fp)) for _, tp, fp in every]
+        for a, b in pairwise(kept):
+            assert all(on_line(points[a], points[i], points[b]) for i in range(a, b + 1))
+        if kind in {"roc", "gain", "lift_chart"}:  # on other axes, rows at jumps remain
+            for a, b, c in zip(kept, kept[1:], kept[2:], strict=False):
+                assert not on_line(points[a], points[b], points[c])
+
+
+def on_line(start, point, end):
+    """Return whether a point is exactly on the line between two others."""
+    (x0, y0), (x, y), (x1, y1) = start, point, end
+    return (x - x0) * (y1 - y0) == (y - y0) * (x1 - x0) and x0 <= x <= x1 and y0 <= y <= y1
+
+
+@pytest.mark.parametrize("name", ["few", "ties", "rare", "weighted"])
+def test_with_error_0_the_curve_and_its_area_do_not_change(name):
+    for kind in KINDS:
+        full, simple = curve_of_kind(name, kind), curve_of(name, kind=kind, max_error=0)
+        assert_frame_equal(simple, full.roc.simplify(max_error=0), check_exact=True)
+        # Two areas are sums over rows instead of areas under the lines between them.
+        few, all_rows = (
+            table.roc.area(kind=kind).select(pl.exclude("average_precision", "lift_area_step"))
+            for table in (simple, full)
+        )
+        assert_frame_equal(few, all_rows, rel_tol=1e-12)
+    assert curve_of(name, max_error=0).height < curve_of(name).height
+    single = rf.at(full, threshold=0.5)["threshold"].item()
+    assert single in full.roc.simplify(max_error=0, keep=0.5)["threshold"]
+
+
 def test_operating_points_stay():
     full = curve_of("long")
     points = full.roc.at(threshold=[0.25, 1, 99])

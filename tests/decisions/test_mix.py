@@ -265,6 +265,25 @@ def test_cases_without_a_score_an_identifier_or_a_point_have_no_decision():
     assert decided.get_column("decision").to_list() == [True, None, None, None, None]
 
 
+def test_the_decisions_of_a_single_threshold_are_those_of_the_threshold():
+    votes = rf.datasets.vote()
+    curves = rf.curve(votes, "label", "score", by="model")
+    limits = curves.roc.operating_point("youden")
+    vertices = curves.roc.hull().join(limits, on=["model", "threshold"], how="semi")
+    half = curves.roc.at(threshold=0.5)
+    for points in (limits, vertices, half, limits.select("model", "threshold")):
+        decided = votes.roc.draw_decisions("score", points, id="id", seed=1)
+        expected = votes.join(points, on="model", maintain_order="left")
+        expected = expected.select(pl.col("score") >= pl.col("threshold")).to_series()
+        assert decided["decision"].to_list() == expected.to_list()
+    # A vertex of a common hull decides the rows of its model.
+    vertex = curves.roc.hull(across="model").filter(pl.col("model").is_not_null()).head(1)
+    model, threshold = vertex.select("model", "threshold").row(0)
+    decided = votes.roc.draw_decisions("score", vertex, id="id", seed=1)
+    own = pl.when(model=model).then(pl.col("score") >= threshold).alias("decision")
+    assert_frame_equal(decided, votes.with_columns(own))
+
+
 def test_points_are_drawn_in_a_chart():
     curves = rf.curve(rf.datasets.vote(), "label", "score", by="model")
     chart = curves.roc.mix(fpr=[0.1, 0.2]).roc.chart()

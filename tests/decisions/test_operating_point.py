@@ -251,7 +251,8 @@ def test_an_undefined_group_is_null_and_does_not_change_other_groups():
 def test_without_a_class_only_means_over_rows_and_rates_of_the_other_class_have_a_threshold():
     """Without positives, for example, the precision is 0 at every score."""
     scores = [0.2, 0.4, 0.7]
-    mean = ["accuracy", "error_rate", "expected_cost", "net_benefit", "alert_rate", "rnp"]
+    mean = ["accuracy", "error_rate", "expected_cost", "net_benefit"]
+    mean += ["alert_rate", "alerts", "rnp"]
     of_class = {1: ["tpr", "fnr"], 0: ["fpr", "tnr"]}
     rules = [name for name in RATES if name != "prevalence"]
     for label, note in ((1, "no_negatives"), (0, "no_positives")):

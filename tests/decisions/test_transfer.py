@@ -142,6 +142,47 @@ def test_the_note_of_a_missing_threshold_is_that_of_the_table_of_chosen_threshol
         assert notes.rows() == [("a", None), ("b", note)]
 
 
+def test_rows_of_other_tables_of_points_are_applied_to_all_rules():
+    validation = rf.curve(predictions(1), "label", "score", by="model")
+    best = rf.operating_point(validation, "expected_cost", costs=COSTS)
+    expected = rf.transfer(CURVES, "expected_cost", chosen=best, costs=COSTS)
+    rules = ["expected_cost", "youden"]
+    vertices = rf.hull(validation).join(best, on=["model", "threshold"], how="semi")
+    rows = validation.join(best, on=["model", "threshold"], how="semi")
+    half = rf.at(validation, threshold=0.5)
+    for chosen in (vertices, rows, rows.lazy().collect().sample(fraction=1, shuffle=True)):
+        found = rf.transfer(CURVES, rules, chosen=chosen, costs=COSTS)
+        assert_frame_equal(found.filter(rule="expected_cost"), expected)
+        assert found.filter(rule="youden")["threshold"].equals(expected["threshold"])
+    found = rf.transfer(CURVES, chosen=half)
+    youden = {row["model"]: row["tpr"] - row["fpr"] for row in half.iter_rows(named=True)}
+    for row in found.iter_rows(named=True):
+        assert row["value_chosen"] == pytest.approx(youden[row["model"]])
+        assert row["threshold"] == half.filter(model=row["model"])["threshold"].item()
+    # Without counts, the value on the other data is unknown.
+    numbers = rf.transfer(CURVES, chosen=half.select("model", "threshold"))
+    values = ["value_chosen", "optimism"]
+    assert_frame_equal(numbers.drop(values), found.drop(values))
+    assert numbers.select(values).null_count().row(0) == (8, 8)
+
+
+def test_a_vertex_of_a_common_hull_is_applied_to_the_curves_of_its_model():
+    validation = rf.curve(predictions(1), "label", "score", by="model")
+    common = rf.hull(validation, across="model")
+    with pytest.raises(rf.OptionValueError, match="Keep one row for each model"):
+        rf.transfer(CURVES, chosen=common)
+    vertex = common.filter(pl.col("model").is_not_null()).head(1)
+    model, threshold = vertex.select("model", "threshold").row(0)
+    # The first and the last vertex belong to no model.
+    for chosen in (vertex, pl.concat([common.head(1), vertex, common.tail(1)])):
+        found = rf.transfer(CURVES, chosen=chosen)
+        own = found.filter(model=model)
+        assert own["threshold"].unique().to_list() == [threshold]
+        assert own["value_chosen"][0] == pytest.approx((vertex["tpr"] - vertex["fpr"]).item())
+        others = found.filter(pl.col("model") != model)
+        assert others.select("threshold", "note").unique().rows() == [(None, "no_solution")]
+
+
 def test_filters_on_folds_of_a_plan_do_not_change_the_choice():
     plan = rf.transfer(CURVES.lazy(), "accuracy").filter(fold=2, model="a").collect()
     assert_frame_equal(plan, rf.transfer(CURVES, "accuracy").filter(fold=2, model="a"))

@@ -18,7 +18,7 @@ import rocframe as rf
 from rocframe.areas.area import RateRange
 from rocframe.areas.pairs import AUC_STATISTIC
 from rocframe.kernel import arrays as threads
-from rocframe.kernel.resample import GroupRows
+from rocframe.kernel.scan import GroupRows
 from rocframe.resampling import (
     BOOTSTRAPS,
     BootstrapInterval,

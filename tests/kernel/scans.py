@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rocframe.inputs.cases import read_cases
 from rocframe.inputs.roles import Roles, bind_roles
-from rocframe.kernel.resample import RandomDraws, Seed, stream_keys
-from rocframe.kernel.scan import Scan
+from rocframe.kernel.scan import RandomDraws, Scan, Seed, stream_keys
 
 if TYPE_CHECKING:
     import polars as pl

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rocframe.inputs.cases import Cases, RowState
-from rocframe.kernel import codec as codec_module
-from rocframe.kernel.codec import ReservedCode, encode_rows, fit_codec
+from rocframe.kernel import groups as codec_module
+from rocframe.kernel.groups import ReservedCode, encode_rows, fit_codec
 from tests.strategies import EDGES, INFINITE
 
 HOLES = [0.0, -0.0, math.inf, -math.inf]

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import rocframe as rf
-from rocframe.kernel.resample import Seed, stream_keys
+from rocframe.kernel.scan import Seed, stream_keys
 
 KEYS = pl.DataFrame({"0": ["a", "b", None], "1": [1, 2, 2]})
 
@@ -39,7 +39,7 @@ def test_keys_of_any_type_have_a_stream():
 
 @pytest.mark.slow
 def test_the_stream_of_a_key_is_the_same_in_another_process():
-    code = "import polars as pl; from rocframe.kernel.resample import stream_keys as k; "
+    code = "import polars as pl; from rocframe.kernel.scan import stream_keys as k; "
     code += "print(k(pl.DataFrame({'0': ['a', None], '1': [1, 2]})))"
     output = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True

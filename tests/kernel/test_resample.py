@@ -17,8 +17,8 @@ from scipy.stats import chisquare
 
 from rocframe.areas.pairs import count_pairs
 from rocframe.kernel import arrays as threads
-from rocframe.kernel import resample
-from rocframe.kernel.resample import GroupRows, ReplicateCounts, ReplicateStatistic, resample_groups
+from rocframe.kernel import scan as resample
+from rocframe.kernel.scan import GroupRows, ReplicateCounts, ReplicateStatistic, resample_groups
 from tests import oracles
 from tests.kernel.scans import cases_of, draws_of, scan_of
 from tests.strategies import COUNTS, EXACT_WEIGHTS, column, examples, repeated, shuffled, tables
@@ -26,7 +26,7 @@ from tests.strategies import COUNTS, EXACT_WEIGHTS, column, examples, repeated, 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from rocframe.kernel.resample import ReplicateScan
+    from rocframe.kernel.scan import ReplicateScan
     from tests.oracles import Case
 
 AUC = ReplicateStatistic(function=lambda sample: count_pairs(sample).areas[0])

@@ -15,8 +15,8 @@ from polars.testing import assert_frame_equal
 import rocframe as rf
 from rocframe.curves import curve as fixed
 from rocframe.kernel import arrays as threads
-from rocframe.kernel import codec
-from rocframe.kernel import codec as sort
+from rocframe.kernel import groups as codec
+from rocframe.kernel import groups as sort
 from rocframe.kernel import scan as walk
 from rocframe.kernel.arrays import count_workers, run_parallel, split_rows
 from tests import oracles

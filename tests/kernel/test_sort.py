@@ -8,8 +8,8 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
-from rocframe.kernel import codec as sort
-from rocframe.kernel.codec import falling_ranks, sort_groups, sort_order
+from rocframe.kernel import groups as sort
+from rocframe.kernel.groups import falling_ranks, sort_groups, sort_order
 
 
 @pytest.fixture(params=[True, False], ids=["numpy", "polars"], autouse=True)

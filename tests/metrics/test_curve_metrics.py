@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_series_equal
 
 import rocframe as rf
-from rocframe.kernel.resample import GroupRows, ReplicateCounts
+from rocframe.kernel.scan import GroupRows, ReplicateCounts
 from rocframe.metrics.statistics import CURVE_STATISTICS
 from tests import oracles
 from tests.kernel.scans import scan_of

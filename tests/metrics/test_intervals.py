@@ -15,7 +15,7 @@ from scipy.stats import bootstrap, norm
 import rocframe as rf
 from rocframe import kinds as metric_options
 from rocframe.kernel import arrays as threads
-from rocframe.kernel.resample import GroupRows
+from rocframe.kernel.scan import GroupRows
 from rocframe.metrics.intervals import PROPORTIONS, parse_interval_metrics
 from rocframe.metrics.statistics import CURVE_STATISTICS, PointSearch, influence_at
 from rocframe.rates import Settings

@@ -10,7 +10,7 @@ from scipy.special import expit
 
 import rocframe as rf
 from rocframe import kinds as metric_options
-from rocframe.kernel.resample import GroupRows, ReplicateCounts
+from rocframe.kernel.scan import GroupRows, ReplicateCounts
 from rocframe.metrics.statistics import PROBABILITY_STATISTICS
 from tests.kernel.scans import scan_of
 

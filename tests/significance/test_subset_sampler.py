@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from rocframe.kernel.resample import Seed
+from rocframe.kernel.scan import Seed
 from rocframe.significance import SubsetSampler, sample_subsets
 
 every_strategy = pytest.mark.parametrize("strategy", ["scores", "draws", "rows"])

@@ -81,10 +81,10 @@ def test_metrics_and_best_rows_are_those_of_the_share_and_of_the_mean_costs_of_t
     table = curves()
     if any(not any(error_costs(name, prior, pairs)) for name in CLASSES):
         with pytest.raises(rf.RocframeError, match="cost 0"):
-            rf.class_metrics(table, "expected_cost", prior=prior, costs=pairs)
+            rf.add_metrics(table, "expected_cost", prior=prior, costs=pairs)
         return
     pairs = pairs or {("a", "b"): 1}
-    found = rf.class_metrics(table, ["ppv", "expected_cost"], prior=prior, costs=pairs)
+    found = rf.add_metrics(table, ["ppv", "expected_cost"], prior=prior, costs=pairs)
     assert_frame_equal(found.drop("ppv", "expected_cost"), table)
     costs, precisions = [], []
     for row in table.iter_rows(named=True):
@@ -107,7 +107,7 @@ def test_metrics_and_best_rows_are_those_of_the_share_and_of_the_mean_costs_of_t
 def test_a_matrix_and_pairs_give_the_same_costs():
     matrix = [[0, 5, 1], [0, 0, 1], [0.5, 1, 0]]
     pairs, by_matrix = (
-        rf.class_metrics(curves(), "expected_cost", prior=PRIOR, costs=costs)
+        rf.add_metrics(curves(), "expected_cost", prior=PRIOR, costs=costs)
         for costs in (COSTS, matrix)
     )
     assert_frame_equal(pairs, by_matrix)
@@ -151,16 +151,16 @@ def test_groups_stay_in_order_and_lazy_tables_stay_lazy():
         for rule in ("youden", "accuracy")
     ]
     assert best.select("g", "class", "rule").rows() == keys
-    added = rf.class_metrics(shuffled, "accuracy", prior=PRIOR)
-    assert_frame_equal(added.drop("accuracy"), table)
-    lazy = shuffled.lazy().roc.class_metrics("accuracy", prior=PRIOR)
+    added = rf.add_metrics(shuffled, "accuracy", prior=PRIOR)
+    assert_frame_equal(added.drop("accuracy"), shuffled)
+    lazy = shuffled.lazy().roc.add_metrics("accuracy", prior=PRIOR)
     assert_frame_equal(
         lazy.filter(pl.col("class") == "b").head(2).collect(),
         added.filter(pl.col("class") == "b").head(2),
     )
     empty = table.clear()
     assert rf.operating_point(empty, prior=PRIOR).schema == rf.operating_point(empty).schema
-    assert rf.class_metrics(empty, "accuracy", prior=PRIOR).schema == added.schema
+    assert rf.add_metrics(empty, "accuracy", prior=PRIOR).schema == added.schema
 
 
 def test_numeric_classes_and_expressions_over_the_counts():
@@ -170,8 +170,8 @@ def test_numeric_classes_and_expressions_over_the_counts():
     rest = rf.one_vs_rest(frame, "truth", "p", classes=[0, 1, 2])
     table = rf.curve(rest, "label", "score", by="class")
     net = (pl.col("tp") - pl.col("fp")).alias("net")
-    found = rf.class_metrics(table, [net, "npv"], prior={0: 0.2, 1: 0.2, 2: 0.6})
-    assert found["net"].to_list() == (table["tp"] - table["fp"]).cast(float).to_list()
+    found = rf.add_metrics(table, [net, "npv"], prior={0: 0.2, 1: 0.2, 2: 0.6})
+    assert_frame_equal(found.drop("npv"), table.with_columns(net))
 
 
 @pytest.mark.parametrize(
@@ -277,38 +277,36 @@ def test_wrong_shares_and_costs_are_named(options, message):
     assert str(error.value) == message
 
 
-def test_class_metrics_needs_a_class_key_shares_and_new_names():
-    table = curves(metrics=["accuracy"])
+def test_added_metrics_need_a_column_of_classes_with_shares():
+    table = curves()
     for call, message in (
         (
-            lambda: rf.class_metrics(table.drop("class").head(3), "npv", prior=PRIOR),
+            lambda: rf.add_metrics(table.drop("class").head(3), "npv", prior=PRIOR),
             (
-                "prior='class': the frame has no group column of this name.\n"
-                "The frame has no group columns.\n"
+                "table: the table has no column 'class'.\n"
+                "The table has: 'threshold', 'tp', 'fp', 'fn', 'tn', 'fpr', 'tpr'.\n"
                 'Compute the curves with by=["class"] to use prior=.'
             ),
         ),
         (
-            lambda: rf.class_metrics(table, "npv", prior=None),
+            lambda: rf.add_metrics(table, "npv", prior={"a": 0.5, "b": 0.5}),
             (
-                "prior=None: expected a mapping from classes to their shares.\n"
+                "prior={'a': 0.5, 'b': 0.5}: the share of class 'c' is missing.\n"
+                "Pass a share for every class of the table."
+            ),
+        ),
+        (
+            lambda: rf.add_metrics(table, "npv", prior=PRIOR, prevalence=0.1),
+            "prevalence=0.1: this option cannot be used with prior=.\nLeave out prevalence=.",
+        ),
+        (
+            lambda: rf.add_metrics(table, "npv", costs=COSTS),
+            (
+                f"costs={COSTS}: costs of pairs of classes require the share of each class.\n"
                 "Use, for example, prior={'a': 0.9, 'b': 0.1}."
             ),
-        ),
-        (
-            lambda: rf.class_metrics(table, "accuracy", prior=PRIOR),
-            (
-                "curves: the table already has a column 'accuracy'; class_metrics() adds "
-                "this column.\n"
-                "Pass a table without this column, or rename the column, for example with "
-                ".rename({'accuracy': 'accuracy_before'})."
-            ),
-        ),
-        (
-            lambda: rf.class_metrics(table, "npv", prior=PRIOR, costs=COSTS),
-            "no metric in this call uses this option",
         ),
     ):
         with pytest.raises(rf.RocframeError) as error:
             call()
-        assert message in str(error.value)
+        assert str(error.value) == message
