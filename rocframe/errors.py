@@ -56,6 +56,8 @@ VALUE_ALIASES = {
     "fbeta_score": "f_beta",
     "matthews_corrcoef": "mcc",
     "cohen_kappa_score": "kappa",
+    "ovo": "hand_till",
+    "ovr": "macro",
     "brier_score_loss": "brier",
     **{
         f"{correct}_{predicted}{plural}": correct[0] + predicted[0]
@@ -329,8 +331,12 @@ class LabelError(RocframeError, ValueError):
         dtype: object,
         values: Iterable[object] | None = None,
         example: object = None,
+        several: str = "",
     ) -> LabelError:
-        """Return an error for labels that require `positive=`; None if only their type is known."""
+        """Return an error for labels that require `positive=`; None if only their type is known.
+
+        `several` is a hint for more than two classes, in which `{}` stands for the labels.
+        """
         problem = (
             f"label={column!r}: the positive class is unknown. The labels have type {dtype}, and "
             "only Boolean and 0/1 labels have a default positive class.\n"
@@ -338,15 +344,15 @@ class LabelError(RocframeError, ValueError):
         if values is None:
             return cls(f"{problem}Pass the label of the positive class as positive=.")
         labels = list(values)
-        are_scores = isinstance(example, float) and len(labels) > MAX_FRACTIONAL_LABELS
-        return cls(
-            f"{problem}{_state_labels(labels)}\n"
-            + (
-                "The labels look like scores. Check that label= and score= are not exchanged."
-                if are_scores
-                else f"Use, for example, positive={example!r}."
+        hint = f"Use, for example, positive={example!r}."
+        if isinstance(example, float) and len(labels) > MAX_FRACTIONAL_LABELS:
+            hint = "The labels look like scores. Check that label= and score= are not exchanged."
+        elif several and len(labels) > 2:
+            hint = (
+                f"{several.format(format_list(labels, most=60))} "
+                f"For decisions about one class, use, for example, positive={example!r}."
             )
-        )
+        return cls(f"{problem}{_state_labels(labels)}\n{hint}")
 
     @classmethod
     def no_positive(cls, positive: object, column: str, values: Iterable[object]) -> LabelError:
@@ -380,10 +386,21 @@ class LabelError(RocframeError, ValueError):
         cls, column: str, labels: Iterable[object], classes: Iterable[object], argument: str
     ) -> LabelError:
         """Return an error for labels of classes that have no score column."""
+        labels, classes = list(labels), list(classes)
+        hint = f"Add the missing classes to {argument}=, or remove their rows with .filter()."
+        # Often the columns are named like the classes with a prefix, such as "p_a" for class "a".
+        found = {
+            label: [name for name in classes if f"{name}".endswith(f"{label}")] for label in labels
+        }
+        names = {name for columns in found.values() for name in columns}
+        is_unique = all(len(columns) == 1 for columns in found.values())
+        if argument == "scores" and is_unique and len(names) == len(found):
+            pairs = ", ".join(f"{label!r}: {name!r}" for label, (name,) in found.items())
+            more = ", …" if len(names) < len(classes) else ""
+            hint = f"If these are the columns of the classes, pass scores={{{pairs}{more}}}."
         return cls(
             f"label={column!r}: these labels have no score: {format_list(labels)}.\n"
-            f"Classes with a score: {format_list(classes)}.\n"
-            f"Add the missing classes to {argument}=, or remove their rows with .filter()."
+            f"Classes with a score: {format_list(classes)}.\n{hint}"
         )
 
 

@@ -412,7 +412,7 @@ ARGUMENT_ALIASES: dict[str, tuple[str, ...]] = {
         ("seed",): "random_state random_seed rng",
         ("id",): "ids id_column pair_by",
         ("cluster",): "clusters user_id",
-        ("metrics",): "metric",
+        ("metrics",): "metric loss losses",
         ("thresholds", "threshold", "grid"): "threshold thresholds cutoff cutoffs",
         ("thresholds",): "grid",
         ("method",): "strategy",
@@ -440,6 +440,12 @@ ARGUMENTS_OF_OTHERS = {
     "error_rate": 'Use operating_point("tpr", subject_to={{"error_rate": (0, 0.1)}}).',
 }
 
+# Arguments whose values are names of columns, expressions, selectors, or lists or mappings of them.
+COLUMN_ARGUMENTS = {
+    *("label", "score", "scores", "weight", "count", "cluster", "id"),
+    *("between", "over", "across", "benefit", "cost", "time"),
+}
+
 # What to use instead of an argument that a function does not have, by function and argument.
 HINTS_OF_FUNCTIONS = {
     **{
@@ -456,6 +462,11 @@ HINTS_OF_FUNCTIONS = {
     **{
         ("confusion_matrix", name): "For a threshold of scores, use curve(…).roc.at(threshold=0.5)."
         for name in ("threshold", "thresholds", "cutoff", "cutoffs")
+    },
+    **{
+        ("multiclass_auc", name): 'Use average="hand_till" for all pairs of classes, or '
+        'average="macro" for each class against all others. For intervals, use ci=.'
+        for name in ("method", "multi_class")
     },
     ("fpr", "threshold"): 'Use 1 - pl.col("score").roc.specificity("label", threshold=…).',
     ("tpr", "threshold"): 'Use pl.col("score").roc.recall("label", threshold=…).',
@@ -503,10 +514,10 @@ def _unknown_argument_hint(
             "Weight positives by their benefit and negatives by their cost, for example with "
             'weight=pl.when(pl.col("label") == 1).then("amount").otherwise(5).'
         )
-    elif name in ARGUMENTS_OF_OTHERS:
-        hint = ARGUMENTS_OF_OTHERS[name].format(name=name)
     elif (function.__name__, name.lower()) in HINTS_OF_FUNCTIONS:
         hint = HINTS_OF_FUNCTIONS[function.__name__, name.lower()]
+    elif name in ARGUMENTS_OF_OTHERS:
+        hint = ARGUMENTS_OF_OTHERS[name].format(name=name)
     elif name == "alpha" and "level" in by_name:
         hint = "Use level=, the confidence level: 1 minus alpha."
     elif argument := suggest_argument(name, by_name):
@@ -569,7 +580,7 @@ def _call(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str
     args = [*args[:1], *map(_store_values, args[1:])]
     kwargs = {name: _store_values(value) for name, value in kwargs.items()}
     if args and isinstance(args[0], pl.DataFrame | pl.LazyFrame):
-        args[0], kwargs = _compute_keys(args[0], args[1:], kwargs)
+        args[0], args[1:], kwargs = _compute_keys(function, args[0], args[1:], kwargs)
     try:
         return function(*args, **kwargs)
     except TypeError as error:
@@ -582,9 +593,9 @@ def _call(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str
 
 
 def _compute_keys(
-    table: PolarsT, args: Sequence[Any], kwargs: dict[str, Any]
-) -> tuple[PolarsT, dict[str, Any]]:
-    """Return the table and the options of a call, in which `by` has only names of columns.
+    function: Callable[..., Any], table: PolarsT, args: Sequence[Any], kwargs: dict[str, Any]
+) -> tuple[PolarsT, list[Any], dict[str, Any]]:
+    """Return the arguments of a call, in which `by` has only names of columns.
 
     Expressions in `by` become the first columns of the table, so that they are left of the column
     `threshold` of a curve table. Columns that are only selected are not computed. `args` are the
@@ -592,28 +603,71 @@ def _compute_keys(
     """
     by = to_list(kwargs.get("by"))
     if not any(isinstance(source, pl.Expr) for source in by):
-        return table, kwargs
-    schema = table.collect_schema()
-    others = [*args, *(value for argument, value in kwargs.items() if argument != "by")]
+        return table, [*args], kwargs
+    plan, schema = table.lazy(), table.collect_schema()
     names: list[str] = []
-    computed: list[pl.Expr] = []
+    computed: dict[str, pl.Expr] = {}
     for source in by:
-        if not isinstance(source, pl.Expr):
-            names.append(source)
-            continue
-        outputs = _key_names(table.lazy(), schema, source)
+        outputs = _key_names(plan, schema, source) if isinstance(source, pl.Expr) else [source]
         names += outputs
-        if not source.meta.is_column_selection():
+        if isinstance(source, pl.Expr) and not source.meta.is_column_selection():
             _check_length(source, schema)
-            _check_replaced(source, outputs, others, table.lazy(), schema)
-            computed.append(source)
+            computed |= dict.fromkeys(outputs, source)
     check_distinct("by", parse_names(names))
     kwargs = {**kwargs, "by": names}
-    if computed:
-        table = _with_keys(table, computed)
-        if isinstance(kwargs.get("reference"), pl.DataFrame | pl.LazyFrame):
-            kwargs["reference"] = _with_keys(kwargs["reference"], computed)
-    return table, kwargs
+    if not computed:
+        return table, [*args], kwargs
+    result = _with_keys(table, computed)
+    if isinstance(kwargs.get("reference"), pl.DataFrame | pl.LazyFrame):
+        _check_reference(kwargs["reference"].collect_schema(), schema, computed)
+        kwargs["reference"] = _with_keys(kwargs["reference"], computed)
+    positional = [*signature(function).parameters][1 : 1 + len(args)]
+    values = {**dict(zip(positional, args, strict=False)), **kwargs}
+    for argument in COLUMN_ARGUMENTS & values.keys():
+        value = values[argument] = _select_by_name(argument, values[argument], plan, result.lazy())
+        for name, source in computed.items():
+            if name in schema and _uses_column(value, name, plan):
+                problem = f"{argument}= uses the column {name!r}, which has the same name"
+                hint = "Give the group column another name, with .alias()."
+                raise OptionValueError.compose("by", source, problem, hint)
+    args = [*(values[name] for name in positional), *args[len(positional) :]]
+    return result, args, {name: values[name] for name in kwargs}
+
+
+def _select_by_name(argument: str, value: Any, before: pl.LazyFrame, after: pl.LazyFrame) -> Any:
+    """Return a value whose selectors select the columns that they select in the plan `before`.
+
+    They could also select the group columns that are added in the plan `after`.
+    """
+    if isinstance(value, Mapping):
+        return {key: _select_by_name(argument, part, before, after) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_select_by_name(argument, part, before, after) for part in value]
+    if not isinstance(value, pl.Expr) or not returns_several_columns(value):
+        return value
+    with suppress(pl.exceptions.PolarsError):  # the function raises its own error
+        names = before.select(value).collect_schema().names()
+        if value.meta.is_column_selection():
+            return cs.by_name(*names)
+        if names != after.select(value).collect_schema().names():
+            problem = "the selector also selects group columns that are computed in by="
+            hint = "Select the columns by name."
+            raise OptionValueError.compose(argument, value, problem, hint)
+    return value
+
+
+def _check_reference(reference: pl.Schema, schema: pl.Schema, keys: Mapping[str, pl.Expr]) -> None:
+    """Raise an error if a reference lacks a column of the predictions that a key is computed of."""
+    for source in keys.values():
+        for name in source.meta.root_names():
+            if name in schema and name not in reference:
+                raise MissingColumnError.of_table(
+                    "reference",
+                    name,
+                    reference,
+                    problem=f"the predictions have a column {name!r}, but the reference does not",
+                    owner="The reference has",
+                )
 
 
 def _key_names(plan: pl.LazyFrame, schema: pl.Schema, source: pl.Expr) -> list[str]:
@@ -626,29 +680,15 @@ def _key_names(plan: pl.LazyFrame, schema: pl.Schema, source: pl.Expr) -> list[s
     return names
 
 
-def _check_replaced(
-    source: pl.Expr,
-    names: Sequence[str],
-    others: Sequence[object],
-    plan: pl.LazyFrame,
-    schema: pl.Schema,
-) -> None:
-    """Raise an error if a key in `by` replaces a column that one of the other arguments uses."""
-    for name in names:
-        if name in schema and any(_uses_column(value, name, plan) for value in others):
-            problem = f"another argument uses the column {name!r}, which has the same name"
-            hint = "Give the group column another name, with .alias()."
-            raise OptionValueError.compose("by", source, problem, hint)
-
-
-def _with_keys(frame: PolarsT, keys: Sequence[pl.Expr]) -> PolarsT:
+def _with_keys(frame: PolarsT, keys: Mapping[str, pl.Expr]) -> PolarsT:
     """Return a table with additional first columns, which replace columns of the same names."""
-    names = [name for key in keys for name in frame.lazy().select(key).collect_schema()]
-    columns = [*keys, cs.all() - cs.by_name(*names, require_all=False)]
+    # A source of several columns occurs once for each of them.
+    sources = list({id(source): source for source in keys.values()}.values())
+    columns = [*sources, cs.all() - cs.by_name(*keys, require_all=False)]
     try:
         return cast("PolarsT", frame.select(columns))
     except pl.exceptions.ShapeError:  # a LazyFrame raises this error when it is collected
-        raise _length_error(keys[0] if len(keys) == 1 else keys) from None
+        raise _length_error(sources[0] if len(sources) == 1 else sources) from None
 
 
 def _check_length(source: pl.Expr, schema: pl.Schema) -> None:
@@ -679,10 +719,9 @@ def _length_error(source: object) -> OptionValueError:
 def _uses_column(value: Any, name: str, plan: pl.LazyFrame) -> bool:
     """Return whether the value of an argument names a column, or has an expression that uses it."""
     if isinstance(value, pl.Expr):
-        roots = value.meta.root_names()
-        if not roots and returns_several_columns(value):
-            roots = plan.select(value).collect_schema().names()
-        return name in roots
+        if cs.is_selector(value):
+            return name in plan.select(value).collect_schema()
+        return name in value.meta.root_names()
     if isinstance(value, Mapping):
         value = [*value.values()]
     if isinstance(value, list | tuple):

@@ -10,6 +10,8 @@ import re
 from fractions import Fraction
 from functools import partial
 from math import inf, nan, nextafter, sqrt
+from textwrap import indent
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
@@ -19,11 +21,11 @@ from polars.testing import assert_frame_equal
 import rocframe as rf
 from tests import oracles
 from tests.all_cases import all_cases
+from tests.test_error_messages import FOLDER, blocks, error_of, names_of_calls
 from tests.verbs import OF_CURVES, OF_PREDICTIONS
 
 LABEL = [True, False, True, False]
 SCORE = [0.9, 0.4, 0.4, 0.1]
-PLAN = "\n\nResolved plan until failure"
 
 # The functions that are called with all bad inputs. The other registered functions read their
 # predictions in the same way, and are called with a few.
@@ -47,11 +49,6 @@ VERBS = {
 every_verb = pytest.mark.parametrize("verb", VERBS.values(), ids=VERBS)
 
 
-def text_of(caught) -> str:
-    """Return the message without the plan that polars appends to errors in the schema."""
-    return str(caught.value).split(PLAN)[0]
-
-
 def log(label=LABEL, score=SCORE, **more) -> dict[str, pl.Series]:
     columns = {"label": label, "score": score, **more}
     return {
@@ -60,378 +57,22 @@ def log(label=LABEL, score=SCORE, **more) -> dict[str, pl.Series]:
     }
 
 
-MISSING_SCORE = (
-    'Use missing="drop" to leave these rows out, or missing="worst" to count '
-    "rows without a score as wrong at every threshold."
-)
-MISSING = 'Use missing="drop" to leave these rows out.'
-WEIGHTS = (
-    "A weight must be finite and at least 0; correct these rows, or remove them with .filter()."
-)
-COUNTS = WEIGHTS.replace("weight", "count")
-SCORES = "Scores must be numbers. Cast the column first."
-LABELS = (
-    "Labels must be Boolean, numbers, text, dates, times or bytes. Compute such a column first."
-)
-WHICH = "and only Boolean and 0/1 labels have a default positive class."
-
-REFUSED = [
-    pytest.param(
-        log(score=[0.9, nan, 0.4, nan]),
-        {},
-        f"missing='raise': score column 'score' is null or NaN in 2 rows.\n{MISSING_SCORE}",
-        id="a NaN score",
-    ),
-    pytest.param(
-        log(score=[0.9, None, 0.4, 0.1]),
-        {},
-        f"missing='raise': score column 'score' is null or NaN in 1 row.\n{MISSING_SCORE}",
-        id="a null score",
-    ),
-    pytest.param(
-        log(score=[0.9, 0.4, None, 0.1], day=["mo", "mo", "tu", "tu"], fold=["a"] * 4),
-        {"by": ["fold", "day"]},
-        "missing='raise': score column 'score' is null or NaN in 1 row, the first one in group "
-        f"fold='a', day='tu'.\n{MISSING_SCORE}",
-        id="a null score in a group",
-    ),
-    pytest.param(
-        log(label=[True, None, None, False]),
-        {},
-        f"missing='raise': label column 'label' is null or NaN in 2 rows.\n{MISSING}",
-        id="a null label",
-    ),
-    pytest.param(
-        log(label=[1.0, 0.0, nan, 0.0]),
-        {},
-        f"missing='raise': label column 'label' is null or NaN in 1 row.\n{MISSING}",
-        id="a NaN label",
-    ),
-    pytest.param(
-        log(label=[True, None, True, False]),
-        {"missing": "worst"},
-        "missing='worst': label column 'label' is null or NaN in 1 row.\n"
-        'missing="worst" applies to scores only.\n'
-        'Use missing="drop" to leave these rows out, or remove them with .filter().',
-        id="a null label where unscored rows count as errors",
-    ),
-    pytest.param(
-        log(score=[2**53 + 1, 0, 3, 3]),
-        {},
-        "score='score': Int64 value 9007199254740993 changes when it becomes Float64, so two "
-        "scores might become equal.\n"
-        "Scale or rank the scores first, for example with pl.col('score').rank('dense').",
-        id="an Int64 score that Float64 cannot hold",
-    ),
-    pytest.param(
-        log(score=pl.Series([2**64 - 1, 0, 3, 3], dtype=pl.UInt64)),
-        {},
-        "score='score': UInt64 value 18446744073709551615 changes when it becomes Float64, so two "
-        "scores might become equal.\n"
-        "Scale or rank the scores first, for example with pl.col('score').rank('dense').",
-        id="a UInt64 score that Float64 cannot hold",
-    ),
-    pytest.param(
-        log(
-            score=pl.Series(["0.1", "0.2", "0.3", "0.12345678901234567890"]).cast(
-                pl.Decimal(38, 20)
-            )
-        ),
-        {},
-        "score='score': Decimal(precision=38, scale=20) value 0.12345678901234567890 changes when "
-        "it becomes Float64, so two scores might become equal.\n"
-        "Scale or rank the scores first, for example with pl.col('score').rank('dense').",
-        id="a Decimal score that Float64 cannot hold",
-    ),
-    pytest.param(
-        log(score=["0.9", "0.4", "0.4", "0.1"]),
-        {},
-        "score='score': the column has type String.\n"
-        "Scores must be numbers. Cast the column first, for example with "
-        "pl.col('score').cast(pl.Float64). For predicted classes, use a comparison, such as "
-        "pl.col('score') == 'yes'.",
-        id="scores that are text",
-    ),
-    pytest.param(
-        log(score=[dt.date(2026, 1, day) for day in (1, 2, 3, 4)]),
-        {},
-        f"score='score': the column has type Date.\n{SCORES}",
-        id="scores that are dates",
-    ),
-    pytest.param(
-        log(score=[dt.timedelta(hours=hours) for hours in (1, 2, 3, 4)]),
-        {},
-        f"score='score': the column has type Duration(time_unit='us').\n{SCORES}",
-        id="scores that are durations",
-    ),
-    pytest.param(
-        log(score=pl.Series([None] * 4, dtype=pl.Null)),
-        {"missing": "drop"},
-        f"score='score': the column has type Null.\n{SCORES}",
-        id="a score column of nothing but nulls",
-    ),
-    pytest.param(
-        log(label=pl.Series([None] * 4, dtype=pl.Null)),
-        {"missing": "drop"},
-        f"label='label': the column has type Null.\n{LABELS}",
-        id="a label column of nothing but nulls",
-    ),
-    pytest.param(
-        log(score=[[0.9, 0.1], [0.4], [], [0.1, 0.2]]),
-        {},
-        f"score='score': the column has type List(Float64).\n{SCORES}",
-        id="ragged lists of scores",
-    ),
-    pytest.param(
-        log(score=pl.Series([[0.9, 0.1]] * 4, dtype=pl.Array(pl.Float64, 2))),
-        {},
-        f"score='score': the column has type Array(Float64, shape=(2,)).\n{SCORES}",
-        id="arrays of scores",
-    ),
-    pytest.param(
-        log(label=[[1], [2], [1], [2]]),
-        {"positive": [1]},
-        f"label='label': the column has type List(Int64).\n{LABELS}",
-        id="labels that are lists",
-    ),
-    pytest.param(
-        log(label=[{"a": 1}, {"a": 2}, {"a": 1}, {"a": 2}]),
-        {"positive": {"a": 1}},
-        f"label='label': the column has type Struct({{'a': Int64}}).\n{LABELS}",
-        id="labels that are structs",
-    ),
-    pytest.param(
-        log(label=[dt.date(2026, 1, day) for day in (1, 2, 2, 1)]),
-        {},
-        f"label='label': the positive class is unknown. The labels have type Date, {WHICH}\n"
-        "Found: datetime.date(2026, 1, 1), datetime.date(2026, 1, 2).\n"
-        "Use, for example, positive=datetime.date(2026, 1, 2).",
-        id="labels that are dates",
-    ),
-    pytest.param(
-        log(label=[1, -1, 1, -1]),
-        {},
-        f"label='label': the positive class is unknown. The labels have type Int64, {WHICH}\n"
-        "Found: -1, 1.\nUse, for example, positive=1.",
-        id="labels -1 and 1",
-    ),
-    pytest.param(
-        log(label=[1, 2, 1, 2]),
-        {},
-        f"label='label': the positive class is unknown. The labels have type Int64, {WHICH}\n"
-        "Found: 1, 2.\nUse, for example, positive=2.",
-        id="labels 1 and 2",
-    ),
-    pytest.param(
-        log(label=["yes", "no", "yes", "no"]),
-        {},
-        f"label='label': the positive class is unknown. The labels have type String, {WHICH}\n"
-        "Found: 'no', 'yes'.\nUse, for example, positive='yes'.",
-        id="labels that are text",
-    ),
-    pytest.param(
-        log(label=pl.Series(["yes", "no", "yes", "no"], dtype=pl.Enum(["yes", "no"]))),
-        {"positive": "Yes"},
-        "positive='Yes': no label of column 'label' has this value.\n"
-        "Found: 'yes', 'no'.\nUse one of these values as positive. "
-        "If the data has no positives, cast the labels to an Enum of both classes.",
-        id="a positive value that an Enum does not have",
-    ),
-    pytest.param(
-        log(label=pl.Series(["yes", "no", "yes", "no"], dtype=pl.Categorical)),
-        {"positive": "never seen anywhere"},
-        "positive='never seen anywhere': no label of column 'label' has this value.\n"
-        "Found: 'no', 'yes'.\nUse one of these values as positive. "
-        "If the data has no positives, cast the labels to an Enum of both classes.",
-        id="a positive value that a Categorical does not have",
-    ),
-    pytest.param(
-        log(label=[0.0, 0.5, 1.0, 0.0]),
-        {},
-        f"label='label': the positive class is unknown. The labels have type Float64, {WHICH}\n"
-        "Found: 0.0, 0.5, 1.0.\nUse, for example, positive=1.0.",
-        id="labels 0, 0.5 and 1",
-    ),
-    pytest.param(
-        log(label=["a", "b", "c", "a"]),
-        {},
-        f"label='label': the positive class is unknown. The labels have type String, {WHICH}\n"
-        "Found: 'a', 'b', 'c'.\nUse, for example, positive='c'.",
-        id="three labels without a positive class",
-    ),
-    pytest.param(
-        log(label=["yes", "no", "yes", "no"]),
-        {"positive": "Yes"},
-        "positive='Yes': no label of column 'label' has this value.\n"
-        "Found: 'no', 'yes'.\nUse one of these values as positive. "
-        "If the data has no positives, cast the labels to an Enum of both classes.",
-        id="a positive value that never occurs",
-    ),
-    pytest.param(
-        log(label=["1", "1.0", "True", " yes"]),
-        {},
-        f"label='label': the positive class is unknown. The labels have type String, {WHICH}\n"
-        "Found: ' yes', '1', '1.0', 'True'.\nUse, for example, positive='True'.",
-        id="odd labels, shown as they are",
-    ),
-    pytest.param(
-        log(label=[f"label {i:02}" for i in range(25)], score=[0.5] * 25),
-        {},
-        f"label='label': the positive class is unknown. The labels have type String, {WHICH}\n"
-        "Found: 'label 00', 'label 01', 'label 02', 'label 03', 'label 04', 'label 05', "
-        "'label 06', 'label 07', 'label 08', 'label 09' and 15 more.\n"
-        "Use, for example, positive='label 24'.",
-        id="many labels, of which ten are shown",
-    ),
-    pytest.param(
-        log(g=pl.Series([1, "a", 1, "a"], dtype=pl.Object)),
-        {"by": "g"},
-        "by='g': the column has type Object.\n"
-        "Groups are sorted, and this type has no order. Cast the column first.",
-        id="group keys without an order",
-    ),
-    pytest.param(
-        log(w=[1.0, -2.0, 1.0, -0.5]),
-        {"weight": "w"},
-        f"weight='w': the weight is negative in 2 rows.\n{WEIGHTS}",
-        id="negative weights",
-    ),
-    pytest.param(
-        log(w=[1.0, nan, 1.0, 1.0]),
-        {"weight": "w"},
-        f"missing='raise': weight column 'w' is null or NaN in 1 row.\n{MISSING}",
-        id="a NaN weight",
-    ),
-    pytest.param(
-        log(w=[1.0, inf, 1.0, 1.0]),
-        {"weight": "w"},
-        f"weight='w': the weight is infinite in 1 row.\n{WEIGHTS}",
-        id="an infinite weight",
-    ),
-    pytest.param(
-        log(w=[1e308] * 4),
-        {"weight": "w"},
-        "weight='w': the sum of the weights is more than 1e+150.\n"
-        "Divide all weights by a common factor first. Rates do not change.",
-        id="weights whose sum overflows",
-    ),
-    pytest.param(
-        log(w=[1e200] * 4),
-        {"weight": "w"},
-        "weight='w': the sum of the weights is more than 1e+150.\n"
-        "Divide all weights by a common factor first. Rates do not change.",
-        id="weights whose squares overflow",
-    ),
-    pytest.param(
-        log(w=[1e149] * 4, n=[10**9] * 4),
-        {"weight": "w", "count": "n"},
-        "weight='w': the sum of weight times count is more than 1e+150.\n"
-        "Divide all weights by a common factor first. Rates do not change.",
-        id="weights whose sum overflows when rows repeat",
-    ),
-    pytest.param(
-        log(w=["1", "2", "3", "4"]),
-        {"weight": "w"},
-        "weight='w': the column has type String.\nWeights must be numbers. Cast the column first.",
-        id="weights that are text",
-    ),
-    pytest.param(
-        log(n=[1, -2, 1, 1]),
-        {"count": "n"},
-        f"count='n': the count is negative in 1 row.\n{COUNTS}",
-        id="a negative count",
-    ),
-    pytest.param(
-        log(n=[0.5, 1.0, 1.0, 1.0]),
-        {"count": "n"},
-        "count='n': the column has type Float64.\n"
-        "Counts must be integers. Cast the column first, or pass fractions as weight=.",
-        id="counts that are fractions",
-    ),
-    pytest.param(
-        log(n=[2**62] * 4),
-        {"count": "n"},
-        "count='n': the sum of the counts is more than half of the maximum of Int64.\n"
-        "Divide all counts by a common factor first. Rates do not change.",
-        id="counts whose sum overflows",
-    ),
-    pytest.param(
-        log(count=[1, 2, 3, 4]),
-        {},
-        "count: the frame has a column named 'count', which may hold the number of rows that "
-        "each row represents.\n"
-        'If the column holds these numbers, pass count="count". If not, pass count=None.',
-        id="a column that may be a count",
-    ),
-    pytest.param(
-        log(region=[1, 1, 2, 2]),
-        {"by": "regoin"},
-        "by='regoin': the frame has no column of this name.\n"
-        "The frame has: 'label', 'score', 'region'.\n"
-        "Did you mean by='region'?",
-        id="a missing column, with a guess",
-    ),
-    pytest.param(
-        log(),
-        {"weight": "importance"},
-        "weight='importance': the frame has no column of this name.\n"
-        "The frame has: 'label', 'score'.",
-        id="a missing column that resembles none",
-    ),
-    pytest.param(
-        log(g=[1, 1, 2, 2]),
-        {"by": ["g", "g"]},
-        "by='g': the name is given more than once.\nGiven: 'g', 'g'.\nUse each name once.",
-        id="a group column named twice",
-    ),
-    pytest.param(
-        log(g=[1, 1, 2, 2]),
-        {"by": pl.col("g").max()},
-        'by=col("g").max(): the expression does not return one value for each row.\n'
-        "Use a function of the values of a row. For a value of each group, use .over().",
-        id="a group key that is one value",
-    ),
-    pytest.param(
-        log(),
-        {"missing": "ignore"},
-        "missing='ignore': unknown value.\nChoose one of: 'raise', 'drop', 'worst'.",
-        id="a missing policy that there is not",
-    ),
-]
-
-
 @every_verb
-def test_an_input_that_is_wrong_everywhere_raises(frame, verb):
+def test_an_input_that_is_wrong_everywhere_raises_the_error_of_curve(frame, verb):
+    path = FOLDER / "predictions.txt"
+    text, names = path.read_text(encoding="utf-8"), {}
+
+    def call(table, *_, **options):  # the columns are `label` and `score` in all calls
+        return verb(table.lazy() if frame is pl.LazyFrame else table, **options)
+
     with all_cases() as case:
-        for wrong in REFUSED:
-            columns, options, text = wrong.values
-            with case(wrong.id):
-                with pytest.raises(rf.RocframeError) as caught:
-                    verb(frame(columns), **options).lazy().collect()
-                assert text_of(caught) == text
-
-
-def test_a_curve_table_in_place_of_predictions_is_named():
-    curves = rf.curve(pl.DataFrame(log()), "label", "score")
-    for verb in (rf.auc, rf.summary, rf.curve):
-        with pytest.raises(rf.MissingColumnError) as caught:
-            verb(curves, "label", "score")
-        assert str(caught.value) == (
-            "label='label': the frame has no column of this name.\n"
-            "The frame has: 'threshold', 'tp', 'fp', 'fn', 'tn', 'fpr', 'tpr'.\n"
-            "This frame is a curve table. Pass the predictions, or use a function that reads curve "
-            "tables, such as area, at or hull."
-        )
-
-
-def test_the_error_of_a_dataframe_has_no_query_plan():
-    with pytest.raises(rf.RocframeError) as caught:
-        rf.auc(pl.DataFrame(log()), "label", "scroe")
-    assert str(caught.value) == (
-        "score='scroe': the frame has no column of this name.\n"
-        "The frame has: 'label', 'score'.\n"
-        "Did you mean score='score'?"
-    )
+        for source, is_call in blocks(text):
+            if not is_call:
+                exec(source, names := names_of_calls())
+                names["rf"] = SimpleNamespace(curve=call)
+                continue
+            with case(source):
+                assert f"{source}\n{indent(error_of(source, names), '    ')}\n" in text
 
 
 def counts(thresholds, *confusion) -> pl.DataFrame:
@@ -451,139 +92,59 @@ def counted(frame, columns, **options) -> pl.DataFrame:
     return curve.lazy().collect().drop("fpr", "tpr", *(GIVEN if "thresholds" in options else ()))
 
 
-ORDINARY = [[0, 1, 2, 2], [0, 0, 1, 2], [2, 1, 0, 0], [2, 2, 1, 0]]
-
-SCORED = [
-    pytest.param(
-        [inf, 0.4, 0.4, 0.1],
-        counts([inf, inf, 0.4, 0.1], *ORDINARY),
-        id="plus infinity has a row of its own below the first",
-    ),
-    pytest.param(
-        [0.9, 0.4, 0.4, -inf],
-        counts([inf, 0.9, 0.4, -inf], *ORDINARY),
-        id="minus infinity is the lowest threshold",
-    ),
-    pytest.param(
-        [0.5] * 4, counts([inf, 0.5], [0, 2], [0, 2], [2, 0], [2, 0]), id="constant scores"
-    ),
-    pytest.param(
-        [1.0, 0.0, 1.0, 1.0],
-        counts([inf, 1.0, 0.0], [0, 2, 2], [0, 1, 2], [2, 0, 0], [2, 1, 0]),
-        id="two scores, as hard labels have",
-    ),
-    pytest.param(
-        [0.9, 0.0, -0.0, -0.1],
-        counts([inf, 0.9, 0.0, -0.1], *ORDINARY),
-        id="0.0 and -0.0 tie",
-    ),
-    pytest.param(
-        [1.0, nextafter(1, 0), 0.5, 0.1],
-        counts(
-            [inf, 1.0, nextafter(1, 0), 0.5, 0.1],
-            [0, 1, 1, 2, 2],
-            [0, 0, 1, 1, 2],
-            [2, 1, 1, 0, 0],
-            [2, 2, 1, 1, 0],
-        ),
-        id="neighboring doubles do not tie",
-    ),
-    pytest.param(
-        [0.1 + 0.2, 0.3, 0.2, 0.1],
-        counts(
-            [inf, 0.1 + 0.2, 0.3, 0.2, 0.1],
-            [0, 1, 1, 2, 2],
-            [0, 0, 1, 1, 2],
-            [2, 1, 1, 0, 0],
-            [2, 2, 1, 1, 0],
-        ),
-        id="0.1 + 0.2 is above 0.3 in Float64",
-    ),
-    pytest.param(
+# Scores of two positives and two negatives in turn, and the thresholds of their curve.
+EPSILON = nextafter(1, 0)
+SCORED = {
+    "plus infinity has a row of its own below the first": ([inf, 0.4, 0.4, 0.1], [inf, 0.4, 0.1]),
+    "minus infinity is the lowest threshold": ([0.9, 0.4, 0.4, -inf], [0.9, 0.4, -inf]),
+    "constant scores": ([0.5] * 4, [0.5]),
+    "two scores, as hard labels have": ([1.0, 0.0, 1.0, 1.0], [1.0, 0.0]),
+    "0.0 and -0.0 tie": ([0.9, 0.0, -0.0, -0.1], [0.9, 0.0, -0.1]),
+    "neighboring doubles do not tie": ([1.0, EPSILON, 0.5, 0.1], [1.0, EPSILON, 0.5, 0.1]),
+    "0.1 + 0.2 is above 0.3 in Float64": ([0.1 + 0.2, 0.3, 0.2, 0.1], [0.1 + 0.2, 0.3, 0.2, 0.1]),
+    "0.1 + 0.2 ties with 0.3 in Float32": (
         pl.Series([0.1 + 0.2, 0.3, 0.1, 0.0]).cast(pl.Float32),
-        counts(
-            [inf, float(np.float32(0.3)), float(np.float32(0.1)), 0.0],
-            [0, 1, 2, 2],
-            [0, 1, 1, 2],
-            [2, 1, 0, 0],
-            [2, 1, 1, 0],
-        ),
-        id="0.1 + 0.2 ties with 0.3 in Float32",
+        [float(np.float32(0.3)), float(np.float32(0.1)), 0.0],
     ),
-    pytest.param(
+    "Float16 scores": (
         pl.Series([0.9, 0.4, 0.4, 0.1]).cast(pl.Float16),
-        counts([inf, *(float(np.float16(score)) for score in (0.9, 0.4, 0.1))], *ORDINARY),
-        id="Float16 scores",
+        [float(np.float16(score)) for score in (0.9, 0.4, 0.1)],
     ),
-    pytest.param(
-        [1e-323, 5e-324, 5e-324, 0.0],
-        counts([inf, 1e-323, 5e-324, 0.0], *ORDINARY),
-        id="denormal scores are not flushed to zero",
-    ),
-    pytest.param(
+    "denormal scores": ([1e-323, 5e-324, 5e-324, 0.0], [1e-323, 5e-324, 0.0]),
+    "scores at the ends of Float64": (
         [1.79e308, 5e-324, 5e-324, -1.79e308],
-        counts([inf, 1.79e308, 5e-324, -1.79e308], *ORDINARY),
-        id="scores at the ends of Float64",
+        [1.79e308, 5e-324, -1.79e308],
     ),
-    pytest.param([9, 4, 4, 1], counts([inf, 9.0, 4.0, 1.0], *ORDINARY), id="whole scores"),
-    pytest.param(
-        pl.Series([255, 4, 4, 0], dtype=pl.UInt8),
-        counts([inf, 255.0, 4.0, 0.0], *ORDINARY),
-        id="UInt8 scores",
-    ),
-    pytest.param(
+    "whole scores": ([9, 4, 4, 1], [9.0, 4.0, 1.0]),
+    "UInt8 scores": (pl.Series([255, 4, 4, 0], dtype=pl.UInt8), [255.0, 4.0, 0.0]),
+    "a large UInt64 score that Float64 holds": (
         pl.Series([2**63, 4, 4, 0], dtype=pl.UInt64),
-        counts([inf, 2.0**63, 4.0, 0.0], *ORDINARY),
-        id="a large UInt64 score that Float64 holds",
+        [2.0**63, 4.0, 0.0],
     ),
-    pytest.param(
+    "large Int64 scores that Float64 holds": (
         [2**60, 2**53, 2**53, -(2**63)],
-        counts([inf, 2.0**60, 2.0**53, -(2.0**63)], *ORDINARY),
-        id="large Int64 scores that Float64 holds",
+        [2.0**60, 2.0**53, -(2.0**63)],
     ),
-    pytest.param(
+    "Decimal scores": (
         pl.Series(["0.9", "0.4", "0.4", "0.1"]).cast(pl.Decimal(10, 2)),
-        counts([inf, 0.9, 0.4, 0.1], *ORDINARY),
-        id="Decimal scores",
+        [0.9, 0.4, 0.1],
     ),
-    pytest.param(
-        [True, False, True, False],
-        counts([inf, 1.0, 0.0], [0, 2, 2], [0, 0, 2], [2, 0, 0], [2, 2, 0]),
-        id="Boolean scores",
-    ),
-    pytest.param(
-        [1.9, 0.4, 0.4, -7.1],
-        counts([inf, 1.9, 0.4, -7.1], *ORDINARY),
-        id="scores that are no probabilities",
-    ),
-]
+    "Boolean scores": ([True, False, True, False], [1.0, 0.0]),
+    "scores that are no probabilities": ([1.9, 0.4, 0.4, -7.1], [1.9, 0.4, -7.1]),
+}
 
 
-@pytest.mark.parametrize(("scores", "expected"), SCORED)
-def test_any_real_score_is_a_threshold(frame, scores, expected):
+@pytest.mark.parametrize(("scores", "thresholds"), SCORED.values(), ids=SCORED)
+def test_any_real_score_is_a_threshold(frame, scores, thresholds):
     columns = log(score=scores)
-    expected = expected.cast({"threshold": oracles.threshold_dtype(pl.DataFrame(columns))})
-    assert_frame_equal(counted(frame, columns), expected, check_exact=True)
-
-
-YES_NO = ["yes", "no", "yes", "no"]
-LABELED = [
-    pytest.param([1, 0, 1, 0], None, id="0 and 1"),
-    pytest.param([1.0, 0.0, 1.0, 0.0], None, id="0.0 and 1.0"),
-    pytest.param([1, -1, 1, -1], 1, id="-1 and 1, positive stated"),
-    pytest.param([2, 1, 2, 1], 2, id="1 and 2, positive stated"),
-    pytest.param(YES_NO, "yes", id="text"),
-    pytest.param(pl.Series(YES_NO, dtype=pl.Enum(["no", "yes"])), "yes", id="an Enum"),
-    pytest.param(pl.Series(YES_NO, dtype=pl.Categorical), "yes", id="a Categorical"),
-    pytest.param([1.0, 0.5, 1.0, 0.0], 1, id="three numbers, one against the rest"),
-    pytest.param(["c", "a", "c", "b"], "c", id="three classes, one against the rest"),
-]
-
-
-@pytest.mark.parametrize(("labels", "positive"), LABELED)
-def test_labels_that_say_which_class_is_positive_give_one_table(frame, labels, positive):
-    expected = counts([inf, 0.9, 0.4, 0.1], *ORDINARY)
-    assert_frame_equal(counted(frame, log(label=labels), positive=positive), expected)
+    dtype = oracles.threshold_dtype(pl.DataFrame(columns))
+    a, b, c, d = columns["score"].cast(dtype).to_list()
+    tp = [0, *((a >= t) + (c >= t) for t in thresholds)]
+    fp = [0, *((b >= t) + (d >= t) for t in thresholds)]
+    expected = counts([inf, *thresholds], tp, fp, [2 - n for n in tp], [2 - n for n in fp])
+    assert_frame_equal(
+        counted(frame, columns), expected.cast({"threshold": dtype}), check_exact=True
+    )
 
 
 AREAS = ["auc", "auc_pessimistic", "auc_optimistic"]
@@ -748,21 +309,6 @@ def test_group_keys_of_any_type_sort_as_polars_sorts_them(frame, keys, options):
         assert_frame_equal(points.select("g"), groups)
 
 
-def test_rows_of_weight_0_have_no_threshold_and_no_effect(frame):
-    columns = log([*LABEL, True, False], [*SCORE, 0.7, nan], w=[1.0, 1.0, 1.0, 1.0, 0.0, 0.0])
-    without = log(w=[1.0] * 4)
-    for missing in ("raise", "drop"):
-        actual = rf.curve(
-            frame(columns).filter(pl.col("score").is_not_nan()),
-            "label",
-            "score",
-            weight="w",
-            missing=missing,
-        )
-        expected = rf.curve(frame(without), "label", "score", weight="w")
-        assert_frame_equal(actual, expected)
-
-
 def test_float32_weights_are_added_up_in_float64():
     rows = 3 * 2**20
     columns = {
@@ -798,60 +344,6 @@ def test_the_scale_of_weights_changes_no_area(scale):
         rf.auc(rows, "label", "score", weight="w"),
         rel_tol=1e-12,
     )
-
-
-RESERVED = {
-    "curve": (VERBS["curve"], ["threshold", "tp", "fp", "fn", "tn", "fpr", "tpr"]),
-    "auc": (
-        VERBS["auc"],
-        [
-            *("auc", "lower", "upper", "se", "auc_pessimistic", "auc_optimistic"),
-            *("n_pos", "n_neg", "n_missing", "ci_level", "ci_method", "note"),
-        ],
-    ),
-    "compare": (
-        VERBS["compare models"],
-        [
-            *("model_a", "model_b", "difference", "lower", "upper", "p_value", "p_adjusted"),
-            *("se", "statistic", "df", "auc_a", "auc_b", "n_paired", "n_pos", "n_neg"),
-            *("ci_level", "test", "note"),
-        ],
-    ),
-    "auc covariance": (
-        VERBS["covariance of models"],
-        [
-            *("covariance", "correlation", "auc_a", "auc_b", "n_pos", "n_neg"),
-            *("model_a", "model_b", "note"),
-        ],
-    ),
-    "contrast": (
-        VERBS["contrast of models"],
-        [
-            *("p_value", "p_adjusted", "statistic", "df", "df_denominator"),
-            *("n_models", "n_paired", "n_pos", "n_neg", "test", "note"),
-        ],
-    ),
-    "auc test": (
-        VERBS["auc test"],
-        [
-            *("auc", "p_adjusted", "p_value", "null", "se", "statistic", "df"),
-            *("n_pos", "n_neg", "n_missing", "test", "note"),
-        ],
-    ),
-}
-
-
-@pytest.mark.parametrize(("verb", "names"), RESERVED.values(), ids=RESERVED)
-def test_a_group_column_named_like_a_column_of_the_table_raises(frame, verb, names):
-    for name in names:
-        with pytest.raises(rf.ReservedColumnError) as caught:
-            verb(frame(log(**{name: [1, 1, 2, 2]})), by=name).lazy().collect()
-        assert text_of(caught) == (
-            f"by={name!r}: the result already has a column of this name.\n"
-            f"Columns of the result: {', '.join(map(repr, names))}.\n"
-            "Rename the group column first, for example with "
-            f".rename({{{name!r}: '{name}_group'}})."
-        )
 
 
 def test_counts_do_not_wrap_at_32_bits(frame):
@@ -897,14 +389,14 @@ def shuffled() -> list[pl.DataFrame]:
             "w": rng.random(3000),
         }
     )
-    return [rows.sample(fraction=1, shuffle=True, seed=seed) for seed in range(6)]
+    return [rows.sample(fraction=1, shuffle=True, seed=seed) for seed in range(3)]
 
 
 @pytest.mark.parametrize("engine", ["in-memory", "streaming"])
 @every_verb
 def test_row_order_and_engine_change_no_bit(shuffled, verb, engine):
     first = verb(shuffled[0], by="g")
-    for rows in shuffled:
+    for rows in shuffled[1:]:
         actual = verb(rows.lazy(), by="g").collect(engine=engine)
         assert_frame_equal(actual, first, check_exact=True)
 
@@ -913,7 +405,7 @@ def test_row_order_and_engine_change_no_bit(shuffled, verb, engine):
 @every_verb
 def test_row_order_and_engine_change_weighted_results_by_rounding_only(shuffled, verb, engine):
     first = verb(shuffled[0], by="g", weight="w")
-    for rows in shuffled:
+    for rows in shuffled[1:]:
         actual = verb(rows.lazy(), by="g", weight="w").collect(engine=engine)
         assert_frame_equal(actual, first, rel_tol=1e-12, abs_tol=1e-9)
 
@@ -961,17 +453,6 @@ def test_a_tiny_partial_range_keeps_its_digits(frame):
     assert actual["partial_auc"].to_list() == pytest.approx([float(exact)], rel=1e-12)
 
 
-@pytest.mark.parametrize("part", [(0.1, 0.1), (0, 0), (-0.1, 0.5), (0.5, 1.5), (nan, 0.5)])
-@pytest.mark.parametrize("rate", ["fpr", "tpr"])
-def test_an_empty_or_outlying_partial_range_raises(frame, rate, part):
-    with pytest.raises(rf.OptionValueError) as caught:
-        rf.auc(frame(log()), "label", "score", **{rate: part})
-    assert str(caught.value) == (
-        f"{rate}={part}: expected two different numbers between 0 and 1.\n"
-        f"Use, for example, {rate}=(0, 0.1)."
-    )
-
-
 def test_thresholds_need_not_be_scores_and_may_be_repeated_and_unsorted(frame):
     given = [0.5, 99.0, -99.0, 0.5, inf, -0.0, 0.0]
     expected = counts(
@@ -1012,20 +493,6 @@ def test_scores_are_not_guessed_to_be_logits_or_probabilities(frame):
 def test_a_score_worse_than_chance_is_not_reversed(frame):
     worst = rf.auc(frame(log(score=[0.1, 0.9, 0.2, 0.8])), "label", "score", ci=None)
     assert worst.lazy().collect()["auc"].to_list() == [0.0]
-
-
-@every_verb
-def test_a_misspelt_option_raises(frame, verb):
-    with pytest.raises(rf.RocframeError, match="unexpected keyword argument 'positve'"):
-        verb(frame(log()), positve=1)
-
-
-def test_a_misspelt_option_of_the_verbs_on_curves_raises(frame):
-    curves = rf.curve(frame(log()), "label", "score")
-    with pytest.raises(rf.RocframeError, match="unexpected keyword argument 'thresold'"):
-        rf.at(curves, thresold=0.5)
-    with pytest.raises(TypeError, match="unexpected keyword argument 'knd'"):
-        rf.area(curves, knd="roc")
 
 
 def test_every_registered_function_raises_the_same_errors(frame):
@@ -1117,7 +584,8 @@ def good_and_bad() -> tuple[pl.DataFrame, pl.DataFrame]:
 def test_bad_groups_do_not_change_the_results_of_good_groups(good_and_bad, verb, frame, options):
     good, mixed = good_and_bad
     if verb is VERBS["decision intervals of models"]:
-        subset = pl.col("g").fill_null(0) < 100
+        is_bad = pl.col("g").is_null() | (pl.col("g") % 1 > 0)
+        subset = pl.col("g").fill_null(0) < pl.when(is_bad).then(150).otherwise(20)
         good, mixed = good.filter(subset), mixed.filter(subset)
     expected = verb(frame(good), by="g", missing="drop", **options).lazy().collect()
     actual = verb(frame(mixed), by="g", missing="drop", **options).lazy().collect()

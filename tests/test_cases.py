@@ -9,7 +9,6 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
-from rocframe.inputs.cases import is_positive
 
 # Two groups; a is missing one score of each class, b a label and a score.
 COLUMNS = {
@@ -32,10 +31,6 @@ def confusion(table: pl.DataFrame) -> list[tuple]:
 def labeled() -> dict:
     """Remove the row without a label, which `missing="worst"` refuses."""
     return pl.DataFrame(COLUMNS).filter(pl.col("label").is_not_null()).to_dict(as_series=False)
-
-
-def text_of(caught) -> str:
-    return str(caught.value).split("\n\nResolved plan until failure")[0]
 
 
 def test_dropped_rows_are_left_out_as_if_they_were_not_there(frame):
@@ -124,38 +119,6 @@ def test_without_missing_values_all_policies_are_one(frame, missing):
     rows = {"label": [1, 0, 1, 0], "score": [0.9, 0.4, 0.4, 0.1]}
     expected = rf.auc(frame(rows), "label", "score")
     assert_frame_equal(rf.auc(frame(rows), "label", "score", missing=missing), expected)
-
-
-MISSING_IN = {
-    "a score": ("score", None, "score column 'score'"),
-    "a NaN score": ("score", nan, "score column 'score'"),
-    "a label": ("label", None, "label column 'label'"),
-    "a weight": ("w", None, "weight column 'w'"),
-    "a NaN weight": ("w", nan, "weight column 'w'"),
-    "a count": ("n", None, "count column 'n'"),
-}
-
-
-@pytest.mark.parametrize(("column", "value", "what"), MISSING_IN.values(), ids=MISSING_IN)
-def test_the_error_counts_missing_rows_and_names_the_first_group(frame, column, value, what):
-    rows = pl.DataFrame(
-        {
-            "g": [1, 1, 2, 2, 3, 3],
-            "label": [1, 0] * 3,
-            "score": [0.1, 0.2] * 3,
-            "w": [1.0] * 6,
-            "n": [1] * 6,
-        }
-    )
-    rows = rows.with_columns(
-        pl.when(pl.col("g") >= 2).then(pl.lit(value)).otherwise(column).alias(column)
-    )
-    with pytest.raises(rf.MissingValuesError) as caught:
-        rf.auc(frame(rows), "label", "score", by="g", weight="w", count="n").lazy().collect()
-    assert str(caught.value).startswith(
-        f"missing='raise': {what} is null or NaN in 4 rows, the first one in group g=2.\n"
-        'Use missing="drop" to leave these rows out'
-    )
 
 
 def test_a_row_with_a_missing_count_is_left_out_and_counted_once(frame):
@@ -278,36 +241,3 @@ def test_counts_and_weights_multiply(frame):
         for table, option in ((pl.DataFrame(rows), {"count": "n"}), (repeated, {}))
     ]
     assert_frame_equal(*areas, rel_tol=1e-12)
-
-
-@pytest.mark.parametrize("rows", [1, 2])
-def test_messages_use_singular_and_plural(frame, rows):
-    columns = {
-        "label": [1, 0, 1],
-        "score": [0.1, 0.2, 0.3],
-        "w": [-1.0] * rows + [1.0] * (3 - rows),
-    }
-    with pytest.raises(rf.MassError) as caught:
-        rf.auc(frame(columns), "label", "score", weight="w").lazy().collect()
-    assert text_of(caught).startswith(
-        f"weight='w': the weight is negative in {'1 row' if rows == 1 else '2 rows'}.\n"
-    )
-
-
-@pytest.mark.parametrize(
-    ("label", "positive", "expected"),
-    [
-        (pl.Series([True, False, None]), None, [True, False, None]),
-        (pl.Series([True, False, None]), False, [False, True, None]),
-        (pl.Series([1, 0, None]), None, [True, False, None]),
-        (pl.Series([1.0, 0.0, nan]), None, [True, False, None]),
-        (pl.Series([3.0, 2.0, nan]), 3, [True, False, None]),
-        (pl.Series(["b", "a", None]), "b", [True, False, None]),
-        (pl.Series(["b", "a", None], dtype=pl.Enum(["b", "a"])), "b", [True, False, None]),
-        (pl.Series(["a", "a", None], dtype=pl.Enum(["b", "a"])), "b", [False, False, None]),
-        (pl.Series([None, None], dtype=pl.String), "b", [None, None]),
-    ],
-    ids=range(9),
-)
-def test_positives_are_true_negatives_false_and_missing_labels_null(label, positive, expected):
-    assert is_positive(label, positive, "label").to_list() == expected

@@ -130,24 +130,6 @@ def test_the_metadata_contain_the_options_and_the_files(capsys):
     assert rf.about("out/auc.parquet")["table"] == "auc"
 
 
-@pytest.mark.parametrize("command", ["evaluate", "decide", "gate"])
-def test_equal_scores_of_different_float_types_are_not_compared(capsys, command):
-    """Float32 0.7 is below Float64 0.7: rows with one score would have the area 0."""
-    rows = pl.DataFrame({"label": [0, 1] * 9, "score": [0.7] * 18})
-    rows.filter(label=0).write_parquet("0.parquet")
-    rows.filter(label=1).cast({"score": pl.Float32}).write_parquet("1.parquet")
-    margin = ["--margin", "0.1"] if command == "gate" else []
-    arguments = ["?.parquet", *["log.parquet"] * (command == "gate"), *margin]
-    columns = ["--label", "label", "--score", "score", "--out", "out"]
-    code, _, err = run(capsys, command, *arguments, *columns)
-    assert code == 2
-    assert err == (
-        "rocframe: 0.parquet: column 'score' has type Float64, but in 1.parquet it has type "
-        "Float32.\nEqual values, such as 0.7, differ between these types. Cast the column to "
-        "Float32 in all files.\n"
-    )
-
-
 def test_a_log_with_scores_of_another_float_type_is_not_added_to_a_store(capsys):
     options = ["--label", "label", "--score", "score", "--store", "store"]
     rows = pl.DataFrame({"label": [True, False] * 9, "score": [0.7] * 18})
@@ -227,18 +209,6 @@ def test_weights_and_counts(capsys):
     assert rf.read("out/auc.parquet")["n_pos"].item() == 3
 
 
-def test_a_column_named_count_requires_an_option(capsys):
-    LOG.with_columns(count=pl.lit(3)).write_parquet("log.parquet")
-    assert error_of(capsys, *BASIC) == (
-        "--count: the log has a column named 'count', which may hold the number of rows that "
-        "each row represents.\n"
-        "If the column holds these numbers, pass --count count. If not, pass --no-count."
-    )
-    assert error_of(capsys, *BASIC, "--count", "count", "--no-count") == (
-        "--count and --no-count cannot be combined."
-    )
-
-
 def test_quiet_prints_nothing(capsys):
     assert evaluate(capsys, *BASIC, "--quiet") == ""
     assert evaluate(capsys, *BASIC, "-q") == ""
@@ -259,76 +229,6 @@ def test_skip_unreadable_skips_files_that_cannot_be_read(capsys):
 # Errors of the user: one short message and exit code 2
 
 
-@pytest.mark.parametrize(
-    ("arguments", "text"),
-    [
-        (
-            ["gone.parquet", "--label", "label", "--score", "other"],
-            "gone.parquet: the file or folder does not exist.\n",
-        ),
-        (
-            ["log.parquet", "--label", "label", "--score", "scor"],
-            (
-                "log.parquet: the file has no column 'scor' for --score.\n"
-                "Columns: 'label', 'truth', 'score', 'other', 'model'.\n"
-                "Did you mean --score score?"
-            ),
-        ),
-        (
-            [*BASIC, "--by", "model,truth"],
-            (
-                "log.parquet: the file has no column 'model,truth' for --by.\n"
-                "Columns: 'label', 'truth', 'score', 'other', 'model'.\n"
-                "Repeat the option for several columns: --by model --by truth."
-            ),
-        ),
-        (
-            ["log.parquet", "--label", "truth", "--score", "other"],
-            "--label truth: the positive class is unknown. ",
-        ),
-        ([*BASIC, "--positive", "yes"], "--positive yes: "),
-        ([*BASIC, "--positive", "-1"], "--positive -1: "),
-        (
-            ["log.parquet", "--label", "label", "--score", "score"],
-            "--missing raise: score column 'score' is null or NaN in 1 row",
-        ),
-        (["log.parquet", "--label", "label", "--score", "truth"], "--score truth: "),
-        ([*BASIC, "--by", "model", "--by", "model"], "--by model: "),
-        ([*BASIC, "--score", "other"], "--score other: "),
-        ([*BASIC, "--level", "95"], "--level 95.0: "),
-        ([*BASIC, "--missing", "ignore"], 'Invalid value "ignore" for --missing. Choose from:'),
-        ([*BASIC, "--labels", "x"], "Unknown option: --labels. Did you mean --label?"),
-        ([*BASIC, "--target", "x"], "Unknown option: --target. Did you mean --label?"),
-        ([*BASIC, "--y-true=x"], "Unknown option: --y-true=x. Did you mean --label?"),
-        ([*BASIC, "--group-by", "x"], "Unknown option: --group-by. Did you mean --by?"),
-        ([*BASIC, "--pos-label", "x"], "Unknown option: --pos-label. Did you mean --positive?"),
-        (
-            [*BASIC, "--cost", "fp=-1"],
-            "--cost fp=-1: errors must cost more than ",
-        ),
-        (
-            [*BASIC, "--prevalence", "0.1"],
-            (
-                "--prevalence 0.1: a prevalence has no effect without costs.\n"
-                "Pass --cost fp=1 --cost fn=5 as well, or do not set a prevalence."
-            ),
-        ),
-        (
-            [*BASIC, "--max-error", "2"],
-            (
-                "--max-error 2.0: expected a number of at least 0 and below 1.\n"
-                "Use, for example, --max-error 0.002."
-            ),
-        ),
-        (["--label", "label", "--score", "other"], 'Command "evaluate" parameter LOG requires'),
-        (["log.parquet", "--label", "label"], 'Command "evaluate" parameter --score requires'),
-    ],
-)
-def test_a_user_error_is_one_short_message(capsys, arguments, text):
-    assert error_of(capsys, *arguments).startswith(text)
-    assert not Path("out/auc.parquet").exists()
-
-
 @pytest.mark.skipif(find_spec("vl_convert") is None, reason="the extra is not installed")
 def test_an_identifier_in_an_error_is_an_option(capsys):
     code, _, err = run(capsys, "report", *BASIC, "--id", "model", "--out", "page.html")
@@ -338,23 +238,6 @@ def test_an_identifier_in_an_error_is_an_option(capsys):
         "Rename the column of the models, for example with "
         '.rename({"classifier": "model"}), and include it in --by; or leave out --id.\n'
     )
-
-
-def test_a_group_column_with_the_name_of_a_result_column_raises_an_error(capsys):
-    LOG.rename({"model": "precision"}).write_parquet("log.parquet")
-    assert error_of(capsys, *BASIC, "--by", "precision").startswith(
-        "--by precision: the result already has a column of this name.\n"
-    )
-
-
-def test_the_error_names_a_folder_that_cannot_be_created(capsys):
-    code, _, err = run(capsys, "evaluate", *BASIC, "--out", "log.parquet")
-    assert code == 2
-    assert err == (
-        "rocframe: log.parquet: the folder cannot be created: File exists.\n"
-        "Pass the name of a folder as --out.\n"
-    )
-    assert_frame_equal(pl.read_parquet("log.parquet"), LOG)
 
 
 def test_a_failure_does_not_change_the_tables_of_an_earlier_run(capsys):
@@ -410,12 +293,6 @@ def test_version_and_help(capsys):
                    "--missing", "--kind", "--ci", "--level", "--title", "--out", "--max-error",
                    "--skip-unreadable", "--quiet"):  # fmt: skip
         assert option in out
-
-
-def test_an_unknown_command_is_an_error(capsys):
-    code, out, err = run(capsys, "evalute")
-    assert (code, out) == (2, "")
-    assert err.startswith('rocframe: Unknown command "evalute". Did you mean "evaluate"?')
 
 
 def test_ctrl_c_has_the_exit_code_130(capsys, monkeypatch):
@@ -544,36 +421,3 @@ def test_the_page_is_written_to_the_folder_of_the_tables(capsys, monkeypatch):
     out = evaluate(capsys, *BASIC, "--title", "Who & what")
     assert out.splitlines()[-3:] == ["out/curves.parquet", "out/auc.parquet", "out/charts.html"]
     assert "<title>Who &amp; what</title>" in Path("out/charts.html").read_text(encoding="utf-8")
-
-
-def test_a_second_column_of_an_option_is_no_log(tmp_path, capsys):
-    log = pl.DataFrame(
-        {"label": [1, 0], "score": [0.9, 0.1], "model": ["a", "a"], "day": ["x"] * 2}
-    )
-    log.write_parquet(tmp_path / "log.parquet")
-    options = ["evaluate", "--label", "label", "--score", "score", "--out", str(tmp_path / "out")]
-    code = cli.main([*options, str(tmp_path / "log.parquet"), "--by", "model", "day"])
-    assert code == 2
-    text = capsys.readouterr().err.strip().splitlines()
-    assert text[0] == "rocframe: day: the file or folder does not exist."
-    hint = "For several columns, repeat the option: --by model --by day."
-    assert text[-1] == hint
-    options = ["gate", "a.parquet", "b.parquet", "--label", "label", "--score", "score"]
-    options += ["--margin", "0.1"]
-    assert cli.main([*options, "--by", "model", "day"]) == 2
-    lines = capsys.readouterr().err.strip().splitlines()
-    assert lines == ["rocframe: Unused Tokens: ['day'].", hint, "See rocframe gate --help."]
-    # The token may be an extra log.
-    assert cli.main([*options, "--by", "model", "--seed", "1", "day"]) == 2
-    assert hint[:10] not in capsys.readouterr().err
-
-
-def test_dates_in_messages_are_shown_as_in_files(tmp_path, capsys):
-    log = pl.DataFrame({"label": [1, 2], "score": [0.9, 0.1]}).cast({"label": pl.Date})
-    log.write_parquet(tmp_path / "log.parquet")
-    options = ["--label", "label", "--score", "score", "--out", str(tmp_path / "out")]
-    assert cli.main(["evaluate", *options, str(tmp_path / "log.parquet")]) == 2
-    assert capsys.readouterr().err.splitlines()[1:] == [
-        "Found: 1970-01-02, 1970-01-03.",
-        "Use, for example, --positive 1970-01-03.",
-    ]

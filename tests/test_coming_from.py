@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-import math
 import re
 from pathlib import Path
 
@@ -44,44 +43,18 @@ def rows(request):
     return VOTES.filter(model=request.param).with_columns(w=1 + pl.col("id") % 3)
 
 
-def test_areas_and_losses(rows):
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_areas_and_losses(rows, weight):
     y, s = arrays(rows)
-    expected = {
-        "auc": metrics.roc_auc_score(y, s),
-        "average_precision": metrics.average_precision_score(y, s),
-        "brier": metrics.brier_score_loss(y, s),
-        "log_loss": metrics.log_loss(y, s),
-    }
-    summary = rf.summary(rows, "label", "score")
-    assert summary.select(*expected).row(0, named=True) == pytest.approx(expected, abs=1e-12)
-
-
-def test_areas_and_losses_with_weights(rows):
-    y, s = arrays(rows)
-    w = rows["w"].to_numpy()
+    w = None if weight is None else rows[weight].to_numpy()
     expected = {
         "auc": metrics.roc_auc_score(y, s, sample_weight=w),
         "average_precision": metrics.average_precision_score(y, s, sample_weight=w),
         "brier": metrics.brier_score_loss(y, s, sample_weight=w),
         "log_loss": metrics.log_loss(y, s, sample_weight=w),
     }
-    summary = rf.summary(rows, "label", "score", weight="w")
+    summary = rf.summary(rows, "label", "score", weight=weight)
     assert summary.select(*expected).row(0, named=True) == pytest.approx(expected, abs=1e-12)
-
-
-@pytest.mark.parametrize("max_fpr", [0.05, 0.1, 0.5])
-def test_max_fpr_is_the_standardized_partial_area(rows, max_fpr):
-    expected = metrics.roc_auc_score(*arrays(rows), max_fpr=max_fpr)
-    areas = rf.auc(rows, "label", "score", fpr=(0, max_fpr), standardize="mcclish", ci=None)
-    assert areas["partial_auc"].item() == pytest.approx(expected, abs=1e-12)
-
-
-def test_roc_curve(rows):
-    fpr, tpr, thresholds = metrics.roc_curve(*arrays(rows), drop_intermediate=False)
-    curve = rf.curve(rows, "label", "score")
-    assert curve["threshold"].to_list() == thresholds.tolist()
-    equal(curve["fpr"], fpr)
-    equal(curve["tpr"], tpr)
 
 
 def test_roc_curve_without_points_on_straight_lines(rows):
@@ -91,27 +64,6 @@ def test_roc_curve_without_points_on_straight_lines(rows):
     # roc_curve also keeps a few points on straight lines, at the start of the curve.
     assert corners <= set(zip(fpr.tolist(), tpr.tolist(), strict=True))
     assert len(fpr) - len(corners) <= 2
-
-
-def test_precision_recall_curve(rows):
-    precision, recall, thresholds = metrics.precision_recall_curve(*arrays(rows))
-    curve = rf.curve(rows, "label", "score", kind="precision_recall").sort("threshold")
-    assert curve.row(-1, named=True).items() >= {"threshold": math.inf, "precision": None}.items()
-    assert (precision[-1], recall[-1]) == (1, 0)
-    points = curve[:-1]
-    assert points["threshold"].to_list() == thresholds.tolist()
-    equal(points["precision"], precision[:-1])
-    equal(points["recall"], recall[:-1])
-
-
-def test_det_curve(rows):
-    fpr, fnr, thresholds = metrics.det_curve(*arrays(rows))
-    curve = rf.curve(rows, "label", "score", kind="det").sort("threshold")
-    points = curve.filter(pl.col("threshold").is_in(thresholds.tolist()))
-    equal(points["fpr"], fpr)
-    equal(points["fnr"], fnr)
-    left_out = curve.filter(~pl.col("threshold").is_in(thresholds.tolist()))
-    assert left_out.select(((pl.col("fpr") == 0) | (pl.col("fnr") == 0)).all()).item()
 
 
 def test_confusion_matrix_at_thresholds(rows):

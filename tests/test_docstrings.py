@@ -95,13 +95,7 @@ def test_there_is_a_part_for_parameters_returns_and_examples():
                 )
                 assert ("Parameters" in parts) == bool(inspect.signature(function).parameters)
                 order = [
-                    "",
-                    "Parameters",
-                    "Returns",
-                    "Raises",
-                    "See Also",
-                    "Notes",
-                    "References",
+                    *("", "Parameters", "Returns", "Raises", "See Also", "Notes", "References"),
                     "Examples",
                 ]
                 assert list(parts) == [name for name in order if name in parts]
@@ -150,40 +144,12 @@ COMPARE = ["compare", "contrast", "auc_covariance", "hull_shares", "decision_int
 
 def test_functions_that_measure_cite_where_they_come_from():
     measures = [
-        "curve",
-        "auc",
-        "drift",
-        "drift_test",
-        "intervals",
-        "auc_test",
-        "band",
-        "calibration",
-        "curve_from_calibration",
-        "fit_calibration",
-        "calibration_summary",
-        "smooth",
-        "at",
-        "operating_point",
-        "ties",
-        "tie_bounds",
-        "transfer",
-        "hull",
-        "concavities",
-        "iso_lines",
-        "mix",
-        "confusion_matrix",
-        "combine",
-        "combine_points",
-        "cost_curve",
-        "relative_superiority",
-        "lc_index",
-        "decision_curve",
-        "murphy_curve",
-        "h_measure",
-        "summary",
-        "area",
-        "average",
-        "simplify",
+        *("curve", "auc", "drift", "drift_test", "intervals", "auc_test", "band", "calibration"),
+        *("curve_from_calibration", "fit_calibration", "calibration_summary", "smooth", "at"),
+        *("operating_point", "ties", "tie_bounds", "transfer", "hull", "concavities"),
+        *("iso_lines", "mix", "confusion_matrix", "combine", "combine_points", "cost_curve"),
+        *("relative_superiority", "lc_index", "decision_curve", "murphy_curve", "h_measure"),
+        *("summary", "area", "average", "simplify"),
         *PLAN,
         *COMPARE,
     ]
@@ -193,16 +159,8 @@ def test_functions_that_measure_cite_where_they_come_from():
 
 
 READ_PREDICTIONS = [
-    "curve",
-    "auc",
-    "drift",
-    "intervals",
-    "auc_test",
-    "band",
-    "fold_auc",
-    "h_measure",
-    "pooling_gap",
-    "summary",
+    *("curve", "auc", "drift", "intervals", "auc_test", "band", "fold_auc", "h_measure"),
+    *("pooling_gap", "summary"),
     *COMPARE,
 ]
 READ_PROBABILITIES = [
@@ -211,26 +169,10 @@ READ_PROBABILITIES = [
 ]
 MANY_CLASSES = ["one_vs_rest", "one_vs_one", "top_label", "multiclass_auc"]
 READ_CURVES = [
-    "at",
-    "area",
-    "average",
-    "chart",
-    "concavities",
-    "cost_curve",
-    "dashboard",
-    "decision_curve",
-    "hull",
-    "iso_lines",
-    "lc_index",
-    "mix",
-    "murphy_curve",
-    "operating_point",
-    "relative_superiority",
-    "repaired_auc",
-    "simplify",
-    "ties",
-    "tie_bounds",
-    "transfer",
+    *("at", "area", "average", "chart", "concavities", "cost_curve", "dashboard"),
+    *("decision_curve", "hull", "iso_lines", "lc_index", "mix", "murphy_curve"),
+    *("operating_point", "relative_superiority", "repaired_auc", "simplify", "ties"),
+    *("tie_bounds", "transfer"),
 ]
 
 

@@ -155,63 +155,49 @@ def test_simplified_curves_of_few_rows_keep_all_corners():
     assert remaining.height == corners.height
 
 
-@pytest.mark.parametrize(
-    "verb",
-    [
-        lambda rows: rf.curve(rows, "label", "score", by="g"),
-        lambda rows: rf.curve(rows, "label", "score", by="g", weight="w"),
-        lambda rows: rf.curve(rows, "label", "score", by="g", thresholds=[0.5]),
-        lambda rows: rf.curve(rows, "label", "score", by="g", max_error=0.01),
-        lambda rows: rf.auc(rows, "label", "score", by="g"),
-        lambda rows: rf.auc(rows, "label", "score", by="g", fpr=(0, 0.5)),
-        lambda rows: rf.auc(rows, "label", ["score", "w"], by="g", missing="drop"),
-        lambda rows: rf.calibration(rows, "label", "score", by="g"),
-        lambda rows: rf.calibration(rows, "label", "score", by="g", method="isotonic", weight="w"),
-        lambda rows: rf.calibration_summary(rows, "label", "score", by="g"),
-        lambda rows: rf.calibration_summary(rows, "label", "score", by="g", method="uniform"),
-        lambda rows: rf.fit_calibration(rows, "label", "score", by="g"),
-        lambda rows: rf.fit_calibration(rows, "label", "score", by="g", method="logistic"),
-        lambda rows: rf.curve(rows, "label", "score", by="g").roc.murphy_curve(grid=5),
-        lambda rows: rf.calibration(rows, "label", "score", by="g").roc.curve_from_calibration(),
-        lambda rows: rf.auc_test(rows, "label", "score", by="g"),
-        lambda rows: rf.auc_test(rows, "label", "score", by="g", method="mann_whitney"),
-        lambda rows: rf.compare(rows, "label", ["score", "w"], by="g"),
-        lambda rows: rf.auc_covariance(rows, "label", ["score", "w"], by="g"),
-        lambda rows: rf.curve(rows, "label", "score", by="g").roc.at(fpr=[0.1, 0.5]),
-        lambda rows: rf.curve(rows, "label", "score", by="g").roc.area(),
-        lambda rows: rf.curve(rows, "label", ["score", "w"], by="g").roc.relative_superiority(
-            across="model"
-        ),
-        lambda rows: rf.curve(rows, "label", "score", by="g").roc.transfer(over="g"),
-        lambda rows: rf.multiclass_auc(
-            rows, pl.col("label").cast(pl.Int8), {0: "score", 1: "w", 2: "w"}, by="g", ci=None
-        ),
-    ],
-    ids=[
-        *("curve", "weighted curve", "curve at thresholds", "simplified curve"),
-        *("auc", "partial auc"),
-        *(
-            "auc of models",
-            "calibration",
-            "isotonic calibration",
-            "calibration summary",
-            "calibration summary, uniform bins",
-            "fit of calibration",
-            "logistic fit of calibration",
-            "murphy curve",
-            "curve from calibration",
-            "auc test",
-            "auc test by ranks",
-            "compare",
-            "auc covariance",
-            "at",
-            "area",
-            "relative superiority",
-            "transfer",
-            "multiclass auc without one class",
-        ),
-    ],
-)
+OF_GROUPS = {
+    "curve": lambda rows: rf.curve(rows, "label", "score", by="g"),
+    "weighted curve": lambda rows: rf.curve(rows, "label", "score", by="g", weight="w"),
+    "curve at thresholds": lambda rows: rf.curve(rows, "label", "score", by="g", thresholds=[0.5]),
+    "simplified curve": lambda rows: rf.curve(rows, "label", "score", by="g", max_error=0.01),
+    "auc": lambda rows: rf.auc(rows, "label", "score", by="g"),
+    "partial auc": lambda rows: rf.auc(rows, "label", "score", by="g", fpr=(0, 0.5)),
+    "auc of models": lambda rows: rf.auc(rows, "label", ["score", "w"], by="g", missing="drop"),
+    "calibration": lambda rows: rf.calibration(rows, "label", "score", by="g"),
+    "isotonic calibration": lambda rows: rf.calibration(
+        rows, "label", "score", by="g", method="isotonic", weight="w"
+    ),
+    "calibration summary": lambda rows: rf.calibration_summary(rows, "label", "score", by="g"),
+    "calibration summary, uniform bins": lambda rows: rf.calibration_summary(
+        rows, "label", "score", by="g", method="uniform"
+    ),
+    "fit of calibration": lambda rows: rf.fit_calibration(rows, "label", "score", by="g"),
+    "logistic fit of calibration": lambda rows: rf.fit_calibration(
+        rows, "label", "score", by="g", method="logistic"
+    ),
+    "murphy curve": lambda rows: rf.curve(rows, "label", "score", by="g").roc.murphy_curve(grid=5),
+    "curve from calibration": lambda rows: rf.calibration(
+        rows, "label", "score", by="g"
+    ).roc.curve_from_calibration(),
+    "auc test": lambda rows: rf.auc_test(rows, "label", "score", by="g"),
+    "auc test by ranks": lambda rows: rf.auc_test(
+        rows, "label", "score", by="g", method="mann_whitney"
+    ),
+    "compare": lambda rows: rf.compare(rows, "label", ["score", "w"], by="g"),
+    "auc covariance": lambda rows: rf.auc_covariance(rows, "label", ["score", "w"], by="g"),
+    "at": lambda rows: rf.curve(rows, "label", "score", by="g").roc.at(fpr=[0.1, 0.5]),
+    "area": lambda rows: rf.curve(rows, "label", "score", by="g").roc.area(),
+    "relative superiority": lambda rows: rf.curve(
+        rows, "label", ["score", "w"], by="g"
+    ).roc.relative_superiority(across="model"),
+    "transfer": lambda rows: rf.curve(rows, "label", "score", by="g").roc.transfer(over="g"),
+    "multiclass auc without one class": lambda rows: rf.multiclass_auc(
+        rows, pl.col("label").cast(pl.Int8), {0: "score", 1: "w", 2: "w"}, by="g", ci=None
+    ),
+}
+
+
+@pytest.mark.parametrize("verb", OF_GROUPS.values(), ids=OF_GROUPS)
 def test_python_is_not_called_group_by_group(verb):
     tiny = predictions(20_000, 5, 4)
     n_groups = tiny["g"].n_unique()

@@ -150,61 +150,6 @@ def test_names_and_aliases_are_the_designs():
     assert set(NAMES) == {*RATES, *(a for rate in RATES.values() for a in rate.aliases)}
 
 
-def test_a_perfect_matrix_by_hand():
-    table = matrices([(4, 0, 0, 12)], [0.5], pl.Int64)
-    names = [name for name in RATES if name != "expected_cost"]
-    row = table.select(RATES[name].expr() for name in names).row(0, named=True)
-    assert row == {
-        "tpr": 1.0,
-        "fpr": 0.0,
-        "tnr": 1.0,
-        "fnr": 0.0,
-        "precision": 1.0,
-        "npv": 1.0,
-        "fdr": 0.0,
-        "false_omission_rate": 0.0,
-        "accuracy": 1.0,
-        "error_rate": 0.0,
-        "balanced_accuracy": 1.0,
-        "f1": 1.0,
-        "f_beta": 1.0,
-        "jaccard": 1.0,
-        "mcc": 1.0,
-        "kappa": 1.0,
-        "youden": 1.0,
-        "markedness": 1.0,
-        "alert_rate": 0.25,
-        "alerts": 4.0,
-        "rnp": 0.75,
-        "lift": 4.0,
-        "prevalence": 0.25,
-        "lr_pos": INF,
-        "lr_neg": 0.0,
-        "odds_ratio": INF,
-        # The entropy of 1/4 in bits.
-        "mutual_information": pytest.approx(0.8112781244591328, abs=1e-15),
-        "chi2": 16.0,
-        "skill": 1.0,
-        "net_benefit": 0.25,
-    }
-
-
-def test_ratios_of_an_undefined_rate_are_undefined():
-    table = pl.DataFrame({"label": [1, 1], "score": [0.5, 0.2]})
-    ratios = ["lr_pos", "lr_neg", "odds_ratio"]
-    curve = rf.curve(table, "label", "score", metrics=ratios)
-    assert curve.select(ratios).null_count().row(0) == (3, 3, 3)
-    curve = rf.curve(table.with_columns(label=0), "label", "score", metrics=ratios)
-    assert curve.select(ratios).null_count().row(0) == (3, 3, 3)
-
-
-def test_without_positive_predictions_f1_is_0_and_precision_is_undefined():
-    table = matrices([(0, 0, 3, 4), (0, 0, 0, 4)], [INF], pl.Int64)
-    names = ["f1", "f_beta", "jaccard", "precision", "lift"]
-    rows = table.select(RATES[name].expr() for name in names).rows()
-    assert rows == [(0.0, 0.0, 0.0, None, None), (None,) * 5]
-
-
 def test_a_prevalence_leaves_the_counts_and_what_one_class_tells():
     table = pl.DataFrame({"label": [1, 0, 1, 0, 0], "score": [0.9, 0.9, 0.7, 0.4, 0.1]})
     metrics = ["precision", "prevalence", "tnr", "lr_pos", "odds_ratio", "youden"]
@@ -230,17 +175,6 @@ def test_costs_that_are_not_given_are_0():
     for costs, paid in (({"fn": 5}, 15), ({"fp": 1, "tp": -1}, 1), ({}, 0)):
         row = table.select(RATES["expected_cost"].expr(Settings(costs=costs))).row(0)
         assert row == (paid / 10,)
-
-
-def test_f_beta_weighs_recall_by_the_square_of_beta():
-    table = matrices([(2, 1, 4, 0)], [0.5], pl.Int64)
-    found = {
-        beta: table.select(RATES["f_beta"].expr(Settings(beta=beta))).item()
-        for beta in (0.5, 1.0, 2.0)
-    }
-    assert found == pytest.approx(
-        {0.5: 1.25 * 2 / (1.25 * 2 + 0.25 * 4 + 1), 1.0: 4 / 9, 2.0: 10 / 27}, rel=1e-15
-    )
 
 
 LARGE = pl.DataFrame(

@@ -26,8 +26,6 @@ AREAS = {"roc": ("auc", "roc_auc"), "pr": ("average_precision", "average_precisi
 # Both sides round: their sums of products of rates against our quotient of whole numbers.
 CLOSE = 1e-12
 
-either_shape = st.sampled_from([TIED, PLAIN])
-
 
 @pytest.fixture(scope="module")
 def metrics():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import json
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,7 +49,15 @@ def deployed(threshold: float, predictions: pl.DataFrame = PREDICTIONS) -> tuple
     return int(alerts.sum()), len(alerts) - int(alerts.sum())
 
 
-def curve(predictions: pl.DataFrame = PREDICTIONS, **options: Any) -> pl.DataFrame:
+@cache
+def complete_curve() -> pl.DataFrame:
+    return rf.curve(PREDICTIONS, "label", "score")
+
+
+def curve(predictions: pl.DataFrame | None = None, **options: Any) -> pl.DataFrame:
+    if predictions is None and not options:
+        return complete_curve()
+    predictions = PREDICTIONS if predictions is None else predictions
     return rf.curve(predictions, "label", "score", **options)
 
 
@@ -71,12 +80,17 @@ def marked(threshold: float) -> tuple[float, float]:
     return point["tp"], point["fp"]
 
 
-def first_dashboard_row(threshold: float) -> tuple[float, float]:
-    """Return the counts of the row that the filter of a dashboard selects."""
+@cache
+def dashboard_record() -> dict[str, str]:
     board = curve().roc.dashboard().to_dict()
     texts = [text for text in board["datasets"].values() if isinstance(text, str)]
-    data = [row for text in texts for row in json.loads(text)]
-    (record,) = [row for row in data if "increases" in row]
+    (record,) = [row for text in texts for row in json.loads(text) if "increases" in row]
+    return record
+
+
+def first_dashboard_row(threshold: float) -> tuple[float, float]:
+    """Return the counts of the row that the filter of a dashboard selects."""
+    record = dashboard_record()
     limits = [float(text.replace("Infinity", "inf")) for text in record["t"].split(",")]
     selected = sum(limit >= threshold for limit in limits)
     steps = [step or "0/1" for step in record["increases"].split(",")][:selected]

@@ -199,6 +199,15 @@ OF_PREDICTIONS = {
     "compare models": Verb("compare", two_scores=True),
     "compare partial areas": Verb("compare", {"fpr": (0, 0.5)}, two_scores=True),
     "compare losses of models": Verb("compare", {"metric": "brier"}, two_scores=True, ranks=False),
+    "compare losses of models, unpaired": Verb(
+        "compare",
+        {"metric": "log_loss", "method": "t_test_unpaired"},
+        two_scores=True,
+        ranks=False,
+    ),
+    "compare models by resampling": Verb(
+        "compare", {"method": "bootstrap", **SEED}, two_scores=True
+    ),
     "compare models by exchanges": Verb(
         "compare",
         {"method": "permutation", "seed": 1, "n_perm": 20},

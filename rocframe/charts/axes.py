@@ -345,9 +345,9 @@ def computed_field(name: str, scale: Scale) -> str:
     return f"{name}_{COMPUTED[scale][0]}" if scale in COMPUTED else name
 
 
-def linear_axis(ticks: int = TICKS) -> alt.Axis:
+def linear_axis(ticks: int = TICKS, **options: Any) -> alt.Axis:
     """Return a linear axis; `ticks` is the approximate number of ticks."""
-    return alt.Axis(tickCount=ticks, labelFlush=False)
+    return alt.Axis(tickCount=ticks, labelFlush=False, **options)
 
 
 def count_ticks(domain: Sequence[float]) -> int:

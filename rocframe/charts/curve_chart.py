@@ -332,10 +332,13 @@ def _area_rows(table: object, kind: Kind) -> tuple[pl.DataFrame, tuple[str, ...]
     layout = table_of(table.columns) if isinstance(table, pl.DataFrame) else None
     if not isinstance(table, pl.DataFrame) or layout is None or layout.type not in COLUMNS_OF_AREAS:
         problem = "expected a table of areas with confidence limits"
-        value = table.columns if isinstance(table, pl.DataFrame) else table
-        raise OptionValueError.compose("areas", value, problem, AREA_HINT)
+        raise OptionValueError.compose("areas", table, problem, AREA_HINT)
     if layout.type is METRIC_INTERVALS:
         table = table.filter(metric=kind.area)
+        if table.is_empty():
+            problem = f"the table has no rows with the metric {kind.area!r}"
+            hint = f"Use rf.intervals(…, metrics={kind.area!r})."
+            raise OptionValueError.compose("areas", table, problem, hint)
     elif kind.area != "auc":
         problem = "the chart has precision-recall curves, but the table has areas of ROC curves"
         hint = 'Use rf.intervals(…, metrics="average_precision").'

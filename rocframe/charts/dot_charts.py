@@ -61,10 +61,11 @@ RULE_TITLES = {
 }
 CELL_SIDE, MIN_CELL_SIDE, MAX_MATRIX_SIDE = 52, 12, 560  # pixels
 MIN_SIDE_WITH_TEXT = 26  # smaller cells have no room for numbers
-MAX_LEVEL = 4  # longer texts below a matrix are turned
+# Texts below a matrix are turned if they are longer, or wider than a cell.
+MAX_LEVEL, LEVEL_CHARACTER = 4, 7
 MIN_ABBREVIATED = 100_000  # cells have no room for larger numbers with all their digits
-MIN_DARK_SHARE = 0.7  # cells with a larger share are dark and have light text
-MIN_DARK = 0.85  # cells with a larger absolute correlation are dark and have light text
+# Black text has a contrast of at least 4.58 on lighter colors, and white text on darker colors.
+MAX_DARK_LUMINANCE = 0.179
 UNDEFINED_TEXT = "null"
 # Text in gray cells, which are nearly as dark as the background.
 TEXT_ON_BACKGROUND = alt.ColorValue(
@@ -72,6 +73,11 @@ TEXT_ON_BACKGROUND = alt.ColorValue(
 )
 # Colors of the correlations -1 to 1, distinct also for readers with red-green color blindness.
 SCALE_COLORS = ("#B35806", "#FDB863", "#F7F7F7", "#92C5DE", "#0072B2")
+CORRELATIONS = (-1, -0.5, 0, 0.5, 1)
+# Colors of the shares 0 to 1, on light and on dark backgrounds; 0 is similar to the background.
+SHARES = (0, 0.5, 1)
+SHARE_COLORS = SCALE_COLORS[2:], ("#22272E", "#0072B2", "#B9E0F5")
+IS_DARK_THEME = "luminance(background) < 0.4"
 MAX_DESCRIBED_PAIRS = 6
 
 
@@ -244,12 +250,12 @@ def covariance_chart(
         for a, b in [(record["model_a"], record["model_b"])]
         if order[a] < order[b]
     ]
-    colors = alt.Scale(domain=[-1, -0.5, 0, 0.5, 1], range=list(SCALE_COLORS))
+    colors = alt.Scale(domain=list(CORRELATIONS), range=list(SCALE_COLORS))
     return matrix.groups.with_titles(
         matrix.draw(
             alt.Color("correlation:Q", scale=colors),
             alt.Text("correlation:Q", format=".2f"),
-            dark=f"abs(datum.correlation) > {MIN_DARK}",
+            dark=dark_values("datum.correlation", CORRELATIONS, SCALE_COLORS),
         ),
         title=title_with_counts("Correlation of areas", table),
         subtitle="Each pair of models, estimated from the same rows",
@@ -271,10 +277,18 @@ def class_matrix_chart(
     colors = alt.Color(
         "share_of_true:Q",
         title=["share of", "true class"],
-        scale=alt.Scale(domain=[0, 0.5, 1], range=list(SCALE_COLORS[2:])),
-        legend=alt.Legend(format=".0%", values=[0, 0.5, 1]),
+        scale=alt.Scale(
+            domain=list(SHARES),
+            range=[
+                alt.ExprRef(f"{IS_DARK_THEME} ? '{dark}' : '{light}'")
+                for light, dark in zip(*SHARE_COLORS, strict=True)
+            ],
+        ),
+        legend=alt.Legend(format=".0%", values=list(SHARES)),
     )
-    text = "Numbers: rows" if counts.dtype.is_integer() else "Numbers: sums of weights"
+    light, dark = (dark_values("datum.share_of_true", SHARES, colors) for colors in SHARE_COLORS)
+    numbers = "rows" if counts.dtype.is_integer() else "sums of weights"
+    text = f"Numbers: {numbers}. " if matrix.has_numbers else ""
     correct = [
         f"{group}{record['true']}: {number_text(record['share_of_true'])}"
         for group, record in zip(matrix.group_texts, matrix.records, strict=True)
@@ -284,13 +298,13 @@ def class_matrix_chart(
         matrix.draw(
             colors,
             alt.Text("count:Q", format=number),
-            dark=f"datum.share_of_true > {MIN_DARK_SHARE}",
+            dark=f"{IS_DARK_THEME} ? {dark} : {light}",
             undefined=alt.Text("count:Q", format=number),
             x="Predicted class",
             y="True class",
         ),
         title="Confusion matrix",
-        subtitle=f"{text}. Colors: share of the rows of the true class",
+        subtitle=f"{text}Colors: share of the rows of the true class",
         description=[
             f"Confusion matrix of {len(matrix.values)} classes{matrix.n_groups_text}",
             f"Recall of each class: {join_first(correct, MAX_DESCRIBED_PAIRS, '; ')}"
@@ -342,6 +356,16 @@ class Matrix:
         names = self.groups.names(len(self.records))
         return [f"{name}{JOINT}" if self.groups.table_columns else "" for name in names]
 
+    @property
+    def cell(self) -> int:
+        """The side of a cell in pixels."""
+        return max(MIN_CELL_SIDE, min(CELL_SIDE, MAX_MATRIX_SIDE // max(1, len(self.values))))
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether cells have room for numbers."""
+        return self.cell >= MIN_SIDE_WITH_TEXT
+
     def draw(
         self,
         color: alt.Color,
@@ -357,17 +381,16 @@ class Matrix:
         `dark` is the condition for light numbers. Cells without a color are gray and have the text
         `undefined`, by default "null". `x` and `y` are the titles of the axes.
         """
-        n_values = max(1, len(self.values))
-        cell = max(MIN_CELL_SIDE, min(CELL_SIDE, MAX_MATRIX_SIDE // n_values))
+        side = self.cell * max(1, len(self.values))
         scale = alt.Scale(domain=self.values, type="band")
         axis: Any = {"labelLimit": 0, "labelOverlap": False, "ticks": False, "domain": False}
         valid = f"isValid(datum.{str(color.shorthand).removesuffix(':Q')})"
         cells: Any = alt.Chart().mark_rect(stroke=BACKGROUND)
         gray: Any = alt.Chart().transform_filter(f"!{valid}")
         layers = [cells, gray.mark_rect(stroke=BACKGROUND, opacity=0.3).encode(color=GRAY)]
-        if cell >= MIN_SIDE_WITH_TEXT:
+        if self.has_numbers:
             numbers: Any = alt.Chart().mark_text(fontSize=11)
-            light = alt.ColorValue("black", condition=[{"test": dark, "value": "#f7f7f7"}])
+            light = alt.ColorValue("black", condition=[{"test": dark, "value": "white"}])
             layers += [
                 numbers.transform_filter(valid).encode(text=text, color=light),
                 numbers.transform_filter(f"!{valid}").encode(
@@ -375,7 +398,8 @@ class Matrix:
                 ),
             ]
         names, shown = self.axes, map(tooltip, self.shown)
-        angle = -45 if max(map(len, self.values), default=0) > MAX_LEVEL else 0
+        longest = min(MAX_LEVEL, self.cell // LEVEL_CHARACTER)
+        angle = -45 if max(map(len, self.values), default=0) > longest else 0
         return layered(
             layers,
             data=inline_data(self.records),
@@ -387,6 +411,25 @@ class Matrix:
                 "y": alt.Y(f"{names[1]}:N", title=y, scale=scale, axis=alt.Axis(**axis)),
                 "tooltip": [*self.groups.tooltips(), *shown],
             },
-            width=cell * n_values,
-            height=cell * n_values,
+            width=side,
+            height=side,
         )
+
+
+def dark_values(value: str, domain: Sequence[float], colors: Sequence[str]) -> str:
+    """Return a Vega expression: whether the color of `value` is dark, so that text is white.
+
+    `colors` are those of the numbers in `domain`; colors between them are interpolated as in Vega.
+    """
+    points = np.linspace(domain[0], domain[-1], 2001)
+    stops = np.array([[int(color[i : i + 2], 16) for i in (1, 3, 5)] for color in colors]) / 255
+    rgb = np.stack([np.interp(points, domain, channel) for channel in stops.T])
+    # The relative luminance of the Web Content Accessibility Guidelines 2.2
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    is_dark = np.array([0.2126, 0.7152, 0.0722]) @ linear < MAX_DARK_LUMINANCE
+    ends = np.flatnonzero(np.diff(np.r_[False, is_dark, False])).reshape(-1, 2)
+    ranges = [
+        f"({value} >= {points[first]:.4g} && {value} <= {points[last - 1]:.4g})"
+        for first, last in ends.tolist()
+    ]
+    return f"({' || '.join(ranges)})"

@@ -69,6 +69,7 @@ HOLLOW_SIZE = 1.8  # ratio of the areas of hollow marks and dots
 FONT_SIZE = 10
 CHARACTER_WIDTH = 5.6  # of texts in lines
 AXIS_PADDING = 10  # between marks and the frame, so that marks do not overlap labels
+LABEL_SEPARATION = 6  # of the labels of ticks in panels
 TITLE_OFFSET = 12  # between the subtitle and the panel, for the title of the line names
 BAR_HEIGHT = 0.6  # of boxes of ties, and the maximum of lines, as a share of a slot
 MIN_BAR_WIDTH = 10  # wider lines are bars
@@ -84,6 +85,9 @@ GRAY_LEGEND: dict[str, Any] = {
 # reason for a missing dot, the text of the numbers, and the meanings of marks and of lines.
 ALL, REASON, ESTIMATE_TEXT = "_rows", "_reason", "_estimate"
 MARK_FIELD, SPAN_FIELD = "_mark", "_interval"
+# In panels with their own axes, the axis is at least as long as this share of the largest number.
+MIN_PANEL_SHARE = 0.1
+AXIS_ENDS = ("_axis_start", "_axis_end")
 # Statistics that are better if they are lower. The other direction is that of `NAMES`, or higher.
 LOWER_IS_BETTER = {
     *("brier", "log_loss", "eer", "ece", "mce", "ici", "e50", "e90", "e_max", "miscalibration"),
@@ -116,6 +120,7 @@ def draw_dots(
     several, reason_style = len(style.marks) > 1, {"align": "left", "fontSize": plot.font_size}
     chart = layered(
         [
+            *_axis_layers(plot),
             *_span_layers(plot),
             *_dashed_lines(plot),
             *(_mark_layer(plot, i) for i in range(len(style.marks))),
@@ -280,7 +285,7 @@ def _x_channel(plot: DotPlot) -> alt.X:
         scale=alt.Scale(domain=[*style.domain])
         if style.domain
         else alt.Scale(domain=alt.Undefined if style.in_panels else domain, **padded),
-        axis=linear_axis(),
+        axis=linear_axis(labelSeparation=LABEL_SEPARATION) if style.in_panels else linear_axis(),
     )
 
 
@@ -336,6 +341,28 @@ def _color_channel(plot: DotPlot) -> dict[str, Any]:
     if style.alpha is not None:
         color["condition"] = gray
     return {"color": color}
+
+
+def _axis_layers(plot: DotPlot) -> list[alt.Chart]:
+    """Extend the axes of panels, so that small differences are not drawn as large ones.
+
+    Vega-Lite has no option for the domain of each panel, so an invisible line extends the domain.
+    """
+    if not plot.style.in_panels:
+        return []
+    is_short = False
+    for records in in_panels(plot.records, plot.groups.panel):
+        known = finite(record[name] for record in records for name in _drawn(plot.style))
+        low, high = min(known, default=0.0), max(known, default=0.0)
+        margin = (MIN_PANEL_SHARE * max(abs(low), abs(high)) - (high - low)) / 2
+        if margin > 0:
+            is_short = True
+            records[0] |= dict(zip(AXIS_ENDS, (low - margin, high + margin), strict=True))
+    if not is_short:
+        return []
+    line: Any = alt.Chart().transform_filter(f"isValid({datum(AXIS_ENDS[0])})")
+    line = line.mark_rule(opacity=0).encode(**span("x", *AXIS_ENDS), tooltip=NO_TOOLTIP)
+    return [line]
 
 
 def significant(alpha: float | None) -> str:

@@ -425,9 +425,10 @@ def _check_axes(first: Any, second: Any) -> None:
         names, others = (
             " and ".join(repr(axis.get("title", axis.get("field"))) for axis in one) for one in axes
         )
-        problem = f"chart + chart: the axes differ: {names} in one chart, {others} in the other"
+        differ = f"the axes differ: {names} in one chart, {others} in the other"
         if names == others:
-            problem = f"chart + chart: the scales of the axes differ: {names}"
+            differ = f"the scales of the axes {names} differ"
+        problem = f"chart + chart: {differ}"
         hint = (
             "Draw both charts with the same kind= and scale=, or with the same x= and y=. "
             "To draw them side by side, use chart | chart."

@@ -131,26 +131,27 @@ def plan_class_table(
     unknown_label: Callable[..., LabelError] = LabelError.without_score,
     read_columns: Callable[..., ScoreColumns] | None = None,
     check_classes: Callable[[list[Any]], object] = lambda _: None,
+    check_labels: Callable[..., object] = lambda **_: None,
     multilabel: bool = False,
 ) -> pl.LazyFrame:
     """Return the query plan of the group columns and the columns that `compute` returns.
 
     `columns` returns the names and dtypes of the computed columns for the dtype of the classes; the
     column `anchor` is never null, and an array or list. `read_columns` reads the score columns.
-    `check_classes` may raise an error. With `multilabel`, a row can belong to several classes: the
-    label may be a mapping from classes to columns, or a column of lists of classes.
+    `check_classes` may raise an error, and so may `check_labels`, which is called with
+    `is_multilabel`. With `multilabel`, a row can belong to several classes: the label may be a
+    mapping from classes to columns, or a column of lists of classes.
     """
     label: Any = roles.label
-    sources = label_sources(label, multilabel=multilabel)
+    sources = label_sources(plan, schema, label, multilabel=multilabel)
     # A selector of scores must not select the columns of other arguments.
     used = {
         name for one in sources for name in used_columns(plan, schema, replace(roles, label=one))
     }
     scores = (read_columns or read_class_scores)(plan, schema, roles.score, classes, used)
-    arguments: list[tuple[str, Column]] = [("by", group) for group in parse_names(roles.by)]
-    arguments += [("scores", score) for score in scores.columns]
-    check_repeated_columns([*(("label", one) for one in sources), *arguments])
+    check_class_roles(roles, sources, "scores", scores.columns)
     labels = read_labels(plan, schema, label, scores, multilabel=multilabel)
+    check_labels(is_multilabel=labels.is_multilabel)
     values, is_known, true_classes = _read_true_classes(labels, scores, unknown_label)
     check_classes(values.to_list())
     names = columns(values.dtype)
@@ -168,6 +169,20 @@ def plan_class_table(
         return build_class_table(grouped, bound, compute(grouped), names, anchor)
 
     return through_node(rows, run, schema={**bound.keys, **names}, by=bound.by, anchor=anchor)
+
+
+def check_class_roles(
+    roles: Roles, labels: Sequence[Column], argument: str, scores: Sequence[Column]
+) -> None:
+    """Raise an error if a column is given for two arguments; `argument` is that of the scores."""
+    check_repeated_columns(
+        [
+            *(("by", group) for group in parse_names(roles.by)),
+            *(("label", label) for label in labels),
+            *((argument, score) for score in scores),
+            *((roles.argument(role), source) for role, source in roles.optional_columns.items()),
+        ]
+    )
 
 
 def _read_true_classes(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -11,14 +12,17 @@ import polars as pl
 from rocframe.classes.class_table import (
     bind_class_rows,
     build_class_table,
+    check_class_roles,
     plan_class_table,
     read_multiclass_groups,
 )
 from rocframe.classes.inputs import (
     check_class_type,
     is_comparable,
+    list_classes,
     nan_as_null,
     supertype,
+    type_family,
     typed_classes,
 )
 from rocframe.curves.curve import trace_curves
@@ -40,7 +44,7 @@ from rocframe.frames import (
 )
 from rocframe.inference import class_notes, first_notes
 from rocframe.inputs.cases import RowState, check_decisions, plan_table
-from rocframe.inputs.roles import Roles, check_repeated_columns, resolve_column
+from rocframe.inputs.roles import Roles, is_single_score, resolve_column
 from rocframe.kernel.arrays import exact_quotient, sums_at
 from rocframe.kernel.groups import groups_of_rows
 from rocframe.kernel.scan import Scan
@@ -51,7 +55,6 @@ from rocframe.options import (
     is_text,
     parse_names,
     public,
-    returns_several_columns,
 )
 from rocframe.rates import CONFUSION, RATES
 from rocframe.schemas.curves import class_matrix_columns, confusion_matrix_columns
@@ -66,6 +69,13 @@ if TYPE_CHECKING:
     from rocframe.frames import FrameT
     from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
+
+
+# Hints for labels of more than two classes, by the type families of the columns.
+SEVERAL_CLASSES: dict[tuple[str, ...], str] = {
+    ("number", "number"): "For predictions of several classes, pass classes=[{}].",
+    (): "For a score of each class, pass these columns as scores=[…] instead of score=.",
+}
 
 
 @public
@@ -103,9 +113,9 @@ def confusion_matrix(
         Score of each class, instead of `score`, as in `multiclass_auc`. The class with the highest
         score is predicted; of equal scores, that of the first class.
     classes : sequence, default None
-        The classes of `score`, by default all of the table in sorted order, or the categories of an
-        Enum; or the classes in the order of the lists in `scores`.
-    by : str or sequence of str, default None
+        The classes of `score`, by default all of the used rows in sorted order, or the categories
+        of an Enum; or the classes in the order of the lists in `scores`.
+    by : str, Expr, selector or sequence, default None
         Group columns; null is a group.
     positive : object, default None
         Value of `label` that is the positive class.
@@ -176,7 +186,9 @@ def confusion_matrix(
     roles = Roles(label, "" if score is None else score, by, positive, weight, count, missing)
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
-        if scores is not None or classes is not None or _are_classes(plan, schema, roles):
+        families = () if score is None else _type_families(plan, schema, roles)
+        are_classes = positive is None and families == ("text", "text")
+        if scores is not None or classes is not None or are_classes:
             check_supported("positive", positive, "several classes")
             if is_text(missing, "worst"):
                 problem = "a row without a score has no predicted class"
@@ -186,19 +198,19 @@ def confusion_matrix(
             of_scores = replace(roles, score=scores)
             return _class_matrix_of_scores(plan, schema, of_scores, classes)
         columns = confusion_matrix_columns(roles.count_dtype)
-        return plan_table(plan, roles, _confusion_table, columns=columns, anchor="n_pos")
+        of_two = replace(roles, several_classes=SEVERAL_CLASSES.get(families, ""))
+        compute = partial(_confusion_table, are_numbers=families == ("number", "number"))
+        return plan_table(plan, of_two, compute, columns=columns, anchor="n_pos")
 
     return as_input_frame(predictions, plan.pipe_with_schema(resolve))
 
 
-def _are_classes(plan: pl.LazyFrame, schema: pl.Schema, roles: Roles) -> bool:
-    """Return whether the columns of labels and decisions are two columns of classes as text."""
-    if roles.positive is not None or not isinstance(roles.score, str | pl.Expr):
-        return False
-    if isinstance(roles.score, pl.Expr) and returns_several_columns(roles.score):
-        return False
-    return all(
-        is_comparable(resolve_column(plan, schema, argument, source)[2], pl.String())
+def _type_families(plan: pl.LazyFrame, schema: pl.Schema, roles: Roles) -> tuple[str, ...]:
+    """Return the type families of the labels and of one score; empty for several scores."""
+    if not (isinstance(roles.score, str | pl.Expr) and is_single_score(roles.score)):
+        return ()
+    return tuple(
+        type_family(resolve_column(plan, schema, argument, source)[2])
         for argument, source in (("label", roles.label), ("score", roles.score))
     )
 
@@ -297,10 +309,16 @@ def _class_matrix(
         for argument, source in (("label", roles.label), ("score", roles.score))
     )
     dtype = _class_dtype(label, predicted)
-    check_repeated_columns([("label", roles.label), ("score", roles.score)])  # type: ignore[list-item]
+    check_class_roles(roles, [roles.label], "score", [roles.score])  # type: ignore[list-item]
     if classes is None and isinstance(dtype, pl.Enum):
         classes = dtype.categories.to_list()
-    known = None if classes is None else typed_classes("classes", [*classes], dtype, label[0])
+    known = None
+    if classes is not None:
+        hint = 'Pass the classes, such as classes=["a", "b", "c"].'
+        values = list_classes(classes, "expected a list of classes", hint)
+        if not values:
+            raise OptionValueError.compose("classes", [], "expected at least one class", hint)
+        known = typed_classes("classes", values, dtype, label[0])
     raw = [nan_as_null(expr, own) for _, expr, own in (label, predicted)]
     present = [
         pl.when(values.is_not_null()).then(pl.lit(value)).alias(name)
@@ -312,10 +330,20 @@ def _class_matrix(
     plan, bound, names = bind_class_rows(plan, schema, roles, raw, tuple(columns))
 
     def run(frame: pl.DataFrame) -> pl.DataFrame:
+        # The score of a row is its number, because only used rows determine the classes.
+        score = column(bound.private["score 0"])
+        numbered = frame.with_columns(score + pl.int_range(pl.len()).cast(pl.Float64))
+        truths = pl.zeros(frame.height, pl.Int32, eager=True).to_frame()
+        empty = pl.Series("class", [], dtype)
+        grouped = read_multiclass_groups(numbered, bound, truths, empty, [predicted[0]])
         both = [frame.get_column(name) for name in names]
-        values = known
-        if values is None:
-            values = pl.concat([part.alias("class") for part in both]).drop_nulls().unique().sort()
+        row = grouped.rows.scores[0].astype(np.int64)
+        if known is None:
+            both = [part.gather(row) for part in both]
+            row = np.arange(len(row))
+            values = pl.concat([empty, *(part.alias("class") for part in both)]).unique().sort()
+        else:
+            values = known
         numbers = pl.Series(range(len(values)), dtype=pl.Int32)
         codes = [part.replace_strict(values, numbers, default=None) for part in both]
         for argument, (name, _, _), part, code in zip(
@@ -328,12 +356,9 @@ def _class_matrix(
                     f"{format_list(unknown)}.\nThe classes are: {format_list(values)}.\n"
                     "Add them to classes=, or remove these rows with .filter()."
                 )
-        score = codes[1].cast(pl.Float64).alias(bound.private["score 0"])
-        true = codes[0].fill_null(0).to_frame()
-        grouped = read_multiclass_groups(
-            frame.with_columns(score), bound, true, values, [predicted[0]]
-        )
-        cells = _matrix_cells(grouped, grouped.rows.scores[0].astype(np.int64))
+        true, called = (code.gather(row).to_numpy() for code in codes)
+        rows = replace(grouped.rows, code=true)
+        cells = _matrix_cells(replace(grouped, rows=rows, classes=values), called)
         return build_class_table(grouped, bound, cells, columns, "true")
 
     # Without known classes, they are those of all rows: polars must not filter groups before.
@@ -358,10 +383,12 @@ def _class_dtype(label: ResolvedColumn, predicted: ResolvedColumn) -> pl.DataTyp
     return supertype((label[2], predicted[2]))
 
 
-def _confusion_table(cases: Cases) -> pl.DataFrame:
-    """Return the confusion matrices of decisions about two classes."""
+def _confusion_table(cases: Cases, *, are_numbers: bool) -> pl.DataFrame:
+    """Return the confusion matrices of decisions; `are_numbers`: labels and decisions are both."""
     used = True if cases.state is None else cases.state == RowState.USED
     hint = 'Use decisions, for example pl.col("score") >= 0.5, or the function at(threshold=).'
+    if are_numbers and (cases.score == np.rint(cases.score)).all():
+        hint = "For predictions of several classes, pass classes=[…], without positive=."
     check_decisions(cases.score, np.asarray(used), hint)
     dtype = pl.Int64() if cases.weight is None else pl.Float64()
     curves = trace_curves(Scan.from_cases(cases))
@@ -431,7 +458,7 @@ def expand_counts(table: FrameT, /, *, by: By = None) -> FrameT:
     ----------
     table : DataFrame, LazyFrame or Arrow table
         One confusion matrix per row, with the integer columns `tp, fp, fn, tn`.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns. The result has the same group columns.
 
     Returns

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 ClassScores: TypeAlias = Column | Sequence[Column] | Mapping[Any, Column]
 Classes: TypeAlias = str | Sequence[Any] | None
 
+SEVERAL_LABELS = (
+    "pass a mapping {class: column} of Boolean or 0/1 columns, or one column of lists of classes"
+)
 SCORES_HINT = (
     "Pass {class: column}, several columns named like their classes, or one column of lists."
 )
@@ -95,7 +98,7 @@ def read_scores(
         return _read_score_lists(name, expr, dtype, columns, classes)
     _check_numeric(name, dtype)
     if ordered:
-        values = _list_classes(
+        values = list_classes(
             classes,
             f"{name!r} is the only score column, so the order of the three classes is required",
             'Pass the classes from lowest to highest, such as classes=["low", "mid", "high"].',
@@ -116,7 +119,7 @@ def read_scores(
     )
 
 
-def _list_classes(classes: Classes, problem: str, hint: str) -> list[Any]:
+def list_classes(classes: Classes, problem: str, hint: str) -> list[Any]:
     """Return the classes as a list; raise an error if they are text or not iterable."""
     is_list = hasattr(classes, "__iter__") and not isinstance(classes, str | bytes)
     if classes is None or not is_list:
@@ -204,7 +207,7 @@ def _read_score_lists(
     """Read scores that are in one column of lists or arrays."""
     inner = dtype.inner() if isinstance(dtype.inner, type) else dtype.inner
     _check_numeric(name, inner)
-    values = _list_classes(
+    values = list_classes(
         classes,
         f"column {name!r} contains lists of scores, so the order of the classes is required",
         'Pass the classes in the order of the lists, such as classes=["a", "b", "c"].',
@@ -261,13 +264,30 @@ def _check_numeric(name: str, dtype: pl.DataType) -> None:
         )
 
 
-def label_sources(label: ClassLabels, *, multilabel: bool) -> list[Column]:
-    """Return the label columns; without `multilabel`, a column for each class is an error."""
+def label_sources(
+    plan: pl.LazyFrame, schema: pl.Schema, label: ClassLabels, *, multilabel: bool
+) -> list[Column]:
+    """Return the label columns; without `multilabel`, a column for each class is an error.
+
+    Several columns without their classes are always an error.
+    """
     if multilabel and isinstance(label, Mapping):
         return [*label.values()]
-    if not multilabel and not isinstance(label, str | pl.Expr):
-        problem = "expected one label column, because each row must have one true class"
-        hint = "Pass one column, or use one_vs_rest for several labels per row."
+    several = (
+        len(output_columns(plan, schema, "label", label)) > 1
+        if isinstance(label, pl.Expr)
+        else isinstance(label, list | tuple) or not (multilabel or isinstance(label, str))
+    )
+    if several:
+        if multilabel:
+            problem = "expected one label column, or a mapping from each class to its label column"
+            hint = f"{SEVERAL_LABELS[0].upper()}{SEVERAL_LABELS[1:]}."
+        else:
+            problem = "expected one label column, because each row must have one true class"
+            hint = (
+                "Pass one column. multiclass_auc and one_vs_rest accept several classes per row: "
+                f"{SEVERAL_LABELS}."
+            )
         raise OptionValueError.compose("label", label, problem, hint)
     return [label]  # type: ignore[list-item]
 
@@ -280,7 +300,7 @@ def check_class_type(argument: str, name: str, dtype: pl.DataType) -> None:
             "first."
         )
         if dtype.is_nested():
-            hint += " For several labels per row, use one_vs_rest."
+            hint += " For several classes per row, use multiclass_auc or one_vs_rest."
         raise ColumnTypeError.compose(argument, name, dtype, hint)
 
 
@@ -311,8 +331,15 @@ def typed_classes(
         plain,
         f"some of these classes cannot be labels of column {label!r}, which has type {name}"
         f"{values}",
-        "Name each class by its label, such as scores={0: 'p0', 1: 'p1'} for labels 0 and 1.",
+        CLASS_TYPE_HINTS[argument],
     )
+
+
+# Hints for classes of another type than the labels, by the argument with the classes.
+CLASS_TYPE_HINTS = {
+    "scores": "Name each class by its label, such as scores={0: 'p0', 1: 'p1'} for labels 0 and 1.",
+    "classes": "Pass the labels as classes, such as classes=[0, 1] for labels 0 and 1.",
+}
 
 
 def is_comparable(first: pl.DataType, second: pl.DataType) -> bool:
@@ -465,7 +492,7 @@ def read_layout(
     `table` are the names of the computed columns. With `multilabel`, a row can belong to several
     classes.
     """
-    sources = label_sources(label, multilabel=multilabel)
+    sources = label_sources(plan, schema, label, multilabel=multilabel)
     ids = None if id is None else _column_names(plan, schema, "id", id)
     if ids == []:
         raise OptionValueError.compose("id", id, "expected at least one column", ID_HINT)
@@ -622,6 +649,9 @@ def _labels_of_lists(
     lists = lists.arr.to_list() if isinstance(dtype, pl.Array) else lists
     inner = plan.select(lists.explode().alias(name)).collect_schema()[name]
     check_class_type("label", name, inner)
+    if inner.is_float():
+        lists = lists.list.eval(nan_as_null(pl.element(), inner))
+    is_incomplete = lists.list.drop_nulls().list.len() < lists.list.len()
     argument, keys = scores.argument, scores.classes
     classes = typed_classes(argument, keys, inner, name)
     values = classes.to_list()
@@ -630,9 +660,13 @@ def _labels_of_lists(
     )
     # To check the labels for one class is sufficient.
     checked = _with_check(lists, lambda rows: check(rows.explode()), pl.List(inner))
+    labels = (
+        (lists if i else checked).list.contains(pl.lit(classes[i], inner)) for i in range(len(keys))
+    )
+    # With a null in its list, the classes of a row are unknown.
     return {
-        key: (lists if i else checked).list.contains(pl.lit(classes[i], inner)).alias(name)
-        for i, key in enumerate(keys)
+        key: pl.when(is_incomplete).then(None).otherwise(label).alias(name)
+        for key, label in zip(keys, labels, strict=True)
     }
 
 

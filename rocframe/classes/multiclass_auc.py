@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -67,11 +67,11 @@ def multiclass_auc(
     label : str, Expr or mapping
         The true class: Boolean, numbers, String, Categorical or Enum. If a row can belong to
         several classes, pass a mapping from each class to a column that is Boolean or 0/1, or a
-        column of lists of classes.
+        column of lists of classes; a null in a list is a missing label.
     scores : mapping, sequence of str, selector or str
         Score of each class, higher for this class: a mapping from classes to columns, columns named
         like their classes, or one column of lists.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; null is a group.
     classes : sequence, default None
         Classes in the order of the lists.
@@ -173,6 +173,7 @@ def multiclass_auc(
         compute,
         columns=lambda _: MULTICLASS_AUC.columns(),
         anchor="average",
+        check_labels=partial(_parse_averages, average),
         multilabel=True,
     )
 

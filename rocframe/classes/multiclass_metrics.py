@@ -11,7 +11,7 @@ import numpy as np
 
 from rocframe.classes.class_table import compute_class_table
 from rocframe.classes.confusion_matrix import Cells, predicted_classes
-from rocframe.decisions.costs import COSTS_EXAMPLE, parse_pairs, parse_shares
+from rocframe.decisions.costs import COSTS_EXAMPLE, format_classes, parse_pairs, parse_shares
 from rocframe.errors import OptionValueError, ScoreError
 from rocframe.inference import first_notes
 from rocframe.inputs.cases import outside_unit_problem
@@ -81,7 +81,7 @@ def multiclass_metrics(
         `"expected_cost"`; `"top_2_accuracy"` with any number instead of 2; and `"macro_f1"`,
         `"micro_f1"`, `"weighted_f1"` with any of `precision, recall, specificity, npv, f1, f_beta,
         jaccard` instead of `f1`.
-    by : str or sequence of str, default None
+    by : str, Expr, selector or sequence, default None
         Group columns; null is a group.
     classes : sequence, default None
         Classes in the order of the lists.
@@ -208,12 +208,12 @@ class PriorAndCosts(NamedTuple):
         """Return the shares and costs by the number of the class; raise an error if invalid."""
         shares = {} if prior is None else parse_shares(prior)
         for problem, wrong in (
-            ("the share of class {} is missing", [c for c in classes if c not in shares]),
-            ("there are no scores of class {}", [c for c in shares if c not in classes]),
+            ("the share of {} is missing", [c for c in classes if c not in shares]),
+            ("there are no scores of {}", [c for c in shares if c not in classes]),
         ):
             if wrong and prior is not None:
                 hint = f"The classes are: {format_list(classes)}."
-                named = problem.format(format_list(wrong))
+                named = problem.format(format_classes(wrong))
                 raise OptionValueError.compose("prior", prior, named, hint)
         pairs = {} if costs is None else parse_pairs(costs, classes, "scores")
         codes = {name: i for i, name in enumerate(classes)}

@@ -46,7 +46,7 @@ def one_vs_rest(
     label : str, Expr or mapping
         The true class: Boolean, numbers, String, Categorical or Enum. If a row can belong to
         several classes, pass a mapping from each class to a column that is Boolean or 0/1, or a
-        column of lists of classes.
+        column of lists of classes; a null in a list is a missing label.
     scores : mapping, sequence of str, selector or str
         Score of each class, higher for this class: a mapping from classes to columns, columns named
         like their classes, or one column of lists. For a long table, with one row per instance and

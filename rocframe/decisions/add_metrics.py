@@ -17,6 +17,11 @@ from rocframe.options import check_supported, public
 from rocframe.rates import CONFUSION, NAMES, Settings
 from rocframe.schemas.table_type import THRESHOLD
 
+CLASSES_HINT = (
+    "This is a confusion matrix of several classes. Use multiclass_metrics for metrics of several "
+    "classes, or one_vs_rest for a curve of each class."
+)
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -141,7 +146,8 @@ def _check_columns(
     """Raise an error if a table lacks a needed column or already has the column of a metric."""
     for name in CONFUSION:
         if name not in schema:
-            raise MissingColumnError.of_table("table", name, schema)
+            hint = CLASSES_HINT if {"true", "predicted"} <= {*schema} else None
+            raise MissingColumnError.of_table("table", name, schema, hint=hint)
         if not schema[name].is_numeric():
             hint = "Counts must be numbers. Cast the column first."
             raise ColumnTypeError.of_table("table", name, schema[name], hint)

@@ -203,7 +203,7 @@ class ClassCosts:
         """Raise an error for a class without a share."""
         unknown = [name for name in names if name not in self.prior]
         if unknown:
-            problem = f"the share of class {format_list(unknown)} is missing"
+            problem = f"the share of {format_classes(unknown)} is missing"
             hint = "Pass a share for every class of the table."
             raise OptionValueError.compose("prior", dict(self.prior), problem, hint)
 
@@ -219,6 +219,12 @@ def check_class_key(by: Iterable[str]) -> None:
     if CLASS_KEY not in by:
         noun = "group column"
         raise MissingColumnError.compose("prior", CLASS_KEY, by, noun=noun, hint=CLASS_KEY_HINT)
+
+
+def format_classes(names: Sequence[Any]) -> str:
+    """Return the classes as text: "class 'a'", or "each of the classes 'a', 'b'"."""
+    noun = "class" if len(names) == 1 else "each of the classes"
+    return f"{noun} {format_list(names)}"
 
 
 def parse_shares(prior: object) -> dict[Any, float]:

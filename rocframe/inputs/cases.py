@@ -69,7 +69,9 @@ def read_cases(
     columns = {role: frame.get_column(name) for role, name in bound.private.items()}
     keys = select_keys(frame, bound.by)
     keys.columns = [str(i) for i in range(keys.width)]
-    positive = is_positive(columns["label"], bound.positive, bound.names["label"])
+    positive = is_positive(
+        columns["label"], bound.positive, bound.names["label"], bound.roles.several_classes
+    )
     count = _weights(columns, "count", bound)
     weight = _weights(columns, "weight", bound)
     benefit = _weights_of_class(columns, "benefit", positive, bound)
@@ -162,7 +164,9 @@ def _incomplete_rows(
     return incomplete
 
 
-def is_positive(label: pl.Series, positive: object, name: str) -> pl.Series:
+def is_positive(
+    label: pl.Series, positive: object, name: str, several_classes: str = ""
+) -> pl.Series:
     """Return whether each label is the positive class; null for missing labels."""
     if label.dtype.is_float():
         label = label.fill_nan(None)
@@ -172,7 +176,7 @@ def is_positive(label: pl.Series, positive: object, name: str) -> pl.Series:
     if positive is None:
         if not binary:
             raise LabelError.unknown_positive(
-                name, label.dtype, _unique_labels(label), _rarest_label(label)
+                name, label.dtype, _unique_labels(label), _rarest_label(label), several_classes
             )
         return label == 1
     try:

@@ -73,6 +73,7 @@ class Roles:
     cost: Column | None = None
     needs_scores: bool = False
     cluster_argument: str = "cluster"
+    several_classes: str = ""
 
     def __post_init__(self) -> None:
         if self.needs_scores and is_text(self.missing, "worst"):

@@ -17,7 +17,6 @@ from tests.strategies import (
     COUNTS,
     TIED,
     both_classes,
-    repeated,
     tables,
 )
 
@@ -64,14 +63,6 @@ def test_groups_without_a_class_have_no_area():
         }
     )
     assert_frame_equal(rf.area(grouped(table, kind="pr")), expected)
-
-
-def test_an_empty_table_of_curves_has_no_areas():
-    empty = pl.DataFrame(schema={"group": pl.String, "label": pl.Boolean, "score": pl.Float64})
-    none = pl.DataFrame(schema={"group": pl.String, "auc": pl.Float64})
-    assert_frame_equal(rf.area(grouped(empty)), none)
-    one = rf.area(rf.curve(empty, "label", "score"))
-    assert_frame_equal(one, pl.DataFrame({"auc": [None]}, schema={"auc": pl.Float64}))
 
 
 def test_columns_left_of_threshold_are_keys_unless_by_is_given():
@@ -173,36 +164,6 @@ def test_both_areas_of_constant_scores_are_the_prevalence(table):
         average_precision=prevalence.first(), pr_auc=prevalence.first()
     )
     assert_frame_equal(rf.area(curves), expected, rel_tol=1e-12, abs_tol=0)
-
-
-@pytest.mark.slow
-@given(table=tables(mass={"count": COUNTS}))
-def test_a_count_of_n_equals_n_rows(table):
-    for kind in ("roc", "pr"):
-        rows = rf.area(grouped(repeated(table, "count"), kind=kind))
-        counted = rf.area(grouped(table, count="count", kind=kind))
-        counted = counted.join(rows, on="group", how="semi", nulls_equal=True)
-        assert_frame_equal(counted, rows, check_exact=True)
-
-
-@pytest.mark.slow
-@given(table=tables(min_size=1), times=st.integers(2, 3))
-def test_repeating_every_row_changes_neither_area(table, times):
-    for kind in ("roc", "pr"):
-        once = rf.area(grouped(table, kind=kind))
-        often = rf.area(grouped(pl.concat([table] * times), kind=kind))
-        # Exact for the AUC; the other two are sums of floats of other sizes.
-        assert_frame_equal(once, often, rel_tol=1e-12, abs_tol=0)
-
-
-@pytest.mark.slow
-@given(table=tables(missing=True))
-def test_all_engines_give_identical_results(table):
-    for kind in ("roc", "pr"):
-        eager = rf.area(grouped(table, kind=kind, missing="drop"))
-        plan = rf.area(grouped(table.lazy(), kind=kind, missing="drop"))
-        for engine in ("streaming", "in-memory"):
-            assert_frame_equal(plan.collect(engine=engine), eager, check_exact=True)
 
 
 @given(table=tables(min_size=2, mass={"count": COUNTS}))

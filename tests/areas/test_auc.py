@@ -6,7 +6,7 @@ import math
 
 import polars as pl
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 from scipy import stats
@@ -18,11 +18,7 @@ from tests.strategies import (
     COUNTS,
     EXACT_WEIGHTS,
     SHAPES,
-    both_classes,
     examples,
-    ranked,
-    repeated,
-    shuffled,
     tables,
 )
 
@@ -76,13 +72,6 @@ def test_without_an_interval_its_columns_are_null(frame):
     assert_frame_equal(actual, expected, check_exact=True)
 
 
-def test_the_namespace_is_the_function(frame):
-    predictions = frame(PREDICTIONS)
-    actual = predictions.roc.auc("label", "score", ci="delong", level=0.9)
-    expected = rf.auc(predictions, "label", "score", ci="delong", level=0.9)
-    assert_frame_equal(actual, expected, check_exact=True)
-
-
 NOTES = {
     "a no rows": ([None], [0.5], "no_rows"),
     "b no positives": ([0, 0], [0.5, 0.1], "no_positives"),
@@ -122,11 +111,6 @@ def test_a_note_gives_the_reason_for_null_results():
     assert actual["ci_method"].to_list() == [None] * 6 + ["newcombe", "logit_delong_newcombe"]
     assert actual["lower"].is_null().to_list() == [True] * 6 + [False] * 2
     assert actual["ci_level"].to_list() == [0.95] * 8
-
-
-def test_undefined_groups_do_not_affect_the_others():
-    good = noted().filter(pl.col("group") == "h fine")
-    assert_same(grouped(noted(), missing="drop").tail(1), grouped(good))
 
 
 def test_an_empty_table_has_one_row_without_by_and_none_with_it():
@@ -215,114 +199,10 @@ def test_the_weighted_standard_error_equals_the_formula_in_fractions(table):
         assert se == (pytest.approx(math.sqrt(variance), rel=1e-9) if variance else None)
 
 
-@given(table=tables(mass={"weight": ANY_WEIGHTS}), seed=st.integers(0, 99))
-def test_row_order_changes_weighted_areas_by_rounding_only(table, seed):
-    left, right = (grouped(t, weight="weight") for t in (table, shuffled(table, seed)))
-    assert_frame_equal(left.select(AREAS), right.select(AREAS), rel_tol=0, abs_tol=1e-12)
-
-
-@pytest.mark.slow
-@given(table=tables(mass={"count": COUNTS}, min_size=4))
-def test_a_count_of_n_equals_n_rows_in_all_columns(table):
-    for ci in ("logit_delong", "delong", "newcombe"):
-        rows = grouped(repeated(table, "count"), ci=ci)
-        counted = grouped(table, count="count", ci=ci)
-        assert_same(counted.join(rows, on="group", how="semi", nulls_equal=True), rows)
-
-
-@given(table=tables(mass={"weight": ANY_WEIGHTS}))
-def test_a_row_of_weight_0_is_ignored(table):
-    left = grouped(table, weight="weight")
-    right = grouped(table.filter(pl.col("weight") > 0), weight="weight")
-    left = left.join(right, on="group", how="semi", nulls_equal=True)
-    assert_frame_equal(left, right, rel_tol=1e-9, abs_tol=1e-12)
-
-
-@given(table=tables(mass={"count": COUNTS}))
-def test_a_row_of_count_0_is_ignored(table):
-    left = grouped(table, count="count")
-    right = grouped(table.filter(pl.col("count") > 0), count="count")
-    assert_same(left.join(right, on="group", how="semi", nulls_equal=True), right)
-
-
 @given(table=tables(mass={"weight": EXACT_WEIGHTS}), power=st.sampled_from([-700, -300, 3, 400]))
 def test_scaling_all_weights_by_a_power_of_two_changes_nothing(table, power):
     scaled = table.with_columns(pl.col("weight") * 2.0**power)
     assert_same(grouped(scaled, weight="weight"), grouped(table, weight="weight"))
-
-
-@given(table=tables(mass={"weight": ANY_WEIGHTS}), factor=st.floats(1e-3, 1e3))
-def test_scaling_all_weights_keeps_areas_and_limits(table, factor):
-    scaled = table.with_columns(pl.col("weight") * factor)
-    left, right = (grouped(t, weight="weight") for t in (table, scaled))
-    assert_frame_equal(left, right, rel_tol=1e-9, abs_tol=1e-12)
-
-
-@given(table=tables())
-def test_an_increasing_function_of_the_scores_changes_nothing(table):
-    mapped = table.with_columns(ranked(table["score"]))
-    assert_same(grouped(mapped), grouped(table))
-
-
-@given(table=tables())
-def test_negated_scores_give_one_minus_the_areas(table):
-    turned = table.with_columns(-ranked(table["score"]))
-    left, right = grouped(table), grouped(turned)
-    expected = right.select(
-        auc=1 - pl.col("auc"),
-        auc_pessimistic=1 - pl.col("auc_optimistic"),
-        auc_optimistic=1 - pl.col("auc_pessimistic"),
-    )
-    # 1 - x rounds once more.
-    assert_frame_equal(left.select(AREAS), expected, rel_tol=0, abs_tol=2e-16)
-    assert_frame_equal(left.select("se"), right.select("se"), rel_tol=1e-14, abs_tol=0)
-
-
-@given(table=tables())
-def test_swapped_labels_give_one_minus_the_areas(table):
-    left, right = grouped(table), grouped(table, positive=False)
-    swapped = grouped(table.with_columns(~pl.col("label")))
-    assert_same(right, swapped)
-    assert_frame_equal(
-        left.select("auc", n_pos="n_pos"),
-        right.select(auc=1 - pl.col("auc"), n_pos="n_neg"),
-        rel_tol=0,
-        abs_tol=2e-16,
-    )
-
-
-@given(table=tables(mass={"count": COUNTS}))
-def test_the_area_is_the_middle_of_its_tie_bounds(table):
-    result = grouped(table, count="count").drop_nulls("auc")
-    low, auc, high = (result[f"auc{end}"] for end in ("_pessimistic", "", "_optimistic"))
-    assert ((low >= 0) & (low <= auc) & (auc <= high) & (high <= 1)).all()
-    assert ((low + high) / 2).to_list() == pytest.approx(auc.to_list(), abs=2e-16)
-
-
-@given(table=tables(min_size=2))
-def test_doubling_every_row_keeps_the_areas(table):
-    twice = grouped(pl.concat([table, table]))
-    assert_same(twice.select(AREAS), grouped(table).select(AREAS))
-
-
-@given(table=tables(missing=True, mass={"count": COUNTS, "weight": EXACT_WEIGHTS}))
-def test_missing_worst_multiplies_the_area_by_the_shares_of_scored_rows(table):
-    options = {"weight": "weight", "count": "count", "ci": None}
-    worst = grouped(table, missing="worst", **options)
-    scored = grouped(table, missing="drop", **options)
-    for name, every in oracles.by_group(table).items():
-        shares = [
-            oracles.total(c for c in side if c.score is not None) / oracles.total(side)
-            for side in oracles.sides(every)
-            if side
-        ]
-        if len(shares) < 2:
-            continue
-        for area in AREAS:
-            here = pl.col("group").eq_missing(name)
-            of_scored = scored.filter(here)[area][0] if all(shares) else 0.0
-            expected = float(shares[0] * shares[1]) * of_scored
-            assert worst.filter(here)[area][0] == pytest.approx(expected, abs=1e-14)
 
 
 @given(table=tables(missing=True, shape=SHAPES["tied"], min_size=4))
@@ -336,69 +216,6 @@ def test_missing_worst_ranks_unscored_positives_last_and_negatives_first(table):
     )
     left, right = grouped(table, missing="worst"), grouped(moved)
     assert_same(left.drop("n_missing"), right.drop("n_missing"))
-
-
-@given(table=tables(min_size=2))
-def test_the_trapezoid_under_the_curve_is_the_area(table):
-    curve = rf.curve(table, "label", "score")
-    assume(both_classes(table))
-    width = curve["fpr"].diff()[1:]
-    height = (curve["tpr"] + curve["tpr"].shift())[1:] / 2
-    # A sum of at most 25 products of rounded rates.
-    assert (width * height).sum() == pytest.approx(
-        rf.auc(table, "label", "score")["auc"][0], abs=1e-14
-    )
-
-
-def test_models_of_groups_sort_by_group_then_name():
-    table = pl.DataFrame(
-        {
-            "g": [2, 1, 2, 1, 2, 1],
-            "label": [1, 0, 0, 1, 1, 0],
-            "z": [1, 2, 3, 4, 5, 6],
-            "a": [0.5, None, 0.5, 0.5, 0.7, 0.1],
-        }
-    )
-    actual = rf.auc(table, "label", ["z", "a"], by="g", missing="drop")
-    assert actual.select("g", "model", "n_missing").rows() == [
-        (1, "a", 1),
-        (1, "z", 0),
-        (2, "a", 0),
-        (2, "z", 0),
-    ]
-    for model in ("a", "z"):
-        assert_same(
-            actual.filter(pl.col("model") == model).drop("model"),
-            rf.auc(table, "label", model, by="g", missing="drop"),
-        )
-
-
-def test_a_positive_value_is_compared_with_all_other_labels():
-    table = pl.DataFrame({"label": ["cat", "dog", "eel", "cat"], "score": [3, 1, 2, 2]})
-    actual = rf.auc(table, "label", "score", positive="cat", ci=None)
-    assert actual.select("n_pos", "n_neg", "n_missing", *AREAS).row(0) == (
-        2,
-        2,
-        0,
-        0.875,
-        0.75,
-        1.0,
-    )
-
-
-def test_constant_scores_have_no_limits_by_any_method():
-    rows = pl.DataFrame({"label": [1, 0, 1, 0], "score": [1, 1, 1, 1]})
-    for ci in ("logit_delong", "delong", "newcombe"):
-        found = rf.auc(rows, "label", "score", ci=ci)
-        assert found.select("auc", "se", "lower", "upper", "ci_method", "note").rows() == [
-            (0.5, None, None, None, None, "zero_variance")
-        ]
-
-
-def test_counts_whose_double_exceeds_int64_raise_an_error():
-    rows = pl.DataFrame({"label": [1, 0, 1], "score": [1, 0, -1], "n": [2, 2**62 + 2**61, 2]})
-    with pytest.raises(rf.MassError, match="half of the maximum of Int64"):
-        rf.auc(rows, "label", "score", count="n")
 
 
 @pytest.mark.parametrize("pos", [5e-324, 1e-160, 1e140])

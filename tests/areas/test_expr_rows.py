@@ -9,7 +9,6 @@ from tests.test_expressions import AGGREGATES, PER_ROW, expression_method
 
 SCORE = pl.col("score")
 METHODS = [*AGGREGATES, *PER_ROW]
-every_method = pytest.mark.parametrize("method", METHODS)
 
 TRUTH = [True, False, True, False]
 SCORES = [0.9, 0.6, 0.4, 0.1]
@@ -67,28 +66,36 @@ def test_labels_without_a_known_positive_class_give_null(labels):
     assert_frame_equal(of_labels(labels), expected)
 
 
-@every_method
 @pytest.mark.parametrize(
     "dtype", [pl.String, pl.Categorical, pl.Enum(["1", "0"]), pl.Date, pl.Binary, pl.List(pl.Int64)]
 )
-def test_labels_of_other_types_without_positive_are_an_error_of_the_schema(method, dtype):
+def test_labels_of_other_types_without_positive_are_an_error_of_the_schema(dtype):
     table = pl.LazyFrame(schema={"label": dtype, "score": pl.Float64})
-    with pytest.raises(rf.RocframeError) as caught:
-        table.select(expression_method(SCORE, method)("label")).collect_schema()
+    dtype = table.collect_schema()["label"]
     problem = (
-        "the positive class is unknown. The labels have type {}, and only Boolean and 0/1 labels "
-        "have a default positive class.\nPass the label of the positive class as positive=."
+        f"the positive class is unknown. The labels have type {dtype}, and only Boolean and 0/1 "
+        "labels have a default positive class.\nPass the label of the positive class as positive=."
     )
-    if table.collect_schema()["label"].is_nested():
+    if dtype.is_nested():
         problem = (
-            "the column has type {}.\nLabels must be Boolean, numbers, text, dates, times or "
+            f"the column has type {dtype}.\nLabels must be Boolean, numbers, text, dates, times or "
             "bytes. Compute such a column first."
         )
-    expected = f"label='label': {problem.format(table.collect_schema()['label'])}"
-    assert str(caught.value) == expected
+    for method in METHODS:
+        with pytest.raises(rf.RocframeError) as caught:
+            table.select(expression_method(SCORE, method)("label")).collect_schema()
+        assert str(caught.value) == f"label='label': {problem}", method
 
 
-@pytest.mark.parametrize("method", [name for name in METHODS if name not in {"fpr", "placement"}])
+def null_for_all(table, methods=METHODS, score=SCORE, label="label", **options):
+    """Return the names of the statistics that are null in all rows."""
+    found = table.select(
+        expression_method(score, method)(label, **options).is_null().all().alias(method)
+        for method in methods
+    )
+    return [name for name, null in found.row(0, named=True).items() if null]
+
+
 @pytest.mark.parametrize(
     ("labels", "positive"),
     [
@@ -104,18 +111,18 @@ def test_labels_of_other_types_without_positive_are_an_error_of_the_schema(metho
     ],
     ids=str,
 )
-def test_rows_of_which_none_is_positive_give_null(method, labels, positive):
+def test_rows_of_which_none_is_positive_give_null(labels, positive):
+    methods = [name for name in METHODS if name not in {"fpr", "placement"}]
     table = pl.DataFrame({"label": labels, "score": SCORES})
-    expression = expression_method(SCORE, method)("label", positive=positive)
-    expected = pl.DataFrame({"score": [True]})
-    assert_frame_equal(table.select(expression.is_null().all()), expected)
-    # Positives that are not used are no positives.
+    assert null_for_all(table, methods, positive=positive) == methods
+
+
+def test_positives_that_are_not_used_are_no_positives():
+    methods = [name for name in METHODS if name not in {"fpr", "placement"}]
     used = pl.DataFrame({"label": TRUTH, "score": SCORES, "n": [0, 1, 0, 1]})
-    unused = expression_method(SCORE, method)("label", count="n").is_null().all()
-    assert_frame_equal(used.select(unused), expected)
+    assert null_for_all(used, methods, count="n") == methods
     unscored = pl.when("label").then(None).otherwise(SCORE).alias("score")
-    missing = expression_method(SCORE, method)("label").is_null().all()
-    assert_frame_equal(used.with_columns(unscored).select(missing), expected)
+    assert null_for_all(used.with_columns(unscored), methods) == methods
 
 
 def test_an_invalid_group_does_not_affect_the_others():
@@ -136,7 +143,6 @@ def test_an_invalid_group_does_not_affect_the_others():
     assert_frame_equal(found, expected)
 
 
-@every_method
 @pytest.mark.parametrize(
     ("weights", "values"),
     [
@@ -148,15 +154,12 @@ def test_an_invalid_group_does_not_affect_the_others():
         ("count", pl.Series([2**63, 1, 1, 1], dtype=pl.UInt64)),
     ],
 )
-def test_invalid_weights_and_counts_give_null(method, weights, values):
+def test_invalid_weights_and_counts_give_null(weights, values):
     table = pl.DataFrame({"label": TRUTH, "score": SCORES, weights: values})
-    found = table.select(
-        expression_method(SCORE, method)("label", **{weights: weights}).is_null().all()
-    )
-    assert_frame_equal(found, pl.DataFrame({"score": [True]}))
+    assert null_for_all(table, **{weights: weights}) == METHODS
 
 
-@every_method
+@pytest.mark.parametrize("method", METHODS)
 def test_rows_of_weight_or_count_0_are_ignored(method):
     expression = expression_method(SCORE, method)
     table = pl.DataFrame({"label": TRUTH, "score": SCORES})
@@ -170,45 +173,14 @@ def test_rows_of_weight_or_count_0_are_ignored(method):
     assert_frame_equal(found, plain, rel_tol=1e-15, abs_tol=0)
 
 
-@every_method
-def test_a_column_of_dtype_null_is_a_column_of_nulls(method):
+def test_a_column_of_dtype_null_is_a_column_of_nulls():
     table = pl.DataFrame({"label": TRUTH, "score": SCORES, "null": [None] * 4})
-    expression = expression_method(SCORE, method)
-    others = [
-        expression_method(pl.col("null"), method)("label").is_null().all(),
-        expression("null").is_null().all().alias("label"),
-        # Rows are left out for want of a weight, but have a rate of none.
-        expression("label", weight="null").is_null().all().alias("weight"),
-        expression("label", count="null").is_null().all().alias("count"),
-    ]
-    expected = pl.DataFrame({"null": [True], "label": [True], "weight": [True], "count": [True]})
-    assert_frame_equal(table.select(others), expected)
-
-
-@pytest.mark.parametrize(
-    ("roles", "message"),
-    [
-        ({"score": "word"}, "score='word': the column has type String.\nScores must be numbers"),
-        ({"weight": "word"}, "weight='word': the column has type String.\nWeights must be numbers"),
-        ({"count": "half"}, "count='half': the column has type Float64.\nCounts must be integers"),
-        ({"label": "list", "positive": 1}, "label='list': the column has type List(Int32).\nLab"),
-    ],
-)
-def test_an_unsuitable_dtype_is_an_error_when_the_plan_is_resolved(roles, message):
-    table = pl.LazyFrame({"label": TRUTH, "score": SCORES, "word": ["a"] * 4, "half": [0.5] * 4})
-    table = table.with_columns(list=pl.concat_list(pl.lit(1)))
-    given = {"score": "score", "label": "label"} | roles
-    expression = pl.col(given.pop("score")).roc.auc(**given)
-    with pytest.raises(rf.ColumnTypeError) as caught:
-        table.select(expression).collect_schema()
-    assert str(caught.value).startswith(message)
-
-
-def test_a_positive_value_of_another_type_is_an_error():
-    table = pl.DataFrame({"label": TRUTH, "score": SCORES})
-    with pytest.raises(rf.LabelError) as caught:
-        table.select(SCORE.roc.auc("label", positive="yes"))
-    assert str(caught.value).startswith("positive='yes': ")
+    # Rows are left out for want of a weight, but have a rate of none.
+    for options in (
+        *({"score": pl.col("null")}, {"label": "null"}),
+        *({"weight": "null"}, {"count": "null"}),
+    ):
+        assert null_for_all(table, **options) == METHODS
 
 
 def test_a_positive_value_that_does_not_occur_leaves_negatives_that_have_an_fpr():
@@ -219,10 +191,3 @@ def test_a_positive_value_that_does_not_occur_leaves_negatives_that_have_an_fpr(
         schema_overrides={"placement": pl.Float64},
     )
     assert_frame_equal(found, expected)
-
-
-@pytest.mark.parametrize("argument", ["label", "weight", "count"])
-def test_columns_are_names_or_expressions(argument):
-    with pytest.raises(rf.OptionValueError) as caught:
-        SCORE.roc.auc(**{"label": "label", argument: 3})
-    assert str(caught.value).startswith(f"{argument}=3: expected a column name or")

@@ -95,17 +95,6 @@ def test_large_counts_of_many_groups_are_added_separately():
     assert rf.area(curves)["auc"].to_list() == [10**8 / (10**8 + 1)] * groups
 
 
-def test_the_arithmetic_of_a_group_does_not_depend_on_larger_groups():
-    small = {"label": [1, 0, 1, 0, 1], "score": [4, 3, 3, 2, 1], "count": [3, 1, 4, 1, 5]}
-    alone = pl.DataFrame({"group": ["small"] * 5, **small})
-    large = pl.DataFrame(
-        {"group": ["large"] * 2, "label": [1, 0], "score": [1, 1], "count": [10**9, 10**9]}
-    )
-    together = rf.auc(pl.concat([alone, large]), "label", "score", by="group", count="count")
-    apart = [rf.auc(t, "label", "score", by="group", count="count") for t in (large, alone)]
-    assert_frame_equal(together, pl.concat(apart), check_exact=True)
-
-
 def test_the_number_of_pairs_may_exceed_32_bits():
     # 70,000 times 70,000 pairs; every positive ties with its own negative.
     n = 70_000

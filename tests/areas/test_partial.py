@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from itertools import pairwise
 
 import polars as pl
 import pytest
@@ -17,12 +16,8 @@ from tests import oracles
 from tests.strategies import (
     ANY_WEIGHTS,
     COUNTS,
-    SHAPES,
     TIED,
-    both_classes,
     ranked,
-    repeated,
-    shuffled,
     tables,
 )
 
@@ -140,19 +135,6 @@ def jumps_near_an_end(every: list[oracles.Case], rate: str, ends: tuple[float, f
     return any(0 < abs(x - end) < 1e-9 for x, _ in line for end in cut)
 
 
-def jumps_at_an_end(every: list[oracles.Case], rate: str, ends: tuple[float, float]) -> bool:
-    """Whether the curve jumps at an end inside (0, 1), where the area has no derivative.
-
-    If the weight of a row changes, the jump moves into the range or out of it.
-    """
-    line = oracles.axes(oracles.curve(every))
-    cut = [Fraction(end) for end in ends]
-    if rate == "tpr":
-        line, cut = oracles.mirrored(line), [1 - end for end in cut]
-    jumps = [x0 for (x0, _), (x, _) in pairwise(line) if x0 == x]
-    return any(0 < x < 1 and x in cut for x in jumps)
-
-
 def check_errors(table: pl.DataFrame, rate: str, ends: tuple[float, float], **more: object) -> None:
     result = grouped(table, **{rate: ends}, ci="delong", missing="worst", **more)
     low, high = sorted(ends)
@@ -182,29 +164,6 @@ def test_the_weighted_variance_is_that_of_the_clipped_placement_values(rate, tab
     check_errors(table, rate, ends, weight="weight")
 
 
-@given(
-    rate=any_rate, table=tables(shape=TIED, mass={"weight": ANY_WEIGHTS}, min_size=4), ends=ranges
-)
-def test_the_clipped_placements_are_derivatives_of_the_area_by_the_weight_of_a_row(
-    rate, table, ends
-):
-    low, high = sorted(ends)
-    for group in oracles.by_group(table).values():
-        every = [case for case in group if case.mass]
-        if not all(oracles.sides(every)) or jumps_near_an_end(every, rate, (low, high)):
-            continue
-        if jumps_at_an_end(every, rate, (low, high)):
-            continue
-        values = oracles.partial_placements(every, rate, low, high)
-        derivatives = oracles.partial_derivatives(every, rate, low, high)
-        for side in (True, False):
-            own = [i for i, case in enumerate(every) if case.positive is side]
-            total = sum(every[i].mass for i in own)
-            mean = sum(every[i].mass * values[i] for i in own) / total
-            for i in own:
-                assert abs(values[i] - mean - derivatives[i]) < Fraction(1, 10**9)
-
-
 def test_a_range_that_ends_inside_a_tie_has_the_standard_error_of_the_bootstrap():
     label = [1] * 100 + [0] * 100
     table = pl.DataFrame({"label": label, "score": [1] * 80 + [0] * 20 + [1] * 40 + [0] * 60})
@@ -219,47 +178,6 @@ def test_a_range_that_ends_inside_a_tie_has_the_standard_error_of_the_bootstrap(
     relative = math.sqrt(0.2 / 0.8 / 99 + 0.6 / 0.4 / 99)
     first = rf.auc(table, "label", "score", fpr=(0, 0.21), ci="delong")
     assert first["se"][0] == pytest.approx(0.0441 * relative, rel=1e-12)
-
-
-@given(rate=any_rate, table=tables(missing=True, shape=SHAPES["tied"], min_size=4), ends=ranges)
-def test_missing_worst_ranks_unscored_positives_last_and_negatives_first(rate, table, ends):
-    moved = table.with_columns(
-        score=pl.when(pl.col("score").fill_nan(None).is_not_null())
-        .then("score")
-        .when("label")
-        .then(-2.0)
-        .otherwise(2.0)
-    )
-    left = grouped(table, missing="worst", **{rate: ends})
-    right = grouped(moved, **{rate: ends})
-    assert_frame_equal(left.select(AREAS), right.select(AREAS), **CLOSE)
-    # Squares of differences near 1e-16 become standard errors near 1e-8.
-    assert_frame_equal(
-        left.select(pl.col("se").fill_null(0)),
-        right.select(pl.col("se").fill_null(0)),
-        rel_tol=1e-7,
-        abs_tol=1e-7,
-    )
-
-
-@given(
-    rate=any_rate,
-    table=tables(mass={"weight": ANY_WEIGHTS}),
-    cuts=st.lists(ends, min_size=1, max_size=3),
-)
-def test_areas_of_adjacent_ranges_add_up_to_the_whole(rate, table, cuts):
-    edges = sorted({0.0, 1.0, *cuts})
-    assume(all(b - a > 1e-9 for a, b in pairwise(edges)))
-    parts = [
-        grouped(table, weight="weight", ci=None, **{rate: (a, b)}).select(AREAS)
-        for a, b in pairwise(edges)
-    ]
-    total = parts[0]
-    for part in parts[1:]:
-        total = total.select(total[name] + part[name] for name in AREAS)
-    whole = grouped(table, weight="weight", ci=None)
-    whole = whole.select(pl.col("^auc.*$").name.map(lambda name: f"partial_{name}"))
-    assert_frame_equal(total, whole, **CLOSE)
 
 
 @given(rate=any_rate, table=tables(missing=True, mass={"count": COUNTS}))
@@ -289,36 +207,6 @@ def test_a_tpr_range_is_the_fpr_range_of_swapped_classes_and_negated_scores(tabl
     assert_frame_equal(left, grouped(turned, fpr=mirror, ci=None).select(AREAS), **CLOSE)
 
 
-@given(rate=any_rate, table=tables(missing=True), ends=ranges, seed=st.integers(0, 9))
-def test_row_order_and_engine_do_not_change_results(rate, table, ends, seed):
-    eager = grouped(table, missing="worst", **{rate: ends})
-    plan = grouped(shuffled(table, seed).lazy(), missing="worst", **{rate: ends})
-    assert_frame_equal(plan.collect(engine="streaming"), eager, check_exact=True)
-    assert_frame_equal(plan.collect(engine="in-memory"), eager, check_exact=True)
-
-
-@given(rate=any_rate, table=tables(mass={"count": COUNTS}), ends=ranges)
-def test_a_count_of_n_equals_n_rows_in_all_columns(rate, table, ends):
-    rows = grouped(repeated(table, "count"), **{rate: ends})
-    counted = grouped(table, count="count", **{rate: ends})
-    counted = counted.join(rows, on="group", how="semi", nulls_equal=True)
-    assert_frame_equal(counted, rows, check_exact=True)
-
-
-@given(rate=any_rate, table=tables(mass={"weight": ANY_WEIGHTS}, min_size=2), ends=ranges)
-def test_the_area_is_the_middle_of_its_tie_bounds_if_the_range_cuts_no_tie(rate, table, ends):
-    result = grouped(table, weight="weight", ci=None, **{rate: ends}).drop_nulls(AREAS)
-    low, area, high = (result[name] for name in (AREAS[1], AREAS[0], AREAS[2]))
-    width = abs(ends[1] - ends[0])
-    # Rounding may put equal numbers in either order.
-    slack = 1e-12
-    assert ((-slack <= low) & (low <= area + slack) & (area <= high + slack)).all()
-    assert (high <= width + slack).all()
-    full = grouped(table, weight="weight", ci=None, **{rate: (0, 1)}).drop_nulls(AREAS)
-    middle = (full[AREAS[1]] + full[AREAS[2]]) / 2
-    assert middle.to_list() == pytest.approx(full[AREAS[0]].to_list(), abs=1e-12)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("standardize", [None, "mcclish"])
 @pytest.mark.parametrize("ci", ["logit_delong", "delong"])
@@ -344,4 +232,3 @@ def test_mcclish_scales_the_standard_error_with_the_area():
             expected = (1 + (raw[name][0] - low) / (high - low)) / 2
             assert scaled[name][0] == pytest.approx(expected, rel=1e-12)
         assert scaled["se"][0] == pytest.approx(raw["se"][0] / (2 * (high - low)), rel=1e-12)
-    assert both_classes(table)

@@ -110,22 +110,3 @@ def test_a_group_without_a_class_has_null_bounds():
     assert {one[name][1:] for name in ("average_precision", "pr_auc")} == {(1.0, 1.0, 1.0)}
     alone = rf.tie_bounds(rf.curve(frame.filter(g=1), "label", "score", by="g"))
     assert_frame_equal(bounds.filter(g=1), alone)
-
-
-def test_wrong_metrics_and_incomplete_curves_raise_an_error():
-    curves = rf.curve(pl.DataFrame({"label": [1, 0], "score": [2, 1]}), "label", "score")
-    with pytest.raises(rf.UnknownOptionError) as error:
-        rf.tie_bounds(curves, metrics=["auc", "average_precison"])
-    assert str(error.value) == (
-        "metrics='average_precison': unknown value.\nDid you mean metrics='average_precision'?\n"
-        "Choose one of: 'auc', 'ks', 'eer', 'average_precision', 'pr_auc'."
-    )
-    with pytest.raises(rf.RepeatedNameError, match="metrics='ks'"):
-        rf.tie_bounds(curves, metrics=["ks", "ks"])
-    with pytest.raises(rf.OptionValueError) as empty:
-        rf.tie_bounds(curves, metrics=[])
-    assert str(empty.value) == (
-        'metrics=[]: expected at least one name.\nUse, for example, metrics=["auc"].'
-    )
-    with pytest.raises(rf.BrokenCurveError, match="so the bounds are unknown"):
-        rf.tie_bounds(curves.head(2))

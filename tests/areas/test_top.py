@@ -140,38 +140,3 @@ def test_a_large_group_has_the_same_area_as_its_curve():
     result = rf.auc(table, "label", "score", alert_rate=(0, 0.7), ci=None).select("partial_auc")
     curves = rf.curve(table, "label", "score")
     assert_frame_equal(curves.roc.area(alert_rate=(0, 0.7)), result, check_exact=True)
-
-
-RANGE = "expected a range (0, p) with 0 < p <= 1.\nUse, for example, alert_rate=(0, 0.01)."
-PAIR = "expected a pair of numbers.\nUse, for example, alert_rate=(0, 0.01)."
-ONE = "A partial area has one range: leave out tpr= or alert_rate=."
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"alert_rate": 0.1}, f"alert_rate=0.1: {PAIR}"),
-        ({"alert_rate": (0.1, 0.2)}, f"alert_rate=(0.1, 0.2): {RANGE}"),
-        ({"alert_rate": (0, 2)}, f"alert_rate=(0, 2): {RANGE}"),
-        ({"alert_rate": (0, 0)}, f"alert_rate=(0, 0): {RANGE}"),
-        (
-            {"alert_rate": (0, 0.1), "tpr": (0, 0.1)},
-            f"tpr=(0, 0.1): this option cannot be used with alert_rate=.\n{ONE}",
-        ),
-        (
-            {"alert_rate": (0, 0.1), "ci": "delong"},
-            (
-                "alert_rate=(0, 0.1): this option cannot be used with ci='delong'.\n"
-                'Use ci="bootstrap".'
-            ),
-        ),
-        (
-            {"alert_rate": (0, 0.1), "standardize": "other"},
-            "standardize='other': unknown value.\nChoose one of: 'mcclish', None.",
-        ),
-    ],
-)
-def test_wrong_ranges_raise_clear_errors(options, message):
-    with pytest.raises(rf.RocframeError) as error:
-        rf.auc(PREDICTIONS, "label", "score", **options)
-    assert str(error.value) == message

@@ -28,12 +28,6 @@ def log(seed: int = 1, size: int = 200) -> pl.DataFrame:
     )
 
 
-def test_a_group_column_named_side_raises():
-    curves = rf.curve(log(), "label", "score", by=["side", "fold"])
-    with pytest.raises(rf.ReservedColumnError, match=r"^by='side': the result already has"):
-        rf.average(curves, over="fold")
-
-
 def test_binomial_limits_weight_each_fold_by_its_rows():
     rows = [(0, 4), (1, 1000)]
     predictions = pl.DataFrame(
@@ -183,14 +177,6 @@ def test_bootstrap_limits_at_a_point_resample_the_curves_with_a_value_at_this_po
         assert_frame_equal(among_others, alone, rel_tol=1e-12)
     complete = rf.average(curves.filter(pl.col("fold") != 3), grid=[0.9], **options)
     assert_frame_equal(alone.drop("note"), complete.drop("note"), rel_tol=1e-12)
-
-
-def test_binomial_limits_of_weighted_curves_raise():
-    curves = rf.curve(log(), "label", "score", by="fold", weight="w")
-    with pytest.raises(
-        rf.OptionValueError, match=r"^ci='binomial': the curves have weights instead of"
-    ):
-        rf.average(curves, over="fold", ci="binomial")
 
 
 def test_a_mean_without_limits_has_a_note():

@@ -104,44 +104,6 @@ def test_a_class_without_rows_is_excluded_and_in_the_note(table):
     assert macro["tpr"].null_count() == 0
 
 
-@pytest.mark.parametrize(
-    ("options", "text"),
-    [
-        (
-            {"method": "macro", "ci": "t"},
-            ("ci='t': this option cannot be used with method='macro'.\nLeave out ci=."),
-        ),
-        (
-            {"method": "macro", "weights": "rows"},
-            "weights='rows': this option cannot be used with method='macro'.\n",
-        ),
-        (
-            {"method": "macro", "prior": {"a": 1}},
-            "prior={'a': 1}: this option cannot be used with method='macro'.\n",
-        ),
-        (
-            {"method": "weighted", "prior": [0.5]},
-            "prior=[0.5]: expected a mapping from classes to numbers.\nUse, for example, prior={",
-        ),
-        (
-            {"method": "weighted", "prior": {"a": 0}},
-            "prior['a']=0: expected a finite number above 0.\n",
-        ),
-        (
-            {"method": "weighted", "prior": {"a": 1}},
-            (
-                "prior={'a': 1}: there is no number for 'b'.\n"
-                "Pass a number for each value of 'class'."
-            ),
-        ),
-    ],
-)
-def test_options_that_averages_over_classes_do_not_support_raise(curves, options, text):
-    with pytest.raises(rf.OptionValueError) as caught:
-        curves.roc.average(over="class", **options)
-    assert str(caught.value).startswith(text)
-
-
 GRIDS = {"threshold": [0.8, 0.5, 0.2], "fpr": [0.0, 0.1, 0.5, 1.0], "tpr": [0.25, 0.5, 0.9, 1.0]}
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import statistics
 from fractions import Fraction
-from math import inf, nan, sqrt
+from math import inf, sqrt
 
 import numpy as np
 import polars as pl
@@ -12,7 +13,7 @@ from hypothesis import assume, given
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
-from tests.averages import axis_oracle, metric_oracle
+from tests import oracles
 from tests.averages.test_average import LEFT_OUT, SAME, TABLE, TAIL, curves, fold_tables
 from tests.strategies import examples
 
@@ -20,34 +21,33 @@ BETTER = {"fpr": "lower", "fnr": "lower", "alert_rate": None, "rnp": None, "tp":
 AVERAGED = ["precision", "npv", "accuracy", "kappa"]
 SPREAD = ("sd", "se", "lower", "upper")
 GRID = [Fraction(i, 12) for i in range(13)]
+FIXED = [name for name in oracles.METRICS if name not in {"lift", "skill"}]
 fewer = examples(1 / 4)
 
 
-def usable_folds(table: pl.DataFrame) -> list[list[axis_oracle.Counts]]:
-    members = axis_oracle.folds(table)
+def usable_folds(table: pl.DataFrame) -> list[list[oracles.Counts]]:
+    members = oracles.fold_counts(table)
     assume(members)
     return members
 
 
-def compare(
-    found: pl.DataFrame, points: list[list[axis_oracle.Counts | None]], members, names
-) -> None:
+def compare(found: pl.DataFrame, points: list[list[oracles.Counts | None]], members, names) -> None:
     """Compare a table with the points of each value on each curve."""
     there = [[point for point in row if point is not None] for row in points]
     assert found["n_curves"].to_list() == [len(row) for row in there]
     for name in names:
         every = [
             [
-                metric_oracle.value_at(name, rows, point)
+                oracles.value_at(name, rows, point)
                 for rows, point in zip(members, row, strict=True)
                 if point is not None
             ]
             for row in points
         ]
         known = [[value for value in row if value is not None] for row in every]
-        means = [float(axis_oracle.mean(row)) if row else None for row in known]
+        means = [float(statistics.mean(row)) if row else None for row in known]
         assert found[name].to_list() == pytest.approx(means, abs=1e-9), name
-        sds = [sqrt(axis_oracle.variance(row)) if len(row) > 1 else None for row in known]
+        sds = [sqrt(statistics.variance(row)) if len(row) > 1 else None for row in known]
         assert found[f"{name}_sd"].to_list() == pytest.approx(sds, abs=1e-7), name
         fewer = [
             f"{name} ({len(subset)})" if len(subset) < len(row) else ""
@@ -58,7 +58,7 @@ def compare(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fixed", metric_oracle.METRICS)
+@pytest.mark.parametrize("fixed", FIXED)
 @fewer
 @given(table=fold_tables())
 def test_means_equal_those_from_exact_fractions(fixed, table):
@@ -66,13 +66,13 @@ def test_means_equal_those_from_exact_fractions(fixed, table):
     grid = [Fraction(i) for i in range(6)] if fixed == "tp" else GRID
     names = [name for name in AVERAGED if name != fixed]
     found = rf.average(curves(table), fixed=fixed, metrics=names, grid=[float(g) for g in grid])
-    points = [[metric_oracle.between(rows, fixed, value) for rows in members] for value in grid]
+    points = [[oracles.counts_between(rows, fixed, value) for rows in members] for value in grid]
     assert found[fixed].to_list() == [float(value) for value in grid]
     compare(found, points, members, names)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fixed", metric_oracle.METRICS)
+@pytest.mark.parametrize("fixed", FIXED)
 @fewer
 @given(table=fold_tables())
 def test_nearest_rows_equal_those_from_exact_fractions(fixed, table):
@@ -86,7 +86,7 @@ def test_nearest_rows_equal_those_from_exact_fractions(fixed, table):
     )
     better = BETTER.get(fixed, "higher")
     points = [
-        [metric_oracle.nearest(rows, fixed, value, better) for rows in members] for value in grid
+        [oracles.nearest_counts(rows, fixed, value, better) for rows in members] for value in grid
     ]
     compare(found, points, members, names)
 
@@ -96,11 +96,11 @@ def test_nearest_rows_equal_those_from_exact_fractions(fixed, table):
 @given(table=fold_tables())
 def test_the_union_contains_all_values_of_all_curves(fixed, table):
     members = usable_folds(table)
-    every = {metric_oracle.metric(fixed, row) for rows in members for row in rows} - {None}
+    every = {oracles.metric(fixed, row) for rows in members for row in rows} - {None}
     grid = sorted(every)
     found = rf.average(curves(table), fixed=fixed, grid="union")
     assert found[fixed].to_list() == pytest.approx([float(value) for value in grid], abs=1e-11)
-    points = [[metric_oracle.between(rows, fixed, value) for rows in members] for value in grid]
+    points = [[oracles.counts_between(rows, fixed, value) for rows in members] for value in grid]
     compare(found, points, members, ["fpr", "tpr"])
 
 
@@ -338,7 +338,7 @@ def test_an_axis_that_is_fixed_as_an_expression_is_not_averaged_as_well(rate, ot
     assert_frame_equal(found, expected.rename({"own": rate}), check_exact=True)
 
 
-def test_averaged_metrics_can_be_stored_but_have_no_area(tmp_path):
+def test_averaged_metrics_can_be_stored(tmp_path):
     many = rf.curve(
         drawn(13).with_columns(model=pl.lit("a")), "label", "score", by=["model", "fold"]
     )
@@ -346,155 +346,9 @@ def test_averaged_metrics_can_be_stored_but_have_no_area(tmp_path):
     rf.write(averaged, tmp_path / "mean.parquet")
     about = rf.about(tmp_path / "mean.parquet")
     assert (about["table"], about["kind"], about["by"]) == ("average", None, ["model"])
-    with pytest.raises(rf.BrokenCurveError) as caught:
-        averaged.roc.area()
-    assert str(caught.value) == (
-        "curves: no area is defined for averages at fixed values of accuracy.\n"
-        'To compute an area, use, for example, average(fixed="fpr") without metrics=.'
-    )
     # The mean of y at fixed values of x is an averaged curve, also with fixed= and metrics=.
     axes = many.roc.average(fixed="fpr", metrics="tpr")
     assert_frame_equal(axes.roc.area(), many.roc.average().roc.area())
-
-
-WRONG = [
-    (
-        {"fixed": "acuracy"},
-        "fixed='acuracy': unknown value.\nDid you mean fixed='accuracy'?\nChoose one of: ",
-    ),
-    (
-        {"metrics": "auc"},
-        "metrics='auc': this is a statistic of a complete curve, not of one row.\nUse rf.auc(…) ",
-    ),
-    (
-        {"metrics": []},
-        'metrics=[]: expected at least one name.\nUse, for example, metrics=["precision"].',
-    ),
-    (
-        {"fixed": "tpr", "method": "horizontal"},
-        (
-            "fixed='tpr': method='horizontal' determines the fixed metric.\n"
-            'Use method="vertical" with fixed=.'
-        ),
-    ),
-    (
-        {"metrics": "f1", "method": "micro"},
-        (
-            "metrics='f1': method='micro' supports this option only with fixed=.\n"
-            "Pass fixed= as well, or leave out metrics=."
-        ),
-    ),
-    (
-        {"nearest": True, "method": "pooled"},
-        (
-            "nearest=True: method='pooled' supports this option only with fixed=.\n"
-            "Pass fixed= as well, or leave out nearest=."
-        ),
-    ),
-    ({"fixed": "tpr", "metrics": "tpr"}, "metrics='tpr': the name is given more than once.\n"),
-    (
-        {"metrics": ["tpr", pl.col("tp").alias("tpr_sd")]},
-        (
-            "metrics='tpr_sd': the result already has a column of this name.\n"
-            "Columns of the result: 'fpr', 'tpr', 'tpr_sd', "
-        ),
-    ),
-    (
-        {"metrics": pl.col("tp").alias("note")},
-        (
-            "metrics='note': the result already has a column of this name.\n"
-            "Columns of the result: 'fpr', 'note', 'note_sd', 'note_se', 'note_lower', "
-            "'note_upper', 'ci_level', 'n_curves', 'threshold_mean', 'threshold_sd'.\n"
-            "Leave out 'note' in metrics=, or give it another name."
-        ),
-    ),
-    (
-        {"fixed": pl.col("tp").alias("f1_se"), "metrics": "f1"},
-        (
-            "fixed='f1_se': the result already has a column of this name.\n"
-            "Columns of the result: 'f1_se', 'f1', "
-        ),
-    ),
-    (
-        {"fixed": pl.col("tp").alias("note"), "metrics": "f1"},
-        (
-            "fixed='note': the result already has a column of this name.\n"
-            "Columns of the result: 'note', 'f1', "
-        ),
-    ),
-    (
-        {"fixed": pl.col("speed")},
-        (
-            "fixed='speed': the frame has no column of this name.\n"
-            "The frame has: 'threshold', 'tp', 'fp', 'fn', 'tn', 'fpr', 'tpr'."
-        ),
-    ),
-    (
-        {"fixed": pl.col("tp").sum().alias("all")},
-        "fixed='all': the value in a row depends on other rows.\n",
-    ),
-    (
-        {"fixed": "fpr", "metrics": "net_benefit"},
-        (
-            "metrics='net_benefit': the metric depends on the threshold, and a threshold is "
-            "undefined between two rows of a curve.\n"
-            'Pass fixed="threshold" and the metric in metrics=.'
-        ),
-    ),
-    ({"fixed": "net_benefit"}, "fixed='net_benefit': the metric depends on the threshold, and"),
-    (
-        {"fixed": "accuracy", "grid": [0.5, 5]},
-        (
-            "grid=[0.5, 5]: 5 is outside the range from 0 to 1.\nUse values within this range. "
-            "For 5 %, use 0.05."
-        ),
-    ),
-    (
-        {"fixed": "threshold", "metrics": "f1", "grid": [nan]},
-        "grid=[nan]: a value is NaN.\nRemove NaN.",
-    ),
-    (
-        {"fixed": "accuracy", "metrics": "precision", "ci": "binomial"},
-        (
-            "ci='binomial': precision is not a proportion of the positives or of the "
-            "negatives.\n"
-            'Use, for example, ci="corrected".'
-        ),
-    ),
-    (
-        {"nearest": 1},
-        "nearest=1: expected True or False.\nUse nearest=True, or leave out nearest=.",
-    ),
-    (
-        {"beta": 2},
-        'beta=2: no metric in this call uses this option.\nUse, for example, metrics=["f_beta"].',
-    ),
-    (
-        {"fixed": "f1", "costs": {"fp": 1}},
-        "costs={'fp': 1}: no metric in this call uses this option.\n",
-    ),
-    (
-        {"metrics": "tpr", "prevalence": 0.1},
-        (
-            "prevalence=0.1: no metric of this average depends on the prevalence.\n"
-            'Pass, for example, metrics=["precision"], or leave out prevalence=.'
-        ),
-    ),
-    (
-        {"metrics": "tpr", "method": ["vertical"]},
-        "method=['vertical']: unknown value.\nChoose one of: 'vertical', 'horizontal', ",
-    ),
-    ({"metrics": "expected_cost"}, "metrics='expected_cost': the costs of errors are not given.\n"),
-]
-
-
-@pytest.mark.parametrize(
-    ("options", "text"), WRONG, ids=[text.partition(":")[0] for _, text in WRONG]
-)
-def test_wrong_options_raise_errors_with_the_expected_text(frame, options, text):
-    with pytest.raises(rf.RocframeError) as caught:
-        rf.average(curves(frame(TABLE)), **options).lazy().collect()
-    assert str(caught.value).startswith(text)
 
 
 def drawn(seed: int) -> pl.DataFrame:
@@ -562,26 +416,3 @@ def test_without_a_key_each_curve_has_its_own_values():
     )
     one = table.filter(pl.col("fold") == table["fold"][0]).drop("fold")
     assert one.lazy().roc.average(over=None, **options).collect().height == 2
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (
-            {"method": "micro"},
-            (
-                "over=None: method='micro' combines several curves.\n"
-                'Pass the group column of these curves, such as over="class".'
-            ),
-        ),
-        (
-            {"ci": "t"},
-            "ci='t': this option cannot be used with over=None.\nLeave out ci=.",
-        ),
-        ({"seed": 1}, "seed=1: this option cannot be used with over=None.\nLeave out seed=."),
-    ],
-)
-def test_averages_without_a_key_have_no_limits_and_combine_no_curves(options, message):
-    with pytest.raises(rf.RocframeError) as error:
-        curves(pl.DataFrame(TABLE)).roc.average(over=None, **options)
-    assert str(error.value) == message

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from fractions import Fraction
 from math import sqrt
 
@@ -9,13 +10,13 @@ import numpy as np
 import polars as pl
 import pytest
 from hypothesis import assume, given
-from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 from scipy import stats
 
 import rocframe as rf
-from tests.averages import axis_oracle
-from tests.strategies import shuffled
+from tests import oracles
+from tests.averages.test_average import fold_tables
+from tests.strategies import examples, shuffled
 
 TABLE = {
     "fold": [1, 1, 1, 1, 2, 2, 2, 2, 3],
@@ -24,41 +25,20 @@ TABLE = {
 }
 
 
-@st.composite
-def fold_tables(draw):
-    scores = st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0])
-    rows = draw(
-        st.lists(st.tuples(st.integers(1, 3), st.booleans(), scores), min_size=8, max_size=24)
-    )
-    schema = {"fold": pl.Int64, "label": pl.Boolean, "score": pl.Float64}
-    return pl.DataFrame(rows, schema, orient="row")
+def pairs(first: list[oracles.Case], second: list[oracles.Case]) -> tuple[Fraction, int]:
+    """Return how many positives of one fold have higher scores than negatives of another."""
+    pos, neg = oracles.sides(first)[0], oracles.sides(second)[1]
+    won = sum((oracles.beats(x, y) for x in pos for y in neg), Fraction(0))
+    return won, len(pos) * len(neg)
 
 
-def won(positive: float, negative: float) -> Fraction:
-    return Fraction(int(positive > negative) * 2 + int(positive == negative), 2)
-
-
-def sides(table: pl.DataFrame) -> tuple[list[float], list[float]]:
-    return tuple(table.filter(pl.col("label") == side)["score"].to_list() for side in (True, False))
-
-
-def area(pos: list[float], neg: list[float]) -> Fraction:
-    return sum((won(p, n) for p in pos for n in neg), Fraction(0)) / (len(pos) * len(neg))
-
-
-def squares(pos: list[float], neg: list[float]) -> tuple[Fraction, Fraction]:
+def squares(every: list[oracles.Case]) -> tuple[Fraction, Fraction]:
     """Return the sums of squared differences of placements from the area, by class."""
-    middle = area(pos, neg)
-    return (
-        sum(((area([p], neg) - middle) ** 2 for p in pos), Fraction(0)),
-        sum(((area(pos, [n]) - middle) ** 2 for n in neg), Fraction(0)),
-    )
-
-
-def usable(table: pl.DataFrame) -> list[tuple[list[float], list[float]]]:
-    return [
-        both for part in table.partition_by("fold", maintain_order=True) if all(both := sides(part))
-    ]
+    middle, values = oracles.areas(every).auc, oracles.placements(every)
+    of_class = {True: Fraction(0), False: Fraction(0)}
+    for case, value in zip(every, values, strict=True):
+        of_class[case.positive] += (value - middle) ** 2
+    return of_class[True], of_class[False]
 
 
 def test_the_mean_of_areas_equals_the_calculation_by_hand(frame):
@@ -99,31 +79,30 @@ def test_the_influence_curve_equals_the_calculation_by_hand():
 @pytest.mark.slow
 @given(table=fold_tables())
 def test_areas_and_variances_equal_those_from_exact_fractions(table):
-    members = usable(table)
+    members = oracles.folds(table)
     assume(members)
     found = {
         ci: rf.fold_auc(table, "label", "score", ci=ci).row(0, named=True)
         for ci in ("delong", "ledell", None)
     }
-    areas = [area(*member) for member in members]
+    areas = [oracles.areas(every).auc for every in members]
     k = len(members)
     for row in found.values():
         assert row["n_curves"] == k
-        assert row["mean_auc"] == pytest.approx(float(axis_oracle.mean(areas)), abs=1e-14)
-        assert row["pooled_auc"] == float(area(*sides(table)))
-        sd = sqrt(axis_oracle.variance(areas)) if k > 1 else None
+        assert row["mean_auc"] == pytest.approx(float(statistics.mean(areas)), abs=1e-14)
+        assert row["pooled_auc"] == float(oracles.areas(oracles.cases(table)).auc)
+        sd = sqrt(statistics.variance(areas)) if k > 1 else None
         assert row["sd"] == (None if sd is None else pytest.approx(sd, abs=1e-7))
-    both = [(*squares(*member), len(member[0]), len(member[1])) for member in members]
-    delong = 0
-    if all(m > 1 and n > 1 for _, _, m, n in both):
-        delong = sum(s / (m * (m - 1)) + t / (n * (n - 1)) for s, t, m, n in both) / k**2
+    variances = [oracles.delong_variance(every) for every in members]
+    delong = 0 if None in variances else sum(variances) / k**2
+    both = [(*squares(every), *map(len, oracles.sides(every))) for every in members]
     pos, neg = (sum(sizes) for sizes in zip(*((m, n) for _, _, m, n in both), strict=True))
     whole = Fraction(pos + neg)
     ledell = sum(
         ((whole / pos) ** 2 * s + (whole / neg) ** 2 * t) / (m + n) for s, t, m, n in both
     ) / (k * whole)
-    for ci, variance in (("delong", delong), ("ledell", ledell)):
-        expected = pytest.approx(sqrt(variance), abs=1e-12) if variance else None
+    for ci, value in (("delong", delong), ("ledell", ledell)):
+        expected = pytest.approx(sqrt(value), abs=1e-12) if value else None
         assert found[ci]["se"] == expected
 
 
@@ -160,41 +139,39 @@ def test_logit_limits_are_wald_limits_of_the_logit():
     assert areas["upper"] == pytest.approx(1 / (1 + np.exp(-half - middle)), abs=1e-12)
 
 
+@examples(1 / 2)
 @given(table=fold_tables())
 def test_the_gap_is_the_sum_of_effects_within_and_between_folds(table):
-    every = [sides(part) for part in table.partition_by("fold", maintain_order=True)]
-    names = table["fold"].unique(maintain_order=True).to_list()
-    members = usable(table)
+    members = oracles.folds(table)
     assume(members)
     row = rf.pooling_gap(table, "label", "score").row(0, named=True)
-    pairs = {
-        (i, j): (sum((won(p, n) for p in pos for n in neg), Fraction(0)), len(pos) * len(neg))
-        for i, (pos, _) in zip(names, every, strict=True)
-        for j, (_, neg) in zip(names, every, strict=True)
-    }
-    same = [both for (i, j), both in pairs.items() if i == j]
-    other = [both for (i, j), both in pairs.items() if i != j]
-    total = sum(n for _, n in pairs.values())
+    every = {name: oracles.cases(part) for (name,), part in table.group_by("fold")}
+    crossed = {(i, j): pairs(a, b) for i, a in every.items() for j, b in every.items()}
+    same = [both for (i, j), both in crossed.items() if i == j]
+    other = [both for (i, j), both in crossed.items() if i != j]
+    total = sum(n for _, n in crossed.values())
     within = sum(w for w, _ in same) / Fraction(sum(n for _, n in same))
-    mean = axis_oracle.mean([area(*member) for member in members])
-    pooled = sum(w for w, _ in pairs.values()) / Fraction(total)
+    middle = statistics.mean(oracles.areas(every).auc for every in members)
+    pooled = sum(w for w, _ in crossed.values()) / Fraction(total)
     assert row["within_auc"] == pytest.approx(float(within), abs=1e-14)
-    assert row["gap"] == pytest.approx(float(pooled - mean), abs=1e-14)
+    assert row["gap"] == pytest.approx(float(pooled - middle), abs=1e-14)
     assert row["gap_between"] == pytest.approx(float(pooled - within), abs=1e-14)
-    assert row["gap_within"] == pytest.approx(float(within - mean), abs=1e-14)
+    assert row["gap_within"] == pytest.approx(float(within - middle), abs=1e-14)
     crossing = sum(n for _, n in other)
     assert row["between_share"] == pytest.approx(crossing / total, abs=1e-14)
     if not crossing:
         assert row["between_auc"] is row["worst_auc"] is None
         return
     assert row["between_auc"] == pytest.approx(float(sum(w for w, _ in other) / Fraction(crossing)))
-    moved = {key: (w - within * n) / total for key, (w, n) in pairs.items() if key[0] != key[1]}
+    moved = {key: (w - within * n) / total for key, (w, n) in crossed.items() if key[0] != key[1]}
     largest = max(map(abs, moved.values()))
     if largest:
         key = (int(row["worst_positives"]), int(row["worst_negatives"]))
         assert abs(moved[key]) == largest
         assert row["worst_gap"] == pytest.approx(float(moved[key]), abs=1e-14)
-        assert row["worst_auc"] == pytest.approx(float(pairs[key][0] / pairs[key][1]), abs=1e-14)
+        assert row["worst_auc"] == pytest.approx(
+            float(crossed[key][0] / crossed[key][1]), abs=1e-14
+        )
 
 
 WITHOUT_EFFECT = {
@@ -280,40 +257,6 @@ def test_a_group_without_rows_has_a_confidence_level_if_there_is_an_interval():
     assert rf.fold_auc(none, "label", "score", ci=None)["ci_level"].to_list() == [None]
 
 
-@pytest.mark.parametrize("verb", [rf.fold_auc, rf.pooling_gap])
-def test_an_unknown_fold_column_raises(frame, verb):
-    with pytest.raises(rf.MissingColumnError) as caught:
-        verb(frame(TABLE), "label", "score", over="flod").lazy().collect()
-    assert str(caught.value).startswith(
-        "over='flod': the frame has no column of this name.\n"
-        "The frame has: 'fold', 'label', 'score'.\n"
-        "Did you mean over='fold'?"
-    )
-    with pytest.raises(rf.MissingColumnError) as caught:
-        verb(frame(TABLE).drop("fold"), "label", "score").lazy().collect()
-    assert str(caught.value).startswith(
-        "over='fold': the frame has no column of this name.\n"
-        "The frame has: 'label', 'score'.\n"
-        "Pass the column of the folds as over=."
-    )
-    with pytest.raises(rf.OptionValueError) as caught:
-        verb(frame(TABLE), "label", "score", over=None)
-    assert str(caught.value).startswith("over=None: expected the names of group columns.")
-
-
-def test_the_influence_curve_with_weights_raises():
-    table = pl.DataFrame(TABLE).with_columns(w=1.0)
-    with pytest.raises(rf.OptionValueError) as caught:
-        rf.fold_auc(table, "label", "score", weight="w", ci="ledell")
-    assert str(caught.value) == (
-        "weight='w': ci=\"ledell\" is defined only for rows without weights.\n"
-        'Use ci="delong" with weights.'
-    )
-    with pytest.raises(rf.UnknownOptionError) as caught:
-        rf.fold_auc(table, "label", "score", ci="wald")
-    assert str(caught.value).startswith("ci='wald': unknown value.\nChoose one of: ")
-
-
 def test_the_metadata_of_tables_of_folds_has_their_type(tmp_path):
     for verb in (rf.fold_auc, rf.pooling_gap):
         rf.write(verb(pl.DataFrame(TABLE), "label", "score"), tmp_path / "table.parquet")
@@ -349,36 +292,13 @@ def test_pairs_of_many_folds_are_counted_once_each(monkeypatch, scores):
             "score": rng.integers(0, scores, 150),
         }
     )
-    every = [sides(part) for part in table.partition_by("fold", maintain_order=True)]
-    won_pairs = {
-        (i, j): (sum((won(p, n) for p in pos for n in neg), Fraction(0)), len(pos) * len(neg))
-        for i, (pos, _) in enumerate(every)
-        for j, (_, neg) in enumerate(every)
-    }
+    every = [oracles.cases(part) for part in table.partition_by("fold")]
+    won_pairs = {(i, j): pairs(a, b) for i, a in enumerate(every) for j, b in enumerate(every)}
     row = rf.pooling_gap(table, "label", "score").row(0, named=True)
     for name, same in (("within_auc", True), ("between_auc", False)):
         some = [both for (i, j), both in won_pairs.items() if (i == j) == same]
         expected = sum(w for w, _ in some) / Fraction(sum(n for _, n in some))
         assert row[name] == pytest.approx(float(expected), abs=1e-14)
-
-
-@pytest.mark.parametrize("verb", [rf.fold_auc, rf.pooling_gap])
-def test_errors_of_over_name_this_argument(verb):
-    table = pl.DataFrame(TABLE).with_columns(note="fold", model="fold")
-    with pytest.raises(rf.ReservedColumnError) as caught:
-        verb(table, "label", "score", over="note")
-    assert str(caught.value).startswith("over='note': the result already has a column of this")
-    with pytest.raises(rf.ReservedColumnError) as caught:
-        verb(table, "label", ["score", "fold"], over=["fold", "model"])
-    assert str(caught.value).startswith("over='model': several scores are compared, and the result")
-    with pytest.raises(rf.RepeatedNameError) as caught:
-        verb(table, "label", "score", over=["fold", "fold"])
-    assert str(caught.value).startswith("over='fold': the name is given more than once.")
-    with pytest.raises(rf.RepeatedNameError) as caught:
-        verb(table, "label", "score", by="fold", over="fold")
-    assert str(caught.value).startswith(
-        "over='fold': this column is also a group column in by=['fold']."
-    )
 
 
 def test_a_fold_with_one_positive_precedes_a_fold_with_one_negative_in_the_note():
@@ -451,20 +371,6 @@ def test_a_class_of_a_single_case_has_the_note_of_clusters(label, note):
     assert rf.fold_auc(table, "label", "score")["note"].item() is None
 
 
-def test_errors_of_id_name_this_argument():
-    table = pl.DataFrame({"fold": [1], "label": [1], "score": [0.5], "n": [2], "o": [object()]})
-    with pytest.raises(rf.MissingColumnError, match=r"^id='nope': "):
-        rf.fold_auc(table, "label", "score", id="nope")
-    with pytest.raises(rf.ColumnTypeError, match=r"^id='o': "):
-        rf.fold_auc(table, "label", "score", id="o")
-    with pytest.raises(rf.OptionValueError) as caught:
-        rf.fold_auc(table, "label", "score", id="case", count="n")
-    assert str(caught.value) == (
-        "count='n': with id=, each row must be one prediction.\n"
-        "Use count=None, with a table that has one row for each prediction."
-    )
-
-
 def test_the_variance_of_readers_is_that_of_delongs_covariance_matrix():
     rng = np.random.default_rng(3)
     label = np.arange(50) < 20
@@ -477,15 +383,6 @@ def test_the_variance_of_readers_is_that_of_delongs_covariance_matrix():
     alone = rf.fold_auc(long, "label", "value", over="reader")
     assert alone["se"].item() ** 2 == pytest.approx(
         covariance.filter(pl.col("model_a") == pl.col("model_b"))["covariance"].sum() / 16
-    )
-
-
-def test_the_interval_of_ledell_does_not_support_cases_in_several_folds():
-    with pytest.raises(rf.OptionValueError) as error:
-        rf.fold_auc(pl.DataFrame(), "label", "score", id="case", ci="ledell")
-    assert str(error.value) == (
-        "id='case': ci=\"ledell\" assumes that different rows are independent.\n"
-        'Use ci="logit_delong" with id=.'
     )
 
 

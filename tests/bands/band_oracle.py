@@ -9,6 +9,8 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from tests import oracles
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -17,15 +19,8 @@ Point = tuple[Fraction, Fraction]
 
 def points(labels: Sequence[bool], scores: Sequence[float]) -> list[Point]:
     """Return the distinct points of the ROC curve, from (0, 0) to (1, 1)."""
-    n_pos = sum(labels)
-    n_neg = len(labels) - n_pos
-    rows = list(zip(labels, scores, strict=True))
-    found = [(Fraction(0), Fraction(0))]
-    for threshold in sorted(set(scores), reverse=True):
-        called = [label for label, score in rows if score >= threshold]
-        tp = sum(called)
-        found.append((Fraction(len(called) - tp, n_neg), Fraction(tp, n_pos)))
-    return found
+    cases = [oracles.Case(*row) for row in zip(labels, scores, strict=True)]
+    return oracles.axes(oracles.curve(cases))
 
 
 def heights(curve: Sequence[Point], x: Fraction) -> list[Fraction]:

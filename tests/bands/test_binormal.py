@@ -103,16 +103,6 @@ def test_very_many_ratings_are_merged(monkeypatch):
         assert coarse[name].to_list() == pytest.approx(fine[name].to_list(), abs=0.01)
 
 
-def test_groups_are_fitted_as_if_they_were_alone():
-    every = [HANLEY, ([4, 3, 3], [1, 4, 5]), ([5, 0], [0, 5]), ([9, 1, 2, 8], [1, 3, 9, 9])]
-    together = fit_binormal(ratings(*every))
-    for i, one in enumerate(every):
-        alone = fit_binormal(ratings(one))
-        for ours, theirs in zip(alone, together, strict=True):
-            assert ours.item() == pytest.approx(theirs[i], rel=1e-9, nan_ok=True)
-    assert np.isnan(together.a).tolist() == [False, False, True, False]
-
-
 @examples(3 / 4)
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=3, max_size=8))
 def test_negating_scores_and_labels_reflects_the_line(counts):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import cache
 from itertools import combinations_with_replacement
 
 import numpy as np
@@ -24,6 +25,7 @@ SMALL = pl.DataFrame(
 )
 
 
+@cache
 def every_resample() -> dict[tuple[band_oracle.Point, ...], Fraction]:
     """Return the curve of each stratified resample of the small table, and its probability."""
     pos, neg = (SMALL.filter(label=side)["score"].to_list() for side in (True, False))
@@ -44,7 +46,7 @@ def every_resample() -> dict[tuple[band_oracle.Point, ...], Fraction]:
 def test_the_bootstrap_limits_are_quantiles_of_all_resamples():
     grid = [0, 0.2, 1 / 3, 0.5, 0.9]
     result = rf.band(
-        SMALL, "label", "score", method="bootstrap", level=0.7, grid=grid, n_boot=20_000, seed=1
+        SMALL, "label", "score", method="bootstrap", level=0.7, grid=grid, n_boot=8_000, seed=1
     )
     for row in result.iter_rows(named=True):
         x = Fraction(row["fpr"]).limit_denominator(100)
@@ -55,14 +57,14 @@ def test_the_bootstrap_limits_are_quantiles_of_all_resamples():
         for name, share in (("lower", 0.15), ("upper", 0.85)):
             below = sum(p for height, p in chances.items() if height < row[name] - 1e-9)
             upto = sum(p for height, p in chances.items() if height <= row[name] + 1e-9)
-            error = 4 * math.sqrt(share * (1 - share) / 20_000)
+            error = 4 * math.sqrt(share * (1 - share) / 8_000)
             assert below - error <= share <= upto + error
 
 
 @pytest.mark.parametrize("level", [0.5, 0.8, 0.95])
 def test_a_fixed_width_band_contains_that_share_of_all_resamples(level):
     result = rf.band(
-        SMALL, "label", "score", method="fixed_width", level=level, grid=[1], n_boot=20_000, seed=1
+        SMALL, "label", "score", method="fixed_width", level=level, grid=[1], n_boot=8_000, seed=1
     )
     # At FPR 1 the lower limit is 1 less what the curve moves down, until it leaves the top.
     base = band_oracle.points(SMALL["label"].to_list(), SMALL["score"].to_list())
@@ -75,7 +77,7 @@ def test_a_fixed_width_band_contains_that_share_of_all_resamples(level):
                 if band_oracle.inside(base, curve, move, move)
             )
         )
-        error = 4 * math.sqrt(level * (1 - level) / 20_000)
+        error = 4 * math.sqrt(level * (1 - level) / 8_000)
         if held_share == "enough":
             assert chance >= level - error
         else:

@@ -116,31 +116,6 @@ def test_groups_without_a_fit_are_null_and_say_why():
     assert empty["note"].to_list() == ["no_rows"]
 
 
-def test_groups_without_a_fit_do_not_change_the_results_of_others():
-    fitted, _ = samples(30, 1, a=1.0, b=1.0)
-    fitted = fitted.select(pl.lit("b").alias("g"), "label", "score")
-    others = pl.concat([fitted.filter("label"), fitted.head(0)]).with_columns(g=pl.lit("a"))
-    separate = fitted.select(
-        pl.lit("c").alias("g"), "label", pl.col("label").cast(pl.Float64).alias("score")
-    )
-    curves = rf.smooth(pl.concat([others, fitted, separate]), "label", "score", by="g")
-    alone = rf.smooth(fitted, "label", "score", by="g")
-    for function in (rf.area, rf.operating_point, rf.hull, rf.cost_curve):
-        table = function(curves)
-        assert_frame_equal(table.filter(g="b"), function(alone))
-        assert sorted(set(table["g"])) == ["a", "b", "c"]
-    assert rf.area(curves).filter(pl.col("g") != "b")["auc"].to_list() == [None, None]
-
-
-def test_curves_of_several_columns_have_the_key_model():
-    frame, _ = samples(30, 1, a=1.0, b=1.0)
-    both = frame.with_columns(half=pl.col("score") / 2)
-    table = rf.smooth(both, "label", ["score", "half"], grid=3)
-    assert table["model"].to_list() == ["half"] * 3 + ["score"] * 3
-    one, other = (part.drop("model") for part in table.partition_by("model"))
-    assert_frame_equal(one, other)
-
-
 GRID = np.linspace(0, 1, 41)
 
 
@@ -305,16 +280,6 @@ def test_net_benefits_and_precisions_of_calibrated_scores_are_the_known_ones():
     assert best["value"].item() == pytest.approx((1 - 0.25) / (1 - 0.25 + 0.25))
 
 
-@pytest.mark.parametrize("prevalence", [0, 1, "high"])
-def test_a_prevalence_that_is_no_share_raises(prevalence):
-    with pytest.raises(rf.OptionValueError) as caught:
-        rf.theoretical_curve(norm(1), norm(), prevalence=prevalence)
-    assert str(caught.value) == (
-        f"prevalence={prevalence!r}: expected a number above 0 and below 1.\n"
-        "Use, for example, prevalence=0.1."
-    )
-
-
 class CountedNormal:
     """A normal distribution that counts the computed quantiles."""
 
@@ -338,10 +303,6 @@ def test_the_area_of_two_normal_distributions_needs_few_quantiles():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (
-            {"positives": 1},
-            "positives=1: expected a distribution with the methods sf and isf.",
-        ),
         ({"negatives": poisson(3)}, "the distribution is not continuous."),
         (
             {"positives": norm(0, -1)},
@@ -356,17 +317,6 @@ def test_an_object_that_is_not_a_continuous_distribution_raises_an_error(options
     assert problem.endswith(message)
     assert problem.startswith(f"{next(iter(options))}=")
     assert hint == "Use a continuous distribution with parameters, such as scipy.stats.norm(1, 1)."
-
-
-def test_a_grid_that_is_no_list_of_rates_raises():
-    with pytest.raises(rf.UnknownOptionError) as caught:
-        rf.smooth(HANLEY, "label", "score", count="n", grid="curve")
-    assert str(caught.value) == (
-        "grid='curve': expected a number of points or a list of values.\n"
-        "Use, for example, grid=101 or grid=[0.01, 0.1]."
-    )
-    with pytest.raises(rf.OptionValueError, match="grid="):
-        rf.theoretical_curve(norm(1), norm(), grid=[1.5])
 
 
 def test_the_chart_can_be_drawn_over_curves_and_shows_the_areas_of_the_table():

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import polars as pl
 import pytest
 
@@ -12,15 +9,11 @@ import rocframe as rf
 from rocframe.charts.style import DARK, LIGHT
 from rocframe.reports.export import embed_script, json_for_html
 
-sync_api = pytest.importorskip("playwright.sync_api")
 pytest.importorskip("vl_convert")
 
-CHROMIUM = Path("/usr/bin/chromium")
 COUNTS = ("tp", "fp", "fn", "tn")
 MODELS = ["linear_svm", "naive_bayes"]
 VALUE = "view.signal('rf_threshold_angle')"
-
-pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason="chromium is not installed")
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +25,7 @@ def curves():
 
 
 @pytest.fixture(scope="module")
-def page(curves, tmp_path_factory):
+def page(curves, open_page, tmp_path_factory):
     path = tmp_path_factory.mktemp("board") / "board.html"
     path.write_text(
         "<meta charset=utf-8><div id=board></div>"
@@ -42,22 +35,11 @@ def page(curves, tmp_path_factory):
         ".then(result => {window.view = result.view})</script>",
         encoding="utf-8",
     )
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=str(CHROMIUM), args=["--no-sandbox"], env={**os.environ}
-        )
-        context = browser.new_context(viewport={"width": 1200, "height": 1100}, has_touch=True)
-        context.set_offline(True)
-        page, events = context.new_page(), []
-        page.on("console", lambda message: events.append(message.text))
-        page.on("pageerror", lambda error: events.append(str(error)))
-        page.on("request", lambda request: events.append(request.url))
-        page.goto(path.resolve().as_uri())
-        page.wait_for_function("window.view")
-        page.locator("select[name=rf_mode]").select_option(label="score")
-        yield page
-        assert events == [path.resolve().as_uri()]
-        browser.close()
+    page, events = open_page(path, viewport={"width": 1200, "height": 1100}, has_touch=True)
+    page.wait_for_function("window.view")
+    page.locator("select[name=rf_mode]").select_option(label="score")
+    yield page
+    assert events == []
 
 
 def texts_of(page, name):
@@ -188,10 +170,9 @@ def test_the_legend_and_the_list_are_one_selection(page, curves, gesture, model)
     check_matrix(page, curves, 0.3, texts_of(page, "names")[0])
 
 
-def test_a_saved_page_follows_the_dark_mode_and_fits_a_phone(curves, page, tmp_path):
+def test_a_saved_page_follows_the_dark_mode_and_fits_a_phone(curves, browser, tmp_path):
     path = tmp_path / "board.html"
     rf.save_chart(rf.dashboard(curves), path)
-    browser = page.context.browser
     page = browser.new_page(viewport={"width": 1200, "height": 900}, bypass_csp=True)
     page.goto(path.resolve().as_uri())
     page.wait_for_selector("[data-drawn=yes]")

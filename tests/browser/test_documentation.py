@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,12 +12,9 @@ sync_api = pytest.importorskip("playwright.sync_api")
 pytest.importorskip("sphinx")
 pytest.importorskip("vl_convert")
 
-CHROMIUM = Path("/usr/bin/chromium")
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGES = ("index", "gallery/comparison", "gallery/pages")
 BOX = ".live-chart"
-
-pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason="chromium is not installed")
 
 
 @pytest.fixture(scope="module")
@@ -33,16 +29,6 @@ def site(tmp_path_factory):
     command = [sys.executable, "-m", "sphinx", "-Q", "-c", str(DOCS), str(source), str(built)]
     subprocess.run(command, check=True)
     return built
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=str(CHROMIUM), args=["--no-sandbox"], env={**os.environ}
-        )
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import polars as pl
-import pytest
 
 import rocframe as rf
 from rocframe.charts.style import JAVASCRIPT_NAMES, WORD_JOINER
 
-sync_api = pytest.importorskip("playwright.sync_api")
-
-CHROMIUM = Path("/usr/bin/chromium")
 WORDS = """
 arguments break class delete do eval false for function in let new prototype return self this
 true typeof undefined var window NaN Infinity length name apply concat forEach get has join keys map
@@ -22,9 +15,6 @@ _vgsid_ f0 x curve angle
 """
 NAMES = [*sorted(JAVASCRIPT_NAMES), *WORDS.split()]
 ROWS = pl.DataFrame({"label": [1, 0, 1, 0], "score": [0.9, 0.4, 0.4, 0.1]})
-
-pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason="chromium is not installed")
-
 
 HALF = set(sorted(JAVASCRIPT_NAMES)[::2])
 
@@ -51,35 +41,25 @@ def charts():
         yield named.roc.chart() + points.roc.chart()
 
 
-def test_charts_with_names_of_javascript_and_vega_are_drawn(tmp_path):
+def test_charts_with_names_of_javascript_and_vega_are_drawn(open_page, tmp_path):
     parts = [rf.chart_fragment(chart, bundle=False) for chart in charts()]
     path = tmp_path / "names.html"
     path.write_text(
         f"<!doctype html><meta charset=utf-8>{''.join(parts)}{rf.chart_bundle()}", encoding="utf-8"
     )
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=str(CHROMIUM), args=["--no-sandbox"], env={**os.environ}
-        )
-        page, events = browser.new_page(), []
-        page.on("console", lambda message: events.append(message.text))
-        page.on("pageerror", lambda error: events.append(str(error)))
-        page.goto(path.resolve().as_uri())
-        page.wait_for_function(
-            "document.querySelectorAll('.rocframe-chart[data-drawn=started]').length === 0",
-            timeout=120_000,
-        )
-        boxes = page.locator(".rocframe-chart")
-        assert events == []
-        assert boxes.evaluate_all("all => all.map(one => one.dataset.drawn)") == ["yes"] * len(
-            parts
-        )
-        shown = boxes.evaluate_all(
-            "all => all.map(one => [...one.querySelectorAll('svg text')].map(t => t.textContent))"
-        )
-        # JAVASCRIPT_NAMES has to contain all members of `Object.prototype`.
-        members = page.evaluate("Object.getOwnPropertyNames(Object.prototype)")
-        browser.close()
+    page, events = open_page(path)
+    page.wait_for_function(
+        "document.querySelectorAll('.rocframe-chart[data-drawn=started]').length === 0",
+        timeout=120_000,
+    )
+    boxes = page.locator(".rocframe-chart")
+    assert events == []
+    assert boxes.evaluate_all("all => all.map(one => one.dataset.drawn)") == ["yes"] * len(parts)
+    shown = boxes.evaluate_all(
+        "all => all.map(one => [...one.querySelectorAll('svg text')].map(t => t.textContent))"
+    )
+    # JAVASCRIPT_NAMES has to contain all members of `Object.prototype`.
+    members = page.evaluate("Object.getOwnPropertyNames(Object.prototype)")
     assert set(members) <= JAVASCRIPT_NAMES
     texts = [[text.replace(WORD_JOINER, "") for text in one] for one in shown]
     for one, names in zip(texts, (HALF, JAVASCRIPT_NAMES - HALF, JAVASCRIPT_NAMES), strict=False):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 
@@ -14,7 +13,6 @@ from rocframe.cli.main import main
 
 sync_api = pytest.importorskip("playwright.sync_api")
 
-CHROMIUM = Path("/usr/bin/chromium")
 MARKUP = [
     "</script><script>alert(1)</script>",
     '"><img src=x onerror=alert(2)>',
@@ -29,42 +27,20 @@ TRY_EVAL = """() => new Promise((done) => setTimeout(() => {
   try { done(Function("return 1")()); } catch (error) { done(error.name); }
 }))"""
 
-pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason="chromium is not installed")
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=str(CHROMIUM), args=["--no-sandbox"], env={**os.environ}
-        )
-        yield browser
-        browser.close()
-
 
 @pytest.fixture
-def opened(browser):
-    """Open a page; return it with its errors, requests and console messages."""
-    contexts = []
+def opened(open_page):
+    """Open a drawn page; return it with its events so far. It is closed after the test."""
+    pages = []
 
-    def open_page(path, drawn="body[data-drawn]", **options):
-        context = browser.new_context(**options)
-        contexts.append(context)
-        context.set_offline(True)
-        page, events = context.new_page(), []
-        page.on("console", lambda message: events.append(("console", message.text)))
-        page.on("pageerror", lambda error: events.append(("error", str(error))))
-        page.on(
-            "dialog", lambda dialog: (events.append(("dialog", dialog.message)), dialog.dismiss())
-        )
-        page.on("request", lambda request: events.append(("request", request.url)))
-        page.goto(path.resolve().as_uri())
-        page.wait_for_selector(drawn)
-        return page, [event for event in events if event != ("request", path.resolve().as_uri())]
+    def opened(path, drawn="body[data-drawn]", **options):
+        page, events = open_page(path, drawn, **options)
+        pages.append(page)
+        return page, [*events]
 
-    yield open_page
-    for context in contexts:
-        context.close()
+    yield opened
+    for page in pages:
+        page.context.close()
 
 
 @pytest.fixture(scope="module")
@@ -343,15 +319,10 @@ def test_the_tables_need_no_javascript(browser, vote):
     context.close()
 
 
-def test_a_chart_that_altair_saves_is_drawn_without_a_network(browser, tmp_path):
+def test_a_chart_that_altair_saves_is_drawn_without_a_network(opened, tmp_path):
     chart = rf.curve(rf.datasets.vote(), "label", "score", by="model").roc.chart()
     chart.save(tmp_path / "chart.html", inline=True)
-    context = browser.new_context()
-    context.set_offline(True)
-    page = context.new_page()
-    page.goto((tmp_path / "chart.html").as_uri())
-    page.wait_for_selector(".vega-embed canvas, .vega-embed svg")
-    context.close()
+    opened(tmp_path / "chart.html", ".vega-embed canvas, .vega-embed svg")
 
 
 def test_a_text_states_that_a_table_has_hidden_rows_or_columns(opened, many):
@@ -393,7 +364,7 @@ def test_a_click_on_a_title_sorts_the_rows(opened, many):
     assert events == []
 
 
-def test_a_report_of_25_models_is_printed_on_at_most_six_pages(browser, tmp_path):
+def test_a_report_of_25_models_is_printed_on_at_most_six_pages(opened, tmp_path):
     part = pl.select(id=pl.int_range(200)).with_columns(label=pl.col("id") % 4 == 0)
     rows = pl.concat(
         part.with_columns(
@@ -405,10 +376,7 @@ def test_a_report_of_25_models_is_printed_on_at_most_six_pages(browser, tmp_path
     costs = {"fp": 1, "fn": 5}
     options = {"by": "model", "id": "id", "costs": costs}
     path = rf.report(rows, "label", "score", path=tmp_path / "page.html", **options)
-    context = browser.new_context(viewport={"width": 1000, "height": 800})
-    page = context.new_page()
-    page.goto(path.resolve().as_uri())
-    page.wait_for_selector("body[data-drawn]")
+    page, _ = opened(path, viewport={"width": 1000, "height": 800})
     pdf = page.pdf(format="A4", margin=dict.fromkeys(["top", "right", "bottom", "left"], "1cm"))
     assert len(re.findall(rb"/Type\s*/Page\b(?!s)", pdf)) <= 6
     page.emulate_media(media="print")
@@ -416,7 +384,6 @@ def test_a_report_of_25_models_is_printed_on_at_most_six_pages(browser, tmp_path
     assert page.locator("#comparison").is_hidden()  # it has 300 rows
     assert page.locator("[aria-label='Area under the ROC curve'] tbody tr").count() == 25
     assert page.locator("[aria-label^='Thresholds with the lowest'] tbody tr").last.is_visible()
-    context.close()
 
 
 def test_long_names_do_not_narrow_the_plot_and_break_between_words(opened, tmp_path):

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import polars as pl
 import pytest
 
 import rocframe as rf
 from rocframe.charts.dashboard import LOW_PANEL_HEIGHT
 
-sync_api = pytest.importorskip("playwright.sync_api")
-
-CHROMIUM = Path("/usr/bin/chromium")
 MODELS = ["decision_tree", "logistic_regression"]
 COUNTS = ("tp", "fp", "fn", "tn")
-
-pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason="chromium is not installed")
 
 
 @pytest.fixture(scope="module")
@@ -26,25 +18,13 @@ def predictions():
 
 
 @pytest.fixture(scope="module")
-def opened(predictions, tmp_path_factory):
-    """Open a report by model and fold; return the page with its errors and requests."""
+def opened(predictions, open_page, tmp_path_factory):
+    """Open a report by model and fold."""
     path = tmp_path_factory.mktemp("board") / "report.html"
     rf.report(predictions, "label", "score", path=path, by=["model", "fold"], kind="roc")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=str(CHROMIUM), args=["--no-sandbox"], env={**os.environ}
-        )
-        context = browser.new_context(viewport={"width": 1280, "height": 900})
-        context.set_offline(True)
-        page, events = context.new_page(), []
-        page.on("console", lambda message: events.append(message.text))
-        page.on("pageerror", lambda error: events.append(str(error)))
-        page.on("request", lambda request: events.append(request.url))
-        page.goto(path.resolve().as_uri())
-        page.wait_for_selector("body[data-drawn]")
-        yield page
-        assert events == [path.resolve().as_uri()]
-        browser.close()
+    page, events = open_page(path, "body[data-drawn]", viewport={"width": 1280, "height": 900})
+    yield page
+    assert events == []
 
 
 def slide(page, value):

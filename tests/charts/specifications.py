@@ -8,14 +8,18 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
+import polars as pl
 import pytest
 import vl_convert
 
+import rocframe as rf
 from rocframe.charts.style import REFERENCE_COLOR, WORD_JOINER
 
 if TYPE_CHECKING:
     import altair as alt
 
+VOTE = rf.datasets.vote()
+TWO = VOTE.filter(pl.col("model").is_in(["decision_tree", "linear_svm"]))  # the first two models
 
 # The last charts and their specifications: Altair needs at least 10 ms for each specification.
 RECENT_TEXTS: list[tuple[alt.Chart, str]] = []

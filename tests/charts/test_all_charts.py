@@ -457,30 +457,3 @@ def test_unknown_columns_after_those_of_a_table_change_nothing(table, chart):
         )
         return
     assert more.roc.chart().description == chart.description
-
-
-def test_a_table_of_contrasts_has_no_chart_and_the_error_names_one_that_has():
-    table = rf.contrast(PREDICTIONS, "label", "score", id="id", between="m")
-    with pytest.raises(rf.BrokenCurveError) as caught:
-        table.roc.chart()
-    assert str(caught.value) == (
-        "chart: tables of contrast have no chart.\n"
-        "Draw the pairwise differences with .roc.compare(label, score, …).roc.chart()."
-    )
-
-
-def test_the_error_for_an_unknown_table_lists_the_tables_with_charts():
-    with pytest.raises(rf.BrokenCurveError) as caught:
-        rf.chart(PREDICTIONS)
-    assert str(caught.value) == (
-        "chart: expected a curve table, but the table has no column "
-        "'threshold', 'tp', 'fp', 'fn', 'tn'.\n"
-        "Compute a curve table with .roc.curve(label, score, by=…), or pass an unchanged table of "
-        "average, at, operating_point, repaired_auc, transfer, intervals, confusion_matrix, mix, "
-        "combine, "
-        "combine_points, chain, hull, iso_lines, cost_curve, relative_superiority, lc_index, "
-        "decision_curve, decision_intervals, smooth, theoretical_curve, drift, drift_test, auc, "
-        "summary, h_measure, auc_test, multiclass_auc, volume, fold_auc, pooling_gap, power, "
-        "sample_size, detectable_difference, calibration, calibration_summary, murphy_curve, "
-        "multiclass_metrics, compare, auc_covariance, hull_shares, band or area."
-    )

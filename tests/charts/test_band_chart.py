@@ -7,6 +7,7 @@ import pytest
 
 import rocframe as rf
 from tests.charts.specifications import (
+    TWO,
     line_marks,
     lines,
     marks,
@@ -17,16 +18,11 @@ from tests.charts.specifications import (
     svg,
 )
 
-VOTE = rf.datasets.vote().filter(pl.col("model").str.contains("tree|svm"))
-NONE = VOTE.with_columns(label=pl.col("label") & (pl.col("model") == "linear_svm"))
+NONE = TWO.with_columns(label=pl.col("label") & (pl.col("model") == "linear_svm"))
 
 
-def band(table: pl.DataFrame = VOTE, **options: object) -> pl.DataFrame:
+def band(table: pl.DataFrame = TWO, **options: object) -> pl.DataFrame:
     return rf.band(table, "label", "score", by="model", **options)
-
-
-def test_the_specification_of_a_band_chart_is_unchanged(assert_golden):
-    assert_golden(band().roc.chart(), "band_by_model")
 
 
 def test_a_band_has_the_limits_of_the_table():
@@ -50,7 +46,7 @@ def test_limits_along_both_axes_are_crosses_without_a_line():
     # The only line is the line of chance. Each of the four points has a cross of two bars.
     assert svg(both).count('aria-roledescription="line mark"') == 1
     assert svg(both).count('aria-roledescription="rule mark"') == 8
-    curves = rf.curve(VOTE, "label", "score", by="model").roc.chart() + both
+    curves = rf.curve(TWO, "label", "score", by="model").roc.chart() + both
     assert svg(curves).count('aria-roledescription="line mark"') == 3
 
 
@@ -67,15 +63,8 @@ def test_the_subtitle_and_the_description_name_level_and_method_of_a_band(method
     assert f"{promise}." in chart.description
 
 
-def test_a_group_without_a_curve_is_not_drawn_and_the_subtitle_names_it():
-    chart = band(NONE, grid=5).roc.chart()
-    assert chart.title.subtitle.endswith(". Not drawn: decision_tree")
-    assert chart.description.endswith(" Not drawn: decision_tree.")
-    assert lines(chart) == 1
-
-
 def test_a_band_lies_over_the_curves_on_their_axes():
-    both = rf.curve(VOTE, "label", "score", by="model").roc.chart() + band(grid=5).roc.chart()
+    both = rf.curve(TWO, "label", "score", by="model").roc.chart() + band(grid=5).roc.chart()
     shown = svg(both)
     assert shown.count(">False positive rate<") == 1
     assert shown.count(">model<") == 1
@@ -88,8 +77,3 @@ def test_colors_and_panels_are_chosen_as_for_curves():
     assert spec(chart)["facet"]["field"] == "model"
     assert shared(chart, "color") == {}
     assert all('stroke="#07469b"' in line for line in line_marks(chart))
-    with pytest.raises(rf.MissingColumnError) as caught:
-        band(grid=5).roc.chart(detail="fold")
-    assert str(caught.value) == (
-        "detail='fold': the frame has no group column of this name.\nThe frame has: 'model'."
-    )

@@ -6,7 +6,6 @@ import json
 import math
 import re
 
-import altair as alt
 import numpy as np
 import polars as pl
 import pytest
@@ -37,11 +36,6 @@ def test_points_and_limits_are_the_rows_of_the_table():
         assert point["model"] == row["model"]
         for name in FIELDS:
             assert point[name] == pytest.approx(row[name], rel=1e-6), name
-
-
-def test_rows_in_any_order_give_the_same_chart():
-    shuffled = QUANTILES.sample(fraction=1, shuffle=True, seed=3)
-    assert records(shuffled.roc.chart()) == records(QUANTILES.roc.chart())
 
 
 def test_isotonic_regressions_are_steps_from_the_lowest_to_the_highest_score_of_each_level():
@@ -161,23 +155,6 @@ def test_groups_without_rows_and_empty_bins_are_not_drawn():
     assert [point["x"] for point in part(chart, "bin")] == [0.2, 0.9]
     assert "Not drawn: b" in chart.title.subtitle
     assert "NaN" not in svg(chart)
-
-
-def test_curves_of_other_groups_raise_an_error():
-    with pytest.raises(rf.RocframeError) as caught:
-        QUANTILES.roc.chart(scores=VOTE)
-    assert str(caught.value).startswith("scores=")
-    assert "expected a curve table" in str(caught.value)
-    folds = rf.curve(VOTE, "label", "score", by=["model", "fold"])
-    with pytest.raises(rf.OptionValueError) as caught:
-        QUANTILES.roc.chart(scores=folds)
-    assert "this table has several curves for a group of the calibration table" in str(caught.value)
-    with pytest.raises(rf.MissingColumnError) as caught:
-        QUANTILES.roc.chart(scores=rf.curve(VOTE, "label", "score"))
-    assert str(caught.value) == (
-        "scores: the calibration curves have a column 'model', but the table does not.\n"
-        "The table has: 'threshold', 'tp', 'fp', 'fn', 'tn', 'fpr', 'tpr'."
-    )
 
 
 def test_smooth_curves_are_lines_with_the_points_of_the_table_and_gaps_at_undefined_rates():
@@ -339,35 +316,3 @@ def test_averages_have_the_range_and_the_scale_of_their_bins():
         assert svg(both).count('aria-roledescription="axis"') == 2
     assert domains(mean.roc.chart())["x"] == [0, 0.4]
     assert 0.3 < mean.drop_nulls("event_rate")["event_rate_upper"].max() <= 0.4
-
-
-def test_curves_of_calibration_have_no_normal_deviates():
-    with pytest.raises(rf.OptionValueError) as caught:
-        QUANTILES.roc.chart(scale="normal_deviate")
-    assert str(caught.value) == (
-        "scale='normal_deviate': charts of event_rate against score_mean do not have this scale.\n"
-        "The scale is available for kind='roc', 'det'."
-    )
-
-
-def test_curves_have_no_logits():
-    with pytest.raises(rf.OptionValueError) as caught:
-        CURVES.roc.chart(scale="logit")
-    assert str(caught.value) == (
-        "scale='logit': charts of tpr against fpr do not have this scale.\n"
-        "The scale is available for tables of calibration."
-    )
-
-
-def test_colors_fields_and_rows_can_be_chosen_with_altair():
-    chart = QUANTILES.roc.chart()
-    shown = {name for record in part(chart, "bin") for name in record} - {"_layer", "x", "y"}
-    assert shown <= set(QUANTILES.columns)
-    red = alt.Color("model:N", scale=alt.Scale(range=["#ff0000", "#00ff00"]))
-    assert svg(chart.encode(color=red)).count('fill="#ff0000"') >= 10
-    one = chart.transform_filter("datum.model == 'naive_bayes'")
-    points = 'aria-roledescription="point"'
-    assert svg(one).count(points) == QUANTILES.filter(model="naive_bayes").height
-    assert "1 - specificity" in texts(
-        chart.encode(x=alt.X("score_mean:Q", title="1 - specificity"))
-    )

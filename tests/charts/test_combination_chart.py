@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import altair as alt
 import polars as pl
 import pytest
 
@@ -99,17 +98,3 @@ def test_a_chain_is_a_line_through_its_stages():
     assert "1 c (0.000, 0.667); 2 a (0.333, 1.000); 3 b (0.667, 1.000)" in chart.description
     both = pl.concat([table, rf.chain(DECISIONS, "label", ["a", "b"], operator="and")])
     assert both.roc.chart().title.text == "Chain of AND and OR"
-
-
-def test_fields_are_columns_of_the_table_and_the_colors_can_be_replaced():
-    table = rf.chain(DECISIONS.filter(g="u"), "label", ["a", "b"], by="g")
-    chart = table.roc.chart()
-    assert set(records(chart)[0]) == {*table.columns, "x", "y"}
-    red = alt.Color("g:N", scale=alt.Scale(range=["#ff0000"]))
-    assert svg(chart).count('stroke="#ff0000"') == 0
-    assert svg(chart.encode(color=red)).count('stroke="#ff0000"') >= 1
-    combined = rf.combine(DECISIONS.filter(g="u"), "label", ["a", "b"])
-    known = {*combined.columns, "model_a · model_b", "x", "y"}
-    assert set(records(combined.roc.chart())[0]) == known
-    both = alt.Color("operator:N", scale=alt.Scale(range=["#ff0000", "#00ff00"]))
-    assert svg(combined.roc.chart().encode(color=both)).count('fill="#00ff00"') >= 3

@@ -11,21 +11,13 @@ from polars.testing import assert_frame_equal
 
 import rocframe as rf
 from rocframe.charts.style import COLORS, REFERENCE_COLOR
-from tests.charts.specifications import encodings, records, spec, svg, texts
+from tests.charts.specifications import VOTE, encodings, records, spec, svg, texts
+
+MODELS = VOTE.filter(pl.col("model").str.contains("tree|svm|bayes"))
 
 
-@pytest.fixture(scope="module")
-def vote() -> pl.DataFrame:
-    return rf.datasets.vote().filter(pl.col("model").str.contains("tree|svm|bayes"))
-
-
-def test_the_specification_of_a_comparison_chart_is_unchanged(vote, assert_golden):
-    table = rf.compare(vote, "label", "score", id="id", by="age")
-    assert_golden(table.roc.chart(), "comparison_by_age")
-
-
-def test_each_pair_has_its_difference_interval_and_p_value(vote):
-    table = rf.compare(vote, "label", "score", id="id")
+def test_each_pair_has_its_difference_interval_and_p_value():
+    table = rf.compare(MODELS, "label", "score", id="id")
     chart = table.roc.chart()
     drawn = pl.DataFrame(records(chart))
     assert drawn["model_a − model_b"].to_list() == [
@@ -50,8 +42,8 @@ def ends(chart) -> pl.DataFrame:
 
 
 @pytest.mark.parametrize("name", ["model_a − model_b", "_lower"])
-def test_a_group_column_can_have_the_name_of_a_field_of_the_chart(vote, name):
-    table = rf.compare(vote, "label", "score", id="id", by="age")
+def test_a_group_column_can_have_the_name_of_a_field_of_the_chart(name):
+    table = rf.compare(MODELS, "label", "score", id="id", by="age")
     plain, drawn = (texts(part.roc.chart()) for part in (table, table.rename({"age": name})))
     assert [
         text and text.replace("(model_a − model_b)", "model_a − model_b") for text in drawn
@@ -59,16 +51,16 @@ def test_a_group_column_can_have_the_name_of_a_field_of_the_chart(vote, name):
 
 
 @pytest.mark.parametrize("method", ["delong", "delong_t"])
-def test_thin_lines_are_simultaneous_limits_of_the_tests_of_a_group(vote, method):
+def test_thin_lines_are_simultaneous_limits_of_the_tests_of_a_group(method):
     options = {"id": "id", "by": "age", "method": method}
-    table = rf.compare(vote, "label", "score", **options)
+    table = rf.compare(MODELS, "label", "score", **options)
     # The limits at Bonferroni's level: three pairs in each age group.
-    wide = rf.compare(vote, "label", "score", level=1 - 0.05 / 3, **options)
+    wide = rf.compare(MODELS, "label", "score", level=1 - 0.05 / 3, **options)
     limits = wide.select(_lower="lower", _upper="upper")
     assert_frame_equal(ends(table.roc.chart()), limits, rel_tol=1e-6)
     # One family of nine pairs.
-    table = rf.compare(vote, "label", "score", family="all", **options)
-    wide = rf.compare(vote, "label", "score", level=1 - 0.05 / 9, **options)
+    table = rf.compare(MODELS, "label", "score", family="all", **options)
+    wide = rf.compare(MODELS, "label", "score", level=1 - 0.05 / 9, **options)
     limits = wide.select(_lower="lower", _upper="upper")
     assert_frame_equal(ends(table.roc.chart()), limits, rel_tol=1e-6)
     widths = encodings(table.roc.chart(), "strokeWidth")[0]["scale"]
@@ -80,14 +72,14 @@ def test_thin_lines_are_simultaneous_limits_of_the_tests_of_a_group(vote, method
 @pytest.mark.parametrize(
     "options", [{"adjust": None}, {"adjust": "bh"}, {"method": "permutation", "seed": 1}]
 )
-def test_other_adjustments_and_tests_without_limits_have_no_simultaneous_limits(vote, options):
-    table = rf.compare(vote, "label", "score", id="id", **options)
+def test_other_adjustments_and_tests_without_limits_have_no_simultaneous_limits(options):
+    table = rf.compare(MODELS, "label", "score", id="id", **options)
     rows = pl.DataFrame(records(table.roc.chart()))
     assert "_lower" not in rows.columns or rows["_lower"].null_count() == 3
 
 
-def test_differences_that_are_not_significant_after_adjustment_are_gray(vote):
-    table = rf.compare(vote, "label", "score", id="id", by="age").with_columns(
+def test_differences_that_are_not_significant_after_adjustment_are_gray():
+    table = rf.compare(MODELS, "label", "score", id="id", by="age").with_columns(
         p_value=pl.Series([0.001, 0.03, 0.3] * 3), p_adjusted=pl.Series([0.003, 0.06, None] * 3)
     )
     chart = table.roc.chart()
@@ -109,8 +101,8 @@ def test_each_name_of_a_long_pair_is_cut_separately():
     )
 
 
-def test_groups_share_the_line_of_a_pair_where_they_have_colors(vote):
-    table = rf.compare(vote, "label", "score", id="id", by="age", baseline="linear_svm")
+def test_groups_share_the_line_of_a_pair_where_they_have_colors():
+    table = rf.compare(MODELS, "label", "score", id="id", by="age", baseline="linear_svm")
     named = table.roc.chart()
     assert len(encodings(named, "y")[0]["scale"]["domain"]) == 6
     colored = table.roc.chart(color="age")
@@ -120,8 +112,8 @@ def test_groups_share_the_line_of_a_pair_where_they_have_colors(vote):
     ]
 
 
-def test_the_axis_title_is_the_compared_metric(vote):
-    partial = rf.compare(vote, "label", "score", id="id", fpr=(0, 0.2)).roc.chart()
+def test_the_axis_title_is_the_compared_metric():
+    partial = rf.compare(MODELS, "label", "score", id="id", fpr=(0, 0.2)).roc.chart()
     assert encodings(partial, "x")[0]["title"] == "Difference of partial AUC"
     title = "Differences of partial AUC, 393 positives, 551 negatives"
     assert partial.title.text == title
@@ -135,9 +127,9 @@ def test_the_axis_title_is_the_compared_metric(vote):
         ("average_precision", "average precision"),
     ],
 )
-def test_the_axis_title_is_the_name_of_another_metric(vote, metric, name):
+def test_the_axis_title_is_the_name_of_another_metric(metric, name):
     options = {"n_boot": 20, "seed": 1} if metric == "average_precision" else {}
-    scores = vote.with_columns(pl.col("score").clip(0, 1))
+    scores = MODELS.with_columns(pl.col("score").clip(0, 1))
     table = rf.compare(scores, "label", "score", id="id", metric=metric, **options)
     chart = table.roc.chart()
     assert encodings(chart, "x")[0]["title"] == f"Difference of {name}"

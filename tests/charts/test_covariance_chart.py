@@ -8,14 +8,9 @@ import polars as pl
 
 import rocframe as rf
 from rocframe.charts.style import REFERENCE_COLOR
-from tests.charts.specifications import encodings, marks, records, spec, svg
+from tests.charts.specifications import encodings, marks, records, svg
 
 VOTE = rf.datasets.vote().filter(pl.col("model").str.contains("tree|svm|bayes"))
-
-
-def test_the_specification_of_a_covariance_chart_is_unchanged(assert_golden):
-    table = rf.auc_covariance(VOTE, "label", "score", id="id", by="age")
-    assert_golden(table.roc.chart(), "covariance_by_age")
 
 
 def test_each_cell_has_the_correlation_of_its_models():
@@ -30,11 +25,6 @@ def test_each_cell_has_the_correlation_of_its_models():
     value = table.filter(model_a="decision_tree", model_b="linear_svm")["correlation"][0]
     assert f"decision_tree and linear_svm: {value:.3f}" in chart.description
     assert "linear_svm and decision_tree" not in chart.description
-
-
-def test_each_group_has_a_panel():
-    chart = rf.auc_covariance(VOTE, "label", "score", id="id", by=["age"]).roc.chart()
-    assert spec(chart)["facet"]["sort"] == ["18-34", "35-54", "55+"]
 
 
 def test_an_undefined_correlation_has_a_cell_of_its_own():

@@ -8,6 +8,7 @@ import pytest
 
 import rocframe as rf
 from tests.charts.specifications import (
+    TWO,
     parts,
     point_marks,
     records,
@@ -17,16 +18,11 @@ from tests.charts.specifications import (
     svg,
 )
 
-VOTE = rf.datasets.vote().filter(pl.col("model").str.contains("tree|svm"))
-CURVES = rf.curve(VOTE, "label", "score", by="model")
+CURVES = rf.curve(TWO, "label", "score", by="model")
 
 
 def titles(chart) -> list[str]:
     return [shared(chart, side)["title"] for side in "xy"]
-
-
-def test_the_specification_of_precision_against_alert_rate_is_unchanged(assert_golden):
-    assert_golden(CURVES.roc.chart(x="alert_rate", y="precision"), "precision_by_alert_rate")
 
 
 @pytest.mark.parametrize(
@@ -35,7 +31,7 @@ def test_the_specification_of_precision_against_alert_rate_is_unchanged(assert_g
 )
 @pytest.mark.parametrize("prevalence", [None, 0.1])
 def test_points_of_lines_are_rows_of_the_table_with_these_metrics(x, y, prevalence):
-    table = rf.curve(VOTE, "label", "score", by="model", prevalence=prevalence, metrics=[x, y])
+    table = rf.curve(TWO, "label", "score", by="model", prevalence=prevalence, metrics=[x, y])
     for record in records(table.roc.chart(x=x, y=y)):
         rows = table.filter(model=record["model"]).select("tp", "fp", x, y)
         expected = {(tp, fp): values for tp, fp, *values in rows.iter_rows()}
@@ -47,7 +43,7 @@ def test_points_of_lines_are_rows_of_the_table_with_these_metrics(x, y, prevalen
 
 
 def test_the_line_is_close_to_all_rows_and_to_points_between_rows():
-    table = rf.curve(VOTE, "label", "score", by="model", metrics=["alert_rate", "precision"])
+    table = rf.curve(TWO, "label", "score", by="model", metrics=["alert_rate", "precision"])
     table = table.filter(model="decision_tree")
     (record,) = records(table.roc.chart(x="alert_rate", y="precision"))
     tp, fp = (
@@ -99,9 +95,7 @@ def test_operating_points_have_the_same_axes():
     assert len(point_marks(both)) == len(rows)
 
 
-@pytest.mark.parametrize(
-    "kind", ["roc", "pr", "det", "gain", "lift", "lift_chart", "predictive_value", "skill"]
-)
+@pytest.mark.parametrize("kind", ["roc", "pr", "det", "lift_chart", "skill"])
 def test_diagonal_false_hides_the_lines_of_chance(kind):
     chart = CURVES.roc.chart(kind=kind)
     assert reference_lines(chart)
@@ -120,46 +114,3 @@ def test_legend_false_hides_all_legends(options):
     points = CURVES.roc.at(fpr=[0.1, 0.2])
     points = points.roc.chart(legend=False, facet=options.get("facet"))
     assert "role-legend" not in svg(chart + points)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (
-            {"x": "fpr", "y": "tpr", "kind": "roc"},
-            "kind='roc': not allowed together with x= and y=.\nPass either kind=, or x= and y=.",
-        ),
-        (
-            {"x": "alert_rate"},
-            'y=None: x= requires y=.\nUse, for example, x="alert_rate", y="precision".',
-        ),
-        (
-            {"x": "alert_rate", "y": "precision", "ties": True},
-            (
-                "ties=True: this option cannot be used with a chart with x='alert_rate' and "
-                "y='precision'.\n"
-                "Use kind='roc' or 'gain' or 'lift_chart', or leave the option out."
-            ),
-        ),
-        (
-            {"x": "alert_rate", "y": "precision", "scale": "log"},
-            (
-                "scale='log': charts of precision against alert_rate do not have this scale.\n"
-                "The scale is available for kind='roc', 'det', 'gain', 'lift', 'lift_chart' and "
-                "for tables of calibration."
-            ),
-        ),
-    ],
-)
-def test_axes_that_cannot_be_drawn_raise(options, message):
-    with pytest.raises(rf.OptionValueError) as caught:
-        CURVES.roc.chart(**options)
-    assert str(caught.value) == message
-
-
-@pytest.mark.parametrize("name", ["net_benefit", "expected_cost", "precison"])
-def test_a_name_that_is_no_metric_of_counts_raises(name):
-    with pytest.raises(rf.UnknownOptionError) as caught:
-        CURVES.roc.chart(x=name, y="precision")
-    assert str(caught.value).startswith(f"x={name!r}: ")
-    assert "alert_rate" in str(caught.value)

@@ -9,12 +9,11 @@ import polars as pl
 import pytest
 
 import rocframe as rf
-from tests.charts.specifications import domain, encodings, marks, records, rules, spec, texts
+from tests.charts.specifications import TWO, domain, encodings, marks, records, rules, spec, texts
 
-VOTE = rf.datasets.vote().filter(pl.col("model").str.contains("tree|svm"))
 OPTIONS = {"label": "label", "score": "score", "by": "model"}
-CURVES = rf.curve(VOTE, **OPTIONS)
-RATES = rf.intervals(VOTE, **OPTIONS, metrics=["fpr", "tpr"], threshold=[0.5, 0.6])
+CURVES = rf.curve(TWO, **OPTIONS)
+RATES = rf.intervals(TWO, **OPTIONS, metrics=["fpr", "tpr"], threshold=[0.5, 0.6])
 
 
 def entry(name: str, area: str, row: dict) -> str:
@@ -22,7 +21,7 @@ def entry(name: str, area: str, row: dict) -> str:
 
 
 def test_the_legend_shows_the_areas_and_limits_of_the_table():
-    areas = rf.auc(VOTE, **OPTIONS, level=0.9)
+    areas = rf.auc(TWO, **OPTIONS, level=0.9)
     chart = CURVES.roc.chart(areas=areas)
     expected = [
         entry(row["model"], f"AUC {row['auc']:.3f}", row) for row in areas.iter_rows(named=True)
@@ -35,18 +34,18 @@ def test_the_legend_shows_the_areas_and_limits_of_the_table():
 @pytest.mark.parametrize("name", ["*", "^m.*$", "area"])
 def test_the_limits_do_not_depend_on_the_name_of_the_group_column(name):
     options = {"label": "label", "score": "score", "by": name}
-    log = VOTE.rename({"model": name})
+    log = TWO.rename({"model": name})
     chart = rf.curve(log, **options).roc.chart(areas=rf.auc(log, **options))
-    expected = CURVES.roc.chart(areas=rf.auc(VOTE, **OPTIONS))
+    expected = CURVES.roc.chart(areas=rf.auc(TWO, **OPTIONS))
     assert chart.description == expected.description.replace("By model:", f"By {name}:")
 
 
 def test_panels_and_single_curves_show_the_limits_too():
-    areas = rf.auc(VOTE, **OPTIONS)
+    areas = rf.auc(TWO, **OPTIONS)
     shown = texts(CURVES.roc.chart(areas=areas, facet="model", color=None))
     for row in areas.iter_rows(named=True):
         assert entry(row["model"], f"AUC {row['auc']:.3f}", row) in shown
-    tree = VOTE.filter(model="decision_tree")
+    tree = TWO.filter(model="decision_tree")
     area = rf.auc(tree, "label", "score")
     chart = rf.curve(tree, "label", "score").roc.chart(areas=area)
     (row,) = area.iter_rows(named=True)
@@ -56,55 +55,30 @@ def test_panels_and_single_curves_show_the_limits_too():
 
 
 def test_several_curves_of_a_color_have_the_limits_of_the_mean_of_their_areas():
-    curves = rf.curve(VOTE, "label", "score", by=["model", "fold"])
-    areas = rf.fold_auc(VOTE, **OPTIONS)
+    curves = rf.curve(TWO, "label", "score", by=["model", "fold"])
+    areas = rf.fold_auc(TWO, **OPTIONS)
     shown = texts(curves.roc.chart(detail="fold", areas=areas))
     for row in areas.iter_rows(named=True):
         assert entry(row["model"], f"mean AUC {row['mean_auc']:.3f}", row) in shown
-    with pytest.raises(rf.OptionValueError, match="Use fold_auc for the mean of the areas"):
-        curves.roc.chart(detail="fold", areas=rf.auc(VOTE, **OPTIONS))
 
 
 def test_precision_recall_charts_show_limits_of_average_precision():
     metrics = ["auc", "average_precision"]
-    table = rf.intervals(VOTE, **OPTIONS, metrics=metrics, n_boot=20, seed=1)
+    table = rf.intervals(TWO, **OPTIONS, metrics=metrics, n_boot=20, seed=1)
     for kind, metric, name in (("pr", metrics[1], "AP"), ("roc", metrics[0], "AUC")):
         shown = texts(CURVES.roc.chart(kind=kind, areas=table))
         for row in table.filter(metric=metric).iter_rows(named=True):
             assert entry(row["model"], f"{name} {row['estimate']:.3f}", row) in shown
-    with pytest.raises(rf.OptionValueError, match="but the table has areas of ROC curves"):
-        CURVES.roc.chart(kind="pr", areas=rf.auc(VOTE, **OPTIONS))
 
 
 def test_an_area_without_limits_has_no_brackets():
-    chart = CURVES.roc.chart(areas=rf.auc(VOTE, **OPTIONS, ci=None))
+    chart = CURVES.roc.chart(areas=rf.auc(TWO, **OPTIONS, ci=None))
     assert "[" not in chart.description
     assert spec(chart)["title"] == spec(CURVES.roc.chart())["title"]
-    same = VOTE.with_columns(score=0.5)  # the variance is 0
+    same = TWO.with_columns(score=0.5)  # the variance is 0
     chart = rf.curve(same, **OPTIONS).roc.chart(areas=rf.auc(same, **OPTIONS))
     assert spec(chart)["title"] == {"anchor": "start", "text": "ROC"}
     assert "confidence" not in chart.description
-
-
-@pytest.mark.parametrize(
-    ("areas", "message"),
-    [
-        (0.5, "areas=0.5: expected a table of areas with confidence limits."),
-        (CURVES, "expected a table of areas with confidence limits."),
-        (rf.auc(VOTE, "label", "score", by=["model", "fold"]), "has more than one row"),
-        (rf.auc(VOTE, "label", -pl.col("score"), by="model"), "but the table has the area"),
-        (
-            rf.auc(VOTE.with_columns(model=pl.lit("other")), **OPTIONS),
-            "no group of these areas has a curve in the chart",
-        ),
-        (RATES, "the table has no rows"),
-    ],
-    ids=["number", "curves", "folds", "reversed", "other", "rates"],
-)
-def test_areas_of_other_predictions_raise_an_error(areas, message):
-    with pytest.raises(rf.OptionValueError) as caught:
-        CURVES.roc.chart(areas=areas)
-    assert message in str(caught.value)
 
 
 def test_bars_end_at_the_limits_of_the_table():
@@ -136,7 +110,7 @@ def test_bars_end_at_the_limits_of_the_table():
 def test_limits_of_a_rule_are_drawn_in_panels_on_axes_without_0():
     rule = {"rule": "youden", "n_boot": 20, "seed": 1, "metrics": ["fpr", "recall"]}
     options = {"facet": "model", "scale": "normal_deviate"}
-    best = rf.intervals(VOTE, **OPTIONS, **rule).roc.chart(kind="roc", **options)
+    best = rf.intervals(TWO, **OPTIONS, **rule).roc.chart(kind="roc", **options)
     half = RATES.roc.chart(kind="roc", **options)
     for chart in (best, half):
         low, high = (NormalDist().cdf(end) for end in domain(chart, "x"))
@@ -174,7 +148,7 @@ def test_bars_of_one_metric_are_drawn_against_the_threshold(axes):
         assert point[sides["threshold"]] == row["at_value"]
     both = CURVES.roc.chart(**options) + chart
     assert rules(both) == 4
-    above_all = rf.intervals(VOTE, **OPTIONS, metrics="tpr", threshold=[inf, 0.5, 0.6])
+    above_all = rf.intervals(TWO, **OPTIONS, metrics="tpr", threshold=[inf, 0.5, 0.6])
     above = above_all.roc.chart(**options)
     assert [[p["x"], p["y"]] for p in records(above)] == [[p["x"], p["y"]] for p in records(chart)]
     assert above.title.subtitle.startswith("Not drawn: decision_tree · threshold inf")
@@ -186,18 +160,3 @@ def test_metrics_that_the_table_lacks_have_no_points():
     assert {point["metric"] for point in records(chart)} == {"tpr"}
     both = CURVES.roc.chart(**options) + chart
     assert rules(both) == 4
-
-
-@pytest.mark.parametrize(
-    ("options", "missing"),
-    [
-        ({"kind": "precision_recall"}, "precision"),
-        ({"x": "fpr", "y": "mcc"}, "mcc"),
-        ({"x": "threshold", "y": ["f1", "mcc"]}, "mcc"),
-    ],
-)
-def test_points_without_the_metrics_of_the_axes_raise_an_error(options, missing):
-    with pytest.raises(rf.OptionValueError) as caught:
-        RATES.roc.chart(**options)
-    assert str(caught.value).startswith("table=<table with the columns 'model', 'metric', ")
-    assert f"the table has no points with the metric {missing!r}.\nUse rf.int" in str(caught.value)

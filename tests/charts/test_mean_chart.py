@@ -123,9 +123,6 @@ def test_panels_and_colors_are_chosen_as_for_curves(curves):
     mean = curves.roc.average()
     panels = spec(mean.roc.chart(facet="model", color=None))
     assert panels["facet"]["field"] == "model"
-    with pytest.raises(rf.MissingColumnError) as caught:
-        mean.roc.chart(color="fold")
-    assert str(caught.value).startswith("color='fold': the frame has no group column of this name.")
 
 
 def test_long_means_are_drawn_from_few_points():

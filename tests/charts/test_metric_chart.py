@@ -5,13 +5,11 @@ from __future__ import annotations
 import polars as pl
 
 import rocframe as rf
-from tests.charts.specifications import encodings, records, spec, svg
-
-VOTE = rf.datasets.vote().filter(pl.col("model").str.contains("tree|svm"))
+from tests.charts.specifications import TWO, encodings, records, spec, svg
 
 
 def metrics(*names: str, **options: object) -> pl.DataFrame:
-    return rf.intervals(VOTE, "label", "score", metrics=names, ci=None, **options)
+    return rf.intervals(TWO, "label", "score", metrics=names, ci=None, **options)
 
 
 def test_metrics_of_one_range_share_an_axis():
@@ -23,14 +21,6 @@ def test_metrics_of_one_range_share_an_axis():
         "precision at fpr 0.2",
     ]
     assert encodings(chart, "color")[0]["scale"]["domain"] == ["decision_tree", "linear_svm"]
-
-
-def test_metrics_of_several_ranges_have_panels_with_axes_of_their_own(assert_golden):
-    chart = metrics("tpr", "lift", fpr=0.1, by="model").roc.chart()
-    assert_golden(chart, "intervals_in_panels")
-    assert spec(chart)["facet"]["sort"] == ["tpr at fpr 0.1", "lift at fpr 0.1"]
-    assert spec(chart)["resolve"] == {"scale": {"x": "independent"}}
-    assert encodings(chart, "y")[0]["scale"]["domain"] == ["linear_svm", "decision_tree"]
 
 
 def test_panels_of_metrics_are_grouped_by_the_panels_of_a_group():

@@ -59,24 +59,6 @@ def test_the_lines_and_rings_that_are_drawn_are_explained(table):
     assert "subtitle" not in no_lines.to_dict()["title"]
 
 
-@pytest.mark.parametrize(
-    ("option", "call"),
-    [
-        ({"hull": True}, "Add the chart of the hull: curves.roc.chart() + curves.roc.hull().roc."),
-        ({"costs": COSTS}, "Add the chart of the lines: curves.roc.chart() + curves.roc.iso_lines"),
-        ({"prevalence": 0.1}, "curves.roc.iso_lines(costs=…, prevalence=…).roc.chart()."),
-        ({"mark": 0.5}, "curves.roc.chart() + curves.roc.at(threshold=0.5).roc.chart()."),
-    ],
-    ids=["hull", "costs", "prevalence", "mark"],
-)
-def test_the_error_for_a_layer_as_an_option_shows_the_call(table, option, call):
-    with pytest.raises(rf.ArgumentError) as caught:
-        rf.chart(table, **option)
-    (name,) = option
-    assert str(caught.value).startswith(f"chart: unexpected keyword argument {name!r}.")
-    assert call in str(caught.value)
-
-
 def test_nearly_equal_lines_of_a_lift_chart_are_drawn_once():
     # 355 and 357 positives: the two lines are 2 pixels apart.
     rows = pl.concat(
@@ -262,37 +244,3 @@ def test_a_panel_without_a_curve_shows_that_the_auc_is_undefined():
         assert sum(text.startswith("bad") for text in shown) == (1 if color is None else 2)
     assert lines(rf.chart(curves, facet="model")) == 1
     assert "AUC undefined" not in texts(rf.chart(curves.filter(model="good"), facet="model"))
-
-
-@pytest.mark.parametrize(
-    ("option", "value", "kind", "having"),
-    [
-        ("ties", True, "det", "'roc', 'gain', 'lift_chart'"),
-        ("ties", True, "pr", "'roc', 'gain', 'lift_chart'"),
-    ],
-)
-def test_the_error_for_an_unsupported_option_names_the_kinds_that_support_it(
-    table, option, value, kind, having
-):
-    with pytest.raises(rf.OptionValueError) as caught:
-        rf.chart(table, kind=kind, **{option: value})
-    name = {"det": "det", "pr": "precision_recall"}[kind]
-    assert str(caught.value) == (
-        f"{option}={value!r}: this option cannot be used with kind={name!r}.\n"
-        f"Use kind={having.replace(', ', ' or ')}, or leave the option out."
-    )
-
-
-def test_averaged_curves_have_no_overlays(table):
-    mean = table.roc.average(over="model")
-    with pytest.raises(rf.OptionValueError) as caught:
-        mean.roc.chart(ties=True)
-    assert "cannot be used with a chart of a table of the type 'average'.\n" in str(caught.value)
-
-
-def test_ties_must_be_true_or_false(table):
-    with pytest.raises(rf.OptionValueError) as caught:
-        rf.chart(table, ties="yes")
-    assert str(caught.value) == (
-        "ties='yes': expected True or False.\nUse ties=True, or leave out ties=."
-    )

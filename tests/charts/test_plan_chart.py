@@ -24,11 +24,6 @@ def lines(chart) -> int:
     return svg(chart).count('aria-roledescription="line mark"')
 
 
-def test_the_specification_of_a_power_chart_is_unchanged(assert_golden):
-    table = rf.power(auc=[0.6, 0.7], n_pos=[10, 20, 50], n_neg=100)
-    assert_golden(table.roc.chart(), "power")
-
-
 def test_power_has_a_line_for_each_area_against_the_number_of_positives():
     table = rf.power(auc=[0.6, 0.7], n_pos=[10, 20, 50], n_neg=100)
     chart = table.roc.chart()

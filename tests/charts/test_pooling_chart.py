@@ -5,19 +5,13 @@ from __future__ import annotations
 import polars as pl
 
 import rocframe as rf
-from tests.charts.specifications import records, spec, svg
+from tests.charts.specifications import TWO, records, spec, svg
 
-VOTE = rf.datasets.vote().filter(pl.col("model").str.contains("tree|svm"))
-NONE = VOTE.with_columns(label=pl.col("label") & (pl.col("model") == "linear_svm"))
-
-
-def test_the_specification_of_a_chart_of_gaps_is_unchanged(assert_golden):
-    table = rf.pooling_gap(VOTE, "label", "score", by="model")
-    assert_golden(table.roc.chart(), "pooling_gap_by_model")
+NONE = TWO.with_columns(label=pl.col("label") & (pl.col("model") == "linear_svm"))
 
 
 def test_lines_lead_from_the_mean_auc_to_the_pooled_auc():
-    table = rf.pooling_gap(VOTE, "label", "score", by="model")
+    table = rf.pooling_gap(TWO, "label", "score", by="model")
     chart = table.roc.chart()
     drawn = pl.DataFrame(records(chart))
     for name in ("mean_auc", "within_auc", "pooled_auc"):
@@ -41,6 +35,6 @@ def test_an_undefined_gap_has_a_line_with_the_reason():
 
 
 def test_a_key_can_have_panels():
-    chart = rf.pooling_gap(VOTE, "label", "score", by=["model", "age"]).roc.chart(facet="age")
+    chart = rf.pooling_gap(TWO, "label", "score", by=["model", "age"]).roc.chart(facet="age")
     assert spec(chart)["facet"]["sort"] == ["18-34", "35-54", "55+"]
     assert chart.title.subtitle.endswith("folds. ● mean AUC, ◆ pooled AUC")

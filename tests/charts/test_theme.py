@@ -11,7 +11,6 @@ import altair as alt
 import numpy as np
 import pytest
 
-import rocframe as rf
 from rocframe.charts.style import DARK, LIGHT, color_scale, dark, light
 
 TREE = Path(__file__).parents[2]
@@ -134,8 +133,3 @@ def test_altair_knows_the_themes_of_an_installed_package(tmp_path):
         papers["rocframe_dark"],
         "default",
     ]
-
-
-def test_drawing_a_chart_enables_no_theme():
-    rf.curve(rf.datasets.vote(), "label", "score", by="model").roc.chart()
-    assert alt.theme.active == "default"

@@ -8,6 +8,7 @@ import pytest
 
 import rocframe as rf
 from tests.charts.specifications import (
+    TWO,
     domain,
     marks,
     point_marks,
@@ -18,8 +19,7 @@ from tests.charts.specifications import (
     texts,
 )
 
-VOTE = rf.datasets.vote().filter(pl.col("model").str.contains("tree|svm"))
-CURVES = rf.curve(VOTE, "label", "score", by="model")
+CURVES = rf.curve(TWO, "label", "score", by="model")
 LARGE = pl.DataFrame({"score": np.random.default_rng(1).normal(size=20_000)}).with_columns(
     label=pl.col("score") + np.random.default_rng(2).normal(size=20_000) > 1
 )
@@ -33,7 +33,7 @@ def value_at(record, threshold: float) -> float:
 
 def test_the_line_has_the_metric_of_at_for_all_thresholds():
     (record, _) = records(CURVES.roc.chart(x="threshold", y="f1"))
-    tree = rf.curve(VOTE.filter(model="decision_tree"), "label", "score", metrics="f1")
+    tree = rf.curve(TWO.filter(model="decision_tree"), "label", "score", metrics="f1")
     thresholds = np.linspace(min(record["x"]) + 1e-4, max(record["x"]) - 1e-4, 200).tolist()
     for threshold, value in zip(thresholds, tree.roc.at(threshold=thresholds)["f1"], strict=True):
         assert value_at(record, threshold) == pytest.approx(value, abs=1e-6)
@@ -83,7 +83,7 @@ def test_the_line_of_a_large_curve_is_close_to_all_rows(metric):
 
 
 def test_several_metrics_have_colors_or_panels():
-    one = rf.curve(VOTE.filter(model="decision_tree"), "label", "score")
+    one = rf.curve(TWO.filter(model="decision_tree"), "label", "score")
     chart = one.roc.chart(x="threshold", y=["precision", "recall"])
     assert chart.title.text == "Precision and recall against threshold"
     assert {"metric", "precision", "recall"} <= set(texts(chart))
@@ -123,7 +123,7 @@ def test_infinite_thresholds_and_undefined_metrics_are_not_drawn():
 
 
 def test_rates_are_those_at_the_prevalence_of_the_table():
-    table = rf.curve(VOTE, "label", "score", by="model", prevalence=0.1, metrics="precision")
+    table = rf.curve(TWO, "label", "score", by="model", prevalence=0.1, metrics="precision")
     chart = table.roc.chart(x="threshold", y="precision")
     assert chart.title.subtitle == "prevalence 0.1"
     assert "Prevalence" not in table.roc.chart(x="threshold", y="tpr").description
@@ -214,7 +214,7 @@ def test_the_threshold_against_rnp_is_the_quantile_function_of_the_score():
 
 @pytest.mark.parametrize("x", ["rnp", "alert_rate", "fpr", "tp"])
 def test_the_threshold_against_a_rate_has_the_rows_of_the_table(x):
-    table = rf.curve(VOTE.filter(model="decision_tree"), "label", "score", metrics="rnp")
+    table = rf.curve(TWO.filter(model="decision_tree"), "label", "score", metrics="rnp")
     table = table.with_columns(alert_rate=1 - pl.col("rnp"))
     chart = table.roc.chart(x=x, y="threshold")
     (line,) = records(chart)
@@ -227,36 +227,6 @@ def test_the_threshold_against_a_rate_has_the_rows_of_the_table(x):
     assert chart.title.text.startswith("Threshold against ")
     zoomed = table.roc.chart(x=x, y="threshold", y_domain=(0.4, 0.6))
     assert domain(zoomed, "y") == [0.4, 0.6]
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"y": None}, "y=None: expected a metric or several metrics."),
-        ({"y": []}, "y=[]: expected a metric or several metrics."),
-        ({"y": ["f1", "f1"]}, "y='f1': the name is given more than once."),
-        ({"y": "net_benefit"}, "y='net_benefit': unknown value."),
-        ({"y": "f1", "kind": "roc"}, "kind='roc': this option cannot be used with x='threshold'."),
-        (
-            {"y": "f1", "scale": "log"},
-            "scale='log': this option cannot be used with x='threshold'.",
-        ),
-        ({"y": "f1", "ties": True}, "ties=True: this option cannot be used with x='threshold'."),
-        (
-            {"x": "alert_rate", "y": ["precision", "recall"]},
-            "y=['precision', 'recall']: expected the name of one metric.\nSeveral metrics can be",
-        ),
-        ({"x": "precision", "y": "threshold"}, "y='threshold': unknown value."),
-        (
-            {"x": "rnp", "y": "threshold", "ties": True},
-            "ties=True: this option cannot be used with y='threshold'.",
-        ),
-    ],
-)
-def test_unsupported_options_raise_an_error(options, message):
-    with pytest.raises(rf.RocframeError) as caught:
-        CURVES.roc.chart(**{"x": "threshold"} | options)
-    assert str(caught.value).startswith(message)
 
 
 def test_panels_with_different_thresholds_have_separate_axes():

@@ -191,12 +191,3 @@ def test_areas_of_windows_with_ends_are_drawn_over_time(weeks):
     title = "Area under the ROC curve in windows of 1 week"
     assert spec(table.roc.chart())["title"]["text"] == title
     assert len(records(table.roc.chart())) == 12
-
-
-def test_a_table_without_its_windows_has_no_chart(weeks):
-    table = rf.drift(weeks, "label", "score").drop("window", "window_end")
-    with pytest.raises(rf.BrokenCurveError) as error:
-        table.roc.chart()
-    assert str(error.value) == (
-        "chart: the table has no column of windows.\nPass an unchanged table of drift."
-    )

@@ -221,7 +221,7 @@ ONE = [
      "relative='log': unknown value.\nChoose one of: 'difference', 'ratio', None."),
     (WIDE, ({"a": "bits"}, ["a"]), {}, rf.OptionValueError,
      ("label={'a': 'bits'}: expected one label column, because each row must have one true class.\n"
-     "Pass one column, or use one_vs_rest for several labels per row.")),
+     "Pass one column. multiclass_auc and one_vs_rest accept several classes per row: pass a ")),
     (MELTED, ("truth", "p"), {"classes": "of", "id": "id"}, rf.PairingError,
      "id=['id']: 2 rows have the same id and class as another row.\n"),
 ]

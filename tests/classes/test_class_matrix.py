@@ -173,3 +173,25 @@ def test_text_with_a_positive_class_is_a_decision_about_two_classes():
     calls = ROWS.with_columns(call=pl.col("call") == "cat")
     table = rf.confusion_matrix(calls, "truth", "call", positive="cat")
     assert table.columns[:3] == ["fpr", "tpr", "auc"]
+
+
+@pytest.mark.parametrize("column", ["w", "n"])
+def test_classes_are_those_of_the_used_rows(frame, column):
+    rows = pl.DataFrame(
+        {
+            "g": [1, 2, 2, 1, 2],
+            "y": ["a", "q", "b", None, "r"],
+            "p": ["a", "z", "b", "s", None],
+            "w": [1.0, 0.0, 2.0, 1.0, 1.0],
+            "n": [1, 0, 2, 1, 1],
+        }
+    )
+    options = {"weight" if column == "w" else "count": column, "by": "g", "missing": "drop"}
+    actual = rf.confusion_matrix(frame(rows.to_dict(as_series=True)), "y", "p", **options)
+    actual = actual.lazy().collect()
+    assert actual["true"].to_list() == ["a", "a", "b", "b"] * 2
+    assert actual["count"].to_list() == [1, 0, 0, 0, 0, 0, 0, 2]
+    assert actual["n_missing"].to_list() == [1] * 8
+    listed = rf.confusion_matrix(rows, "y", "p", classes=["a", "b", "q", "r", "s", "z"], **options)
+    used = pl.all_horizontal(pl.col("true", "predicted").is_in(["a", "b"]))
+    assert_frame_equal(listed.filter(used), actual)

@@ -242,3 +242,30 @@ def test_missing_labels_are_errors_or_left_out():
     found = rf.multiclass_auc(some, LABEL, TAGS, missing="drop")
     assert found["auc"].to_list() == pytest.approx(areas_of(table.filter(pl.col("w") > 0.5)))
     assert found["n_missing"].to_list() == [some["is_arts"].null_count()] * 3
+
+
+@pytest.mark.parametrize("array", [False, True])
+def test_a_row_with_a_null_or_nan_in_its_list_has_a_missing_label(frame, array):
+    lists = [["0", None], ["1", "0"], [None, None], ["0", "0"], ["1", "1"], None]
+    scores = {"0": [0.9, 0.8, 0.1, 0.3, 0.4, 0.5], "1": [0.2, 0.8, 0.1, 0.5, 0.7, 0.5]}
+    tables = {
+        "text": pl.DataFrame({"label": lists, **scores}),
+        "nan": pl.DataFrame(
+            {"label": [row and [float(x or "nan") for x in row] for row in lists], **scores}
+        ),
+    }
+    for name, table in tables.items():
+        classes = {"0": "0", "1": "1"} if name == "text" else {0.0: "0", 1.0: "1"}
+        dtype = pl.Array(table.schema["label"].inner, 2) if array else table.schema["label"]
+        rows = frame(table.cast({"label": dtype}).to_dict(as_series=True))
+        with pytest.raises(rf.MissingValuesError, match="'label' is null or NaN in 3 rows"):
+            rf.multiclass_auc(rows, "label", classes).lazy().collect()
+        dropped = rf.multiclass_auc(rows, "label", classes, missing="drop").lazy().collect()
+        assert dropped.select("n", "n_missing").unique().row(0) == (3, 3)
+        known = table[[1, 3, 4]]
+        assert_frame_equal(
+            dropped.drop("n_missing"),
+            rf.multiclass_auc(known, "label", classes).drop("n_missing"),
+        )
+        rest = rf.one_vs_rest(rows, "label", classes).lazy().collect()
+        assert rest.filter(pl.col("id").is_in([0, 2, 5]))["label"].null_count() == len(rest) // 2

@@ -22,6 +22,7 @@ from rocframe.cli import main as cli
 from rocframe.cli import tasks
 from rocframe.io import tables
 from rocframe.reports.report import ReportOptions, _settings_list
+from tests.all_cases import all_cases
 
 DAYS = [date(2026, 11, 1) + timedelta(days=i) for i in range(3)]
 LOG = pl.DataFrame(
@@ -283,61 +284,53 @@ def test_files_that_the_manifest_does_not_list_are_ignored(capsys):
     assert not old_day.parent.exists()
 
 
+WRONG = [
+    (["--resolution", "0.01"], "--resolution 0.01: the store 'store' has no --resolution.\n"),
+    (["--max-envelope", "0.1"], "--max-envelope 0.1: the store 'store' has no --resolution.\n"),
+    (["--max-envelope", "5"], "--max-envelope 5.0: expected a number above 0 and below 1.\n"),
+    (["--positive", "no"], "--positive no: the store 'store' has --positive yes.\n"),
+    (["--label", "model"], "--label model: the store 'store' has --label label.\n"),
+    (["--weight", "score"], "--weight score: the store 'store' has no --weight.\n"),
+    (["--by", "x"], "--by x: the store 'store' has --by day --by model.\n"),
+    (["--partition-by", "x"], "--partition-by x: the store 'store' has --partition-by day.\n"),
+    (["--since", "2027-01-01"], "--since 2027-01-01: the store has no rows in this window.\n"),
+    (["--until", "x"], "--until x: expected a date.\nUse, for example, --until 2026-11-01."),
+    (["--last", "7"], '--last 7: expected a number and one of the units "d", '),
+    (["--last", "7d", "--since", "2026-11-01"], "--last: --since is given as well.\n"),
+    (["--relative"], "--relative: --resolution is not given.\n"),
+    (["--id", "day"], "--id day: a store has no columns that identify rows, "),
+    (["--out", "store/out"], "store/out: the folder is in the store 'store'.\n"),
+    (["logs", "--store", "loop"], "loop: the folder cannot be created: File exists.\n"),
+    (["--stor", "x"], "Unknown option: --stor. Did you mean --store?"),
+    (["--store", "gone"], "gone: the store does not exist.\nPass logs to create it"),
+    (["--store", "empty"], "empty: the store is empty.\nPass logs to add them to the store."),
+    (["logs", "--store", "new", "--last", "7d"], "--last 7d: the store 'new' has no --part"),
+    (["logs", "--store", "new"], f"logs/{DAYS[0]}.parquet: --label label: the positive class "),
+    (
+        ["logs", "--store", "new", "--positive", "Yes"],
+        f"logs/{DAYS[0]}.parquet: --positive Yes: no label of column 'label' has this value.\n",
+    ),
+    (
+        ["logs", "--store", "new", "--positive", "yes", "--partition-by", "score"],
+        f"logs/{DAYS[0]}.parquet: --partition-by score: the column has type Float64.\n",
+    ),
+]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("arguments", "text"),
-    [
-        (["--resolution", "0.01"], "--resolution 0.01: the store 'store' has no --resolution.\n"),
-        (["--max-envelope", "0.1"], "--max-envelope 0.1: the store 'store' has no --resolution.\n"),
-        (["--max-envelope", "5"], "--max-envelope 5.0: expected a number above 0 and below 1.\n"),
-        (["--positive", "no"], "--positive no: the store 'store' has --positive yes.\n"),
-        (["--label", "model"], "--label model: the store 'store' has --label label.\n"),
-        (["--weight", "score"], "--weight score: the store 'store' has no --weight.\n"),
-        (["--by", "x"], "--by x: the store 'store' has --by day --by model.\n"),
-        (["--partition-by", "x"], "--partition-by x: the store 'store' has --partition-by day.\n"),
-        (["--since", "2027-01-01"], "--since 2027-01-01: the store has no rows in this window.\n"),
-        (["--until", "x"], "--until x: expected a date.\nUse, for example, --until 2026-11-01."),
-        (["--last", "7"], '--last 7: expected a number and one of the units "d", '),
-        (["--last", "7d", "--since", "2026-11-01"], "--last: --since is given as well.\n"),
-        (["--relative"], "--relative: --resolution is not given.\n"),
-        (["--id", "day"], "--id day: a store has no columns that identify rows, "),
-        (["--out", "store/out"], "store/out: the folder is in the store 'store'.\n"),
-        (["logs", "--store", "loop"], "loop: the folder cannot be created: File exists.\n"),
-        (["--stor", "x"], "Unknown option: --stor. Did you mean --store?"),
-        (["--store", "gone"], "gone: the store does not exist.\nPass logs to create it"),
-        (["--store", "empty"], "empty: the store is empty.\nPass logs to add them to the store."),
-        (["logs", "--store", "new", "--last", "7d"], "--last 7d: the store 'new' has no --part"),
-        (["logs", "--store", "new"], f"logs/{DAYS[0]}.parquet: --label label: the positive class "),
-        (
-            ["logs", "--store", "new", "--positive", "Yes"],
-            f"logs/{DAYS[0]}.parquet: --positive Yes: no label of column 'label' has this value.\n",
-        ),
-        (
-            ["logs", "--store", "new", "--positive", "yes", "--partition-by", "score"],
-            f"logs/{DAYS[0]}.parquet: --partition-by score: the column has type Float64.\n",
-        ),
-    ],
-)
-def test_wrong_options_raise_an_error_and_change_nothing(capsys, arguments, text):
+def test_wrong_options_raise_an_error_and_change_nothing(capsys):
     Path("empty").mkdir()
     Path("loop").symlink_to("loop")
     evaluate(capsys, *CREATE)
     before = files()
-    code = run(*STORE, "--out", "out", *arguments)
-    assert capsys.readouterr().err.startswith(f"rocframe: {text}")
-    assert code == 2
-    assert files() == before
-    assert not Path("new").exists()
-
-
-@pytest.mark.parametrize(
-    ("option", "values"),
-    [("--last", ["7d"]), ("--last", [""]), ("--resolution", ["0"]), ("--drop-missing-parts", [])],
-)
-def test_options_of_a_store_need_a_store(capsys, option, values):
-    assert error_of(capsys, "logs", *OPTIONS, option, *values) == (
-        f"{option}: this option needs a store.\nPass a folder as --store, or leave out {option}."
-    )
+    with all_cases() as case:
+        for arguments, text in WRONG:
+            with case(arguments):
+                code = run(*STORE, "--out", "out", *arguments)
+                assert capsys.readouterr().err.startswith(f"rocframe: {text}")
+                assert code == 2
+                assert files() == before
+                assert not Path("new").exists()
 
 
 @pytest.mark.slow
@@ -612,7 +605,7 @@ def kill(*args, **kwargs):
 
 
 def test_a_reader_after_a_killed_update_returns_the_earlier_state(capsys):
-    log = pl.concat(LOG.with_columns(day=LOG["day"] + timedelta(3 * i)) for i in range(10))
+    log = pl.concat(LOG.with_columns(day=LOG["day"] + timedelta(3 * i)) for i in range(4))
     changed = log.with_columns(score=-pl.col("score"))
     for path in Path("logs").iterdir():
         path.unlink()
@@ -620,7 +613,7 @@ def test_a_reader_after_a_killed_update_returns_the_earlier_state(capsys):
     evaluate(capsys, *CREATE)
     before = parts()
     changed.write_parquet("logs/log.parquet")
-    killed_in("store_update.write", 9)  # eight of thirty parts are written
+    killed_in("store_update.write", 6)  # five of twelve parts are written
     assert len(parts()) > len(before) - 1  # the old code replaced parts one after the other
     evaluate(capsys, *STORE, "--by", "model")
     assert_areas(log)

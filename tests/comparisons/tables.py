@@ -87,7 +87,7 @@ def wide(seed: int = 0, rows: int = 24, groups: int = 2) -> pl.DataFrame:
             "id": [f"i{i}" for i in range(size)],
             "g": np.repeat(np.arange(groups), rows),
             "label": np.arange(size) % 3 == 0,
-            **{m: rng.integers(0, 9, size) / 4 for m in "abc"},
+            **{m: rng.integers(0, 9, size) / 8 for m in "abc"},
             "w": rng.integers(1, 5, size) / 2,
             "user": rng.integers(0, 9, size),
         }

@@ -17,7 +17,6 @@ from tests.comparisons.tables import (
     MASSES,
     PARTS,
     PERFECT,
-    long,
     near,
     simulated,
 )
@@ -174,19 +173,6 @@ def test_without_variance_there_is_a_covariance_and_no_correlation():
     assert own[2, 2] > 0
     assert found["correlation"].to_list() == [None] * 8 + [near(1.0)]
     assert found["note"].to_list() == ["zero_variance"] * 9
-
-
-@pytest.mark.parametrize("options", [{}, {"tpr": (0.7, 1)}, {"cluster": "user"}], ids=str)
-def test_the_order_of_rows_does_not_change_the_result(options):
-    table = simulated(7, groups=3).with_columns(user=pl.col("id") % 9)
-    expected = rf.auc_covariance(table, "label", [*"abc"], by="g", **options)
-    for seed in range(3):
-        mixed = table.sample(fraction=1, shuffle=True, seed=seed)
-        found = rf.auc_covariance(mixed, "label", [*"cab"], by="g", **options)
-        assert_frame_equal(found, expected, check_exact=True)
-        below = long(table, seed=seed)
-        found = rf.auc_covariance(below, "label", "score", id="id", by="g", **options)
-        assert_frame_equal(found, expected, check_exact=True)
 
 
 def test_a_single_model_has_a_variance():

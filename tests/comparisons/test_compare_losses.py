@@ -149,17 +149,6 @@ def test_unpaired_tests_are_those_of_scipy(metric):
     assert found["test"] == "t_test_unpaired"
 
 
-@every_loss
-@pytest.mark.parametrize("method", ["t_test", "t_test_unpaired"])
-def test_a_row_with_a_count_is_that_many_rows(metric, method):
-    table = simulated(3, groups=2)
-    repeated = table.select(pl.exclude("count").repeat_by("count").explode())
-    counted = compare(table, metric, method=method, by="g", count="count")
-    assert_frame_equal(
-        counted, compare(repeated, metric, method=method, by="g"), rel_tol=1e-12, abs_tol=1e-15
-    )
-
-
 @examples(1 / 2)
 @given(
     rows=st.lists(
@@ -218,26 +207,6 @@ def test_standard_errors_are_those_of_the_formula(rows, options):
     variance = float(Fraction(units, units - 1) * sum(squares))
     assert (found["se"] or 0) ** 2 == pytest.approx(variance, rel=1e-11, abs=1e-28)
     assert found["df"] == (units - 1 if variance else None)
-
-
-@every_loss
-def test_models_in_one_column_are_compared_by_id(metric, frame):
-    table = simulated(4, groups=2)
-    wide = rf.compare(table, "label", ["a", "b", "c"], by="g", metric=metric, count=None)
-    found = rf.compare(frame(long(table)), "label", "score", id="id", by="g", metric=metric)
-    assert_frame_equal(found.lazy().collect(), wide)
-
-
-@every_loss
-@pytest.mark.parametrize("method", ["t_test", "t_test_unpaired", "bootstrap"])
-def test_the_order_of_the_rows_and_other_groups_do_not_change_the_result(metric, method):
-    table = simulated(5, groups=3)
-    options = {"method": method, "by": "g", "seed": 1, "n_boot": 20}
-    found = compare(table, metric, **options)
-    shuffled = table.sample(fraction=1, shuffle=True, seed=8)
-    assert_frame_equal(compare(shuffled, metric, **options), found, check_exact=True)
-    alone = compare(table.filter(g=1), metric, **options)
-    assert_frame_equal(alone, found.filter(g=1), check_exact=True)
 
 
 def test_a_margin_tests_whether_a_loss_is_at_most_that_much_higher():

@@ -363,18 +363,6 @@ def test_p_values_are_adjusted_over_all_groups(adjust, formula):
     ]
 
 
-@pytest.mark.parametrize("options", [{}, {"tpr": (0.7, 1)}, {"cluster": "user"}], ids=str)
-def test_the_order_of_rows_does_not_change_the_result(options):
-    table = simulated(9, groups=3).with_columns(user=pl.col("id") % 9)
-    expected = rf.contrast(table, "label", [*"abc"], by="g", **options)
-    for seed in range(3):
-        mixed = table.sample(fraction=1, shuffle=True, seed=seed)
-        found = rf.contrast(mixed, "label", [*"cab"], by="g", **options)
-        assert_frame_equal(found, expected, check_exact=True)
-        found = rf.contrast(long(table, seed=seed), "label", "score", id="id", by="g", **options)
-        assert_frame_equal(found, expected, check_exact=True)
-
-
 @pytest.mark.parametrize("by", [None, "g"])
 @pytest.mark.parametrize("coefficients", [None, {"a": 1, "b": -1}])
 def test_an_empty_table_returns_null_tests_or_no_rows(frame, by, coefficients):

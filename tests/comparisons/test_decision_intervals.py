@@ -213,17 +213,6 @@ def test_a_difference_is_that_of_the_model_less_the_baseline(kind):
     assert (a.get_column("difference_se") < separate).all()
 
 
-def test_long_tables_side_by_side_columns_counts_and_orders_have_the_same_results():
-    for kind in ("decision", "cost"):
-        expected = intervals(kind=kind)
-        long = intervals(
-            VOTES.sample(fraction=1, shuffle=True, seed=3), "score", id="id", kind=kind
-        )
-        assert_frame_equal(long, expected)
-        counted = WIDE.group_by("label", *MODELS).agg(n=pl.len())
-        assert_frame_equal(intervals(counted, kind=kind, count="n"), expected)
-
-
 def test_without_an_id_each_group_is_one_model():
     table = rf.decision_intervals(VOTES, "label", "score", by="model", grid=GRID, n_boot=50, seed=1)
     assert table.columns[:2] == ["model", "probability_threshold"]

@@ -245,18 +245,6 @@ def test_limits_stay_within_the_range_of_differences(options, largest):
     assert (found["lower"], found["upper"]) == (-largest, largest)
 
 
-@given(table=logs("count"))
-def test_a_count_equals_that_many_rows(table):
-    rows = table.select(pl.exclude("count").repeat_by("count")).explode(pl.all())
-    for options in ({}, {"fpr": (0, 0.5)}):
-        assert_frame_equal(
-            rf.compare(table, "label", ["a", "b"], count="count", **options),
-            rf.compare(rows, "label", ["a", "b"], **options),
-            rel_tol=1e-12,
-            abs_tol=1e-13,
-        )
-
-
 def test_products_of_counts_beyond_64_bits_are_exact():
     table = pl.DataFrame(
         {

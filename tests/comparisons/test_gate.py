@@ -146,16 +146,6 @@ def test_the_limit_agrees_with_the_p_value():
     assert inferior == (gate["verdict"] == "inferior").sum() > 0
 
 
-def test_long_tables_and_lazy_frames_give_the_same_decision():
-    wide = decide()
-    columns = [name for name in wide.columns if not name.startswith("model")]
-    paired = decide(LONG.sample(fraction=1, shuffle=True, seed=1), id="id")
-    assert_frame_equal(paired, wide, categorical_as_str=True)
-    assert_frame_equal(decide(WIDE.lazy()).collect(), wide)
-    assert wide.select(columns).drop_nulls(columns[:-1]).height == 4
-    assert wide["passed"].all()
-
-
 def test_groups_of_one_model_do_not_pass():
     table = LONG.filter(~((pl.col("g") == 1) & (pl.col("model") == "new")))
     table = table.filter(~((pl.col("g") == 3) & (pl.col("model") == "old")))

@@ -11,7 +11,6 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from polars.testing import assert_frame_equal
 
 import rocframe as rf
 
@@ -171,27 +170,6 @@ def test_few_positives_and_many_negatives_in_clusters_are_drawn_separately():
     share = dict(found.select("model", "share_on_hull").iter_rows())
     assert share["bad"] == 0
     assert min(share["good"], share["same"]) > 0.5
-
-
-def test_a_long_table_in_any_order_gives_the_shares_of_columns_side_by_side(frame):
-    wide = predictions()
-    models = ["good", "random"]
-    expected = rf.hull_shares(wide, "label", models, by="g", n_boot=100, seed=1)
-    assert expected.columns == ["g", *SHARES, "n_pos", "n_neg", "n_boot", "note"]
-    long = wide.unpivot(models, index=["id", "g", "label"], variable_name="model", value_name="s")
-    shuffled = frame(long.sample(fraction=1, shuffle=True, seed=2))
-    found = rf.hull_shares(shuffled, "label", "s", id="id", by="g", n_boot=100, seed=1)
-    assert_frame_equal(found.lazy().collect(), expected)
-    named = long.rename({"model": "classifier"})
-    other = rf.hull_shares(
-        named, "label", "s", between="classifier", id="id", by="g", n_boot=100, seed=1
-    )
-    assert_frame_equal(other, expected)
-    doubled = rf.hull_shares(pl.concat([wide, wide]), "label", models, by="g", n_boot=100, seed=1)
-    counted = rf.hull_shares(
-        wide.with_columns(n=2), "label", models, by="g", count="n", n_boot=100, seed=1
-    )
-    assert_frame_equal(counted, doubled)
 
 
 def test_the_vertices_are_those_of_the_common_hull():

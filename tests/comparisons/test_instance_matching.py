@@ -33,14 +33,36 @@ OPTIONS = {
     "a part": {"fpr": (0, 0.4), "by": "g"},
     "clusters": {"cluster": "user", "by": "g"},
 }
+DRAWS = {"n_boot": 40, "seed": 7}
+EXCHANGES = {"n_perm": 40, "seed": 7}
+OTHERS = {
+    "bootstrap": (rf.compare, {"method": "bootstrap", **DRAWS}),
+    "bootstrap of a rate": (rf.compare, {"method": "bootstrap", "tpr": 0.8, **DRAWS}),
+    "permutation": (rf.compare, {"method": "permutation", **EXCHANGES}),
+    "venkatraman": (rf.compare, {"method": "venkatraman", **EXCHANGES}),
+    "brier": (rf.compare, {"metric": "brier"}),
+    "bootstrap of a loss": (rf.compare, {"metric": "brier", "method": "bootstrap", **DRAWS}),
+    "average precision": (rf.compare, {"metric": "average_precision", **DRAWS}),
+    "gate": (rf.gate, {"baseline": "a", "margin": 0.1, "seed": 7}),
+    "hull shares": (rf.hull_shares, DRAWS),
+    "decision intervals": (rf.decision_intervals, {"grid": [0.2, 0.5], "ci": "bootstrap", **DRAWS}),
+    "cost intervals": (rf.decision_intervals, {"kind": "cost", "grid": [0.2, 0.5], **DRAWS}),
+}
+CALLS = {f"{name}, {key}": (VERBS[name], more) for name in VERBS for key, more in OPTIONS.items()}
+CALLS |= {name: (verb, {"by": "g", **more}) for name, (verb, more) in OTHERS.items()}
+CALLS |= {
+    f"{name} of clusters": (verb, {"by": "g", "cluster": "user", **more})
+    for name, (verb, more) in OTHERS.items()
+}
 
 
-@every_verb
-@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
-def test_a_long_table_equals_models_side_by_side(frame, verb, options):
+@pytest.mark.parametrize(("verb", "options"), CALLS.values(), ids=CALLS)
+def test_a_long_table_and_any_order_of_rows_and_models_give_the_same_table(frame, verb, options):
     table = wide()
     expected = verb(table, "label", ["a", "b", "c"], **options)
-    for rows in (melted(table), shuffled(melted(table)), shuffled(melted(shuffled(table, 1)), 2)):
+    found = verb(frame(shuffled(table)), "label", ["c", "a", "b"], **options).lazy().collect()
+    assert_frame_equal(found, expected, check_exact=True)
+    for rows in (melted(table), shuffled(melted(shuffled(table, 1)), 2)):
         found = verb(frame(rows), "label", "score", id="id", **options).lazy().collect()
         assert_frame_equal(found, expected, check_exact=True)
 

@@ -201,22 +201,6 @@ def test_the_block_size_does_not_change_exact_p_values(method, monkeypatch):
 
 
 @every_method
-@pytest.mark.parametrize("cluster", [None, "user"])
-def test_a_seed_gives_the_same_result_in_any_row_order_wide_or_long(method, cluster):
-    table = simulated(5, groups=4)
-    options = {"by": "g", "method": method, "seed": 7, "n_perm": 60, "cluster": cluster}
-    expected = rf.compare(table, "label", ["a", "b", "c"], **options)
-    rows = table.unpivot(["a", "b", "c"], index=["id", "g", "label", "user"], variable_name="model")
-    for seed in range(3):
-        mixed = table.sample(fraction=1, shuffle=True, seed=seed)
-        found = rf.compare(mixed, "label", ["b", "c", "a"], **options)
-        assert_frame_equal(found, expected, check_exact=True)
-        below = rows.sample(fraction=1, shuffle=True, seed=seed)
-        found = rf.compare(below, "label", "value", id="id", **options)
-        assert_frame_equal(found, expected, check_exact=True)
-
-
-@every_method
 def test_the_draws_of_a_pair_do_not_depend_on_other_groups_or_models(method):
     table = simulated(6, groups=3)
     options = {"method": method, "seed": 7, "n_perm": 60, "adjust": None}

@@ -227,15 +227,6 @@ def test_chunked_columns_count_like_whole_ones():
     )
 
 
-def test_a_scanned_file_counts_like_its_rows(tmp_path):
-    table = pl.DataFrame({"g": ["b", "a"] * 2, **PREDICTIONS})
-    table.write_parquet(tmp_path / "log.parquet")
-    scanned = rf.curve(pl.scan_parquet(tmp_path / "log.parquet"), "label", "score", by="g")
-    assert_frame_equal(
-        scanned.collect(), rf.curve(table, "label", "score", by="g"), check_exact=True
-    )
-
-
 def test_several_scores_are_curves_of_models_after_the_groups():
     predictions = pl.DataFrame(
         {

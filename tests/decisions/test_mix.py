@@ -132,18 +132,6 @@ def test_models_are_mixed_across_a_key_at_the_mean_class_sizes():
     assert_frame_equal(curves.lazy().roc.mix(across="model", fpr=[0.05, 0.3]).collect(), point)
 
 
-@pytest.mark.parametrize("axis", ["fpr", "tpr"])
-def test_the_points_of_a_group_do_not_depend_on_other_groups(axis):
-    rng = np.random.default_rng(4)
-    frame = pl.DataFrame({"g": np.arange(60) % 3, "label": rng.integers(0, 2, 60)})
-    frame = frame.with_columns(score=pl.Series(rng.integers(0, 9, 60)) + pl.col("label"))
-    values = {axis: np.arange(9) / 8}
-    found = rf.curve(frame, "label", "score", by="g").roc.mix(**values)
-    for g in range(3):
-        alone = rf.curve(frame.filter(g=g), "label", "score").roc.mix(**values)
-        assert_frame_equal(found.filter(g=g).drop("g"), alone)
-
-
 def test_the_prevalence_of_the_table_counts_for_the_alert_rate():
     rows = [(True, 4), (True, 3), (False, 3), (False, 2), (True, 1), (False, 1)]
     curves = rf.curve(table(rows), "label", "score", prevalence=0.1)

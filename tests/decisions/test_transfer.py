@@ -216,18 +216,6 @@ def test_the_optimism_of_scores_without_information_is_that_of_choosing():
     assert found.get_column("optimism").mean() > 0.1
 
 
-def test_weighted_counts_are_accepted():
-    weighted = TABLE.with_columns(w=pl.lit(0.5))
-    curves = rf.curve(weighted, "label", "score", by=["model", "fold"], weight="w")
-    found = rf.transfer(curves, "youden")
-    expected = rf.transfer(CURVES, "youden")
-    assert_frame_equal(
-        found.select("threshold", "value_realised", "optimism"),
-        expected.select("threshold", "value_realised", "optimism"),
-    )
-    assert found.schema["tp"] == pl.Float64
-
-
 def test_the_page_about_decisions_shows_the_accuracies_of_the_bundled_log():
     page = Path(__file__).parents[2].joinpath("docs", "decisions.md").read_text(encoding="utf-8")
     votes = rf.datasets.vote().filter(pl.col("model") != "linear_svm")

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import false_discovery_control
 
-from rocframe.errors import UnknownOptionError
-from rocframe.inference import adjust_p_values, check_adjust
+from rocframe.inference import adjust_p_values
 
 
 def test_holm_multiplies_by_the_number_of_remaining_tests_and_is_monotone():
@@ -49,8 +48,3 @@ def test_families_are_adjusted_separately_and_undefined_tests_do_not_count(metho
         for one in np.unique(family[~np.isnan(p)]):
             own = (family == one) & ~np.isnan(p)
             np.testing.assert_allclose(found[own], oracle(list(p[own])), rtol=1e-14)
-
-
-def test_an_unknown_method_raises_an_error():
-    with pytest.raises(UnknownOptionError, match=r"^adjust='bonferroni'"):
-        check_adjust("bonferroni")

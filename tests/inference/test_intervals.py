@@ -15,7 +15,7 @@ from scipy import special, stats
 
 import rocframe as rf
 from tests import oracles
-from tests.strategies import ANY_WEIGHTS, COUNTS, TIED, examples, tables
+from tests.strategies import ANY_WEIGHTS, COUNTS, examples, tables
 
 METHODS = ["logit_delong", "delong", "newcombe", "hanley_mcneil", "hanley_mcneil_exponential"]
 BOOTSTRAPS = ["bootstrap", "bootstrap_basic", "bootstrap_bca"]
@@ -206,25 +206,6 @@ def test_weighted_constant_scores_have_no_limits(ci):
     assert row["auc"].item() == pytest.approx(0.5, abs=1e-15)
     columns = ["se", "lower", "upper", "ci_level", "ci_method", "note"]
     assert row.select(columns).row(0) == (None, None, None, 0.95, None, "zero_variance")
-
-
-@pytest.mark.slow
-@given(table=tables(shape=TIED, min_size=4))
-def test_the_area_does_not_depend_on_the_interval(table):
-    bare = measured(table, ci=None)
-    for ci in METHODS:
-        result = measured(table, ci=ci)
-        names = ["group", "n_pos", "n_neg", "n_missing"]
-        names += ["auc", "auc_pessimistic", "auc_optimistic"]
-        assert_frame_equal(result.select(names), bare.select(names), check_exact=True)
-
-
-def test_the_level_is_in_the_table():
-    result = rf.auc(PREDICTIONS, "label", "score", level=0.8)
-    assert result["ci_level"].to_list() == [0.8]
-    t = stats.t.ppf(0.9, 100 / 82)
-    expected = 1 / (1 + 0.375 / 0.625 * math.exp(t * math.sqrt(5 / 32) / (0.625 * 0.375)))
-    assert result["lower"][0] == pytest.approx(expected, rel=1e-13)
 
 
 @every_method

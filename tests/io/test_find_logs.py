@@ -88,24 +88,6 @@ def test_a_link_to_itself_is_a_file_that_does_not_exist():
     assert str(caught.value).startswith("logs/latest: the file or folder does not exist.\n")
 
 
-def test_the_error_names_a_missing_file(tmp_path):
-    with pytest.raises(rf.LogError) as caught:
-        find_logs(["a.parquet", "gone.parquet"])
-    assert str(caught.value) == (
-        "gone.parquet: the file or folder does not exist.\n"
-        f"The current folder is {str(tmp_path)!r}."
-    )
-
-
-def test_the_error_names_a_glob_without_matches(tmp_path):
-    with pytest.raises(rf.LogError) as caught:
-        find_logs(["gone*.parquet"])
-    assert (
-        str(caught.value)
-        == f"gone*.parquet: no file matches.\nThe current folder is {str(tmp_path)!r}."
-    )
-
-
 def test_the_error_names_a_folder_without_logs():
     Path("empty").mkdir()
     with pytest.raises(rf.LogError) as caught:

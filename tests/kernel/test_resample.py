@@ -21,7 +21,7 @@ from rocframe.kernel import scan as resample
 from rocframe.kernel.scan import GroupRows, ReplicateCounts, ReplicateStatistic, resample_groups
 from tests import oracles
 from tests.kernel.scans import cases_of, draws_of, scan_of
-from tests.strategies import COUNTS, EXACT_WEIGHTS, column, repeated, shuffled, tables
+from tests.strategies import COUNTS, EXACT_WEIGHTS, column, examples, repeated, shuffled, tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -184,6 +184,7 @@ def drawn_by_group(table: pl.DataFrame, **roles: Any) -> dict[Any, list[float]]:
     return {keys[one.population.group]: one.values[0].tolist() for one in result}
 
 
+@examples(1 / 2)
 @given(tables(), st.integers(0, 99))
 def test_the_draws_of_a_group_depend_on_neither_row_order_nor_other_groups(table, seed):
     every = drawn_by_group(table)
@@ -193,6 +194,7 @@ def test_the_draws_of_a_group_depend_on_neither_row_order_nor_other_groups(table
         assert drawn_by_group(alone) == {name: every[name]}
 
 
+@examples(1 / 2)
 @given(tables(mass={"count": COUNTS}))
 def test_a_compressed_table_draws_what_its_expansion_does(table):
     assert drawn_by_group(table, count="count") == drawn_by_group(repeated(table, "count"))

@@ -62,7 +62,7 @@ from rocframe.decisions import transfer as other_folds
 
 # Each computation is divided into several tasks.
 table.BLOCK_ROWS = operating_point.BLOCK_ROWS = other_folds.BLOCK_ROWS = 20
-row = pl.int_range(400)
+row = pl.int_range(240)
 predictions = pl.select(
     group=(row % 8).replace(0, None), label=row * 7 % 3 == 0, score=row * 31 % 97
 ).lazy()
@@ -72,7 +72,7 @@ plans = [
     rf.operating_point(curves, "f1"),
     rf.transfer(curves, "f1", over="group"),
     rf.intervals(
-        predictions, "label", "score", metrics="tpr", rule="f1", by="group", n_boot=9, seed=1
+        predictions, "label", "score", metrics="tpr", rule="f1", by="group", n_boot=5, seed=1
     ),
 ]
 for plan in plans:

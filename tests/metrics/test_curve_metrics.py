@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from polars.testing import assert_series_equal
 
 import rocframe as rf
@@ -16,7 +17,7 @@ from rocframe.kernel.scan import GroupRows, ReplicateCounts
 from rocframe.metrics.statistics import CURVE_STATISTICS
 from tests import oracles
 from tests.kernel.scans import scan_of
-from tests.strategies import ANY_WEIGHTS, COUNTS, tables
+from tests.strategies import ANY_WEIGHTS, COUNTS, examples, tables
 
 every_metric = pytest.mark.parametrize("name", CURVE_STATISTICS)
 
@@ -31,23 +32,14 @@ def estimates(table: pl.DataFrame, **more: object) -> pl.DataFrame:
 
 
 @pytest.mark.slow
-@given(tables(mass={"count": COUNTS}, min_size=1))
-def test_curve_metrics_equal_the_expressions(table):
-    result = estimates(table, count="count")
+@pytest.mark.parametrize(("role", "values"), [("count", COUNTS), ("weight", ANY_WEIGHTS)])
+@given(data=st.data())
+def test_curve_metrics_equal_the_expressions(role, values, data):
+    table = data.draw(tables(mass={role: values}, min_size=1))
+    result = estimates(table, **{role: role})
     score = pl.col("score").roc
     for name in ("auc", "gini", "ks", "average_precision", "pr_auc"):
-        metric = getattr(score, name)("label", count="count").alias(name)
-        expected = table.group_by("group").agg(metric).sort("group")[name]
-        assert_series_equal(result[name], expected, rel_tol=1e-12, abs_tol=1e-12)
-
-
-@pytest.mark.slow
-@given(tables(mass={"weight": ANY_WEIGHTS}, min_size=1))
-def test_weighted_curve_metrics_equal_the_expressions(table):
-    result = estimates(table, weight="weight")
-    score = pl.col("score").roc
-    for name in ("auc", "gini", "ks", "average_precision", "pr_auc"):
-        metric = getattr(score, name)("label", weight="weight").alias(name)
+        metric = getattr(score, name)("label", **{role: role}).alias(name)
         expected = table.group_by("group").agg(metric).sort("group")[name]
         assert_series_equal(result[name], expected, rel_tol=1e-12, abs_tol=1e-12)
 
@@ -63,6 +55,7 @@ def equal_error_rate(every: list[oracles.Case]) -> Fraction | None:
     return Fraction(1)
 
 
+@examples(1 / 2)
 @given(tables(missing=True, mass={"count": COUNTS}))
 def test_the_equal_error_rate_lies_on_the_falling_diagonal(table):
     result = estimates(table, count="count", missing="worst")
@@ -75,6 +68,7 @@ def test_the_equal_error_rate_lies_on_the_falling_diagonal(table):
             assert found == pytest.approx(float(expected), abs=1e-12)
 
 
+@examples(1 / 2)
 @given(tables(missing=True))
 def test_unscored_rows_are_counted_at_every_threshold(table):
     result = estimates(table, missing="worst")

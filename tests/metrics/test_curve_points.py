@@ -79,19 +79,18 @@ def test_a_large_group_split_into_blocks_has_the_same_points(monkeypatch):
         assert_frame_equal(result, expected, check_exact=True)
 
 
-@pytest.mark.parametrize("axis", AXES)
-def test_points_at_a_given_prevalence_equal_those_of_at(axis):
+@pytest.mark.parametrize(("axis", "prevalence"), list(zip(AXES, [0.05, 0.9] * 2, strict=True)))
+def test_points_at_a_given_prevalence_equal_those_of_at(axis, prevalence):
     rng = np.random.default_rng(0)
     group = rng.integers(0, 4, 200)
     label = np.where(group == 3, 1, rng.integers(0, 2, 200))
     table = pl.DataFrame(
         {"group": group, "label": label, "score": np.round(rng.normal(size=200) + label, 1)}
     )
-    for prevalence in (0.05, 0.9):
-        tables = compared(table, axis, [0.0, 0.05, 0.2, 1.0], prevalence=prevalence)
-        # The column `prevalence` of a curve table is not computed from the counts.
-        result, expected = (table.filter(pl.col("metric") != "prevalence") for table in tables)
-        assert_frame_equal(result, expected, check_exact=True)
+    tables = compared(table, axis, [0.0, 0.05, 0.2, 1.0], prevalence=prevalence)
+    # The column `prevalence` of a curve table is not computed from the counts.
+    result, expected = (table.filter(pl.col("metric") != "prevalence") for table in tables)
+    assert_frame_equal(result, expected, check_exact=True)
 
 
 def test_resamples_at_a_given_prevalence_are_drawn_from_each_class():

@@ -104,54 +104,5 @@ def test_resamples_without_a_finite_slope_are_left_out_and_counted():
     assert row["lower"] < row["estimate"]
 
 
-def test_scores_outside_0_and_1_raise_an_error_for_measures_of_probabilities_only():
-    frame = predictions().with_columns(pl.col("score") * 2)
-    assert rf.intervals(frame, "label", "score", metrics="auc", ci=None).height == 1
-    with pytest.raises(rf.ScoreError, match="scores are outside"):
-        rf.intervals(frame, "label", "score", metrics=["auc", "brier"], ci=None)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (
-            {"missing": "worst"},
-            "missing='worst': a row without a score has no probability.\nUse missing=\"drop\".",
-        ),
-        (
-            {"prevalence": 0.1},
-            (
-                "prevalence=0.1: 'ece' supports only the prevalence of the data.\n"
-                "Leave out prevalence=, or the metric 'ece'."
-            ),
-        ),
-        (
-            {"ci": "bootstrap_bca"},
-            (
-                "ci='bootstrap_bca': the acceleration constant of 'ece' is unknown.\n"
-                "Use ci=\"bootstrap_basic\" for 'ece'."
-            ),
-        ),
-        (
-            {"ci": "bootstrap_supremum"},
-            (
-                "ci='bootstrap_supremum': this method supports only 'ks', not 'ece'.\n"
-                "Use ci=\"bootstrap\" for 'ece'."
-            ),
-        ),
-    ],
-)
-def test_options_that_a_measure_does_not_support_raise_an_error(options, message):
-    with pytest.raises(rf.OptionValueError) as caught:
-        rf.intervals(predictions(), "label", "score", metrics="ece", **options)
-    assert str(caught.value) == message
-
-
-def test_metrics_of_curves_refer_to_intervals_for_measures_of_probabilities():
-    with pytest.raises(rf.UnknownOptionError) as caught:
-        rf.curve(predictions(), "label", "score", metrics="brier")
-    assert str(caught.value) == (
-        "metrics='brier': this is a statistic of all scores of a group, not of one row.\n"
-        'Use rf.intervals(…, metrics="brier").'
-    )
+def test_the_names_of_statistics_of_probabilities_are_complete():
     assert list(metric_options.PROBABILITY_STATISTIC_NAMES) == list(PROBABILITY_STATISTICS)

@@ -12,15 +12,7 @@ from sklearn import metrics
 from sklearn.isotonic import IsotonicRegression
 
 import rocframe as rf
-from rocframe.errors import OptionValueError, ScoreError
 
-COLUMNS = [
-    *("brier", "brier_skill", "log_loss", "miscalibration", "discrimination", "uncertainty"),
-    *("ece", "mce", "calibration_intercept", "calibration_slope"),
-    *("spiegelhalter_z", "spiegelhalter_p"),
-    *("hosmer_lemeshow", "hosmer_lemeshow_df", "hosmer_lemeshow_p"),
-    *("ici", "e50", "e90", "e_max", "cllr", "cllr_min", "n_pos", "n_neg", "n_missing", "note"),
-]
 PARTS = ("reliability", "resolution", "uncertainty", "within_bin_variance", "within_bin_covariance")
 
 
@@ -44,15 +36,6 @@ def predictions(n: int = 500) -> pl.DataFrame:
             "score": expit(predictor),
         }
     )
-
-
-def test_columns_have_the_documented_names_order_and_types():
-    table = rf.calibration_summary(predictions(), "label", "score", by="model")
-    assert table.columns[: 1 + len(COLUMNS)] == ["model", *COLUMNS]
-    integers = {"hosmer_lemeshow_df", "n_pos", "n_neg", "n_missing"}
-    for name, dtype in table.schema.items():
-        expected = pl.Int64 if name in integers else pl.Float64
-        assert dtype == (pl.String if name in {"model", "note"} else expected), name
 
 
 def test_statistics_are_those_of_scikit_learn_scipy_and_the_definitions():
@@ -171,14 +154,6 @@ def test_undefined_statistics_are_null_and_do_not_affect_other_groups():
     assert_frame_equal(table.filter(pl.col("g") == "usual"), alone)
 
 
-def test_a_count_is_a_number_of_rows():
-    frame = predictions(200).with_columns(pl.col("score").round(1), n=pl.int_range(200) % 3)
-    repeated = frame.select(pl.all().exclude("n").repeat_by("n").explode())
-    counted = rf.calibration_summary(frame, "label", "score", by="model", count="n")
-    each = rf.calibration_summary(repeated, "label", "score", by="model")
-    assert_frame_equal(counted, each, rel_tol=1e-9)
-
-
 def test_statistics_do_not_depend_on_the_unit_of_weights():
     frame = predictions(200).with_columns(w=pl.int_range(200) % 7 / 3)
     one, other = (
@@ -199,40 +174,3 @@ def test_losses_are_those_of_summary_and_minimum_cllr_ignores_increasing_functio
     assert_frame_equal(table.select("brier", "log_loss"), both.select("brier", "log_loss"))
     assert table["cllr_min"][0] == table["cllr_min"][1]
     assert table["discrimination"][0] == table["discrimination"][1]
-
-
-@pytest.mark.parametrize(
-    ("options", "error", "message"),
-    [
-        (
-            {"method": "isotonic"},
-            rf.RocframeError,
-            "method='isotonic': unknown value.\nChoose one of: 'quantile', 'uniform'.",
-        ),
-        (
-            {"bins": 0},
-            OptionValueError,
-            "bins=0: expected an integer from 1 to 1000000.\nUse, for example, bins=10.",
-        ),
-        (
-            {"n_fitted": -1},
-            OptionValueError,
-            "n_fitted=-1: expected an integer of at least 0.\nUse, for example, n_fitted=2.",
-        ),
-        (
-            {"missing": "worst"},
-            OptionValueError,
-            "missing='worst': a row without a score has no probability.\nUse missing=\"drop\".",
-        ),
-    ],
-)
-def test_invalid_options_raise_an_error(options, error, message):
-    with pytest.raises(error) as caught:
-        rf.calibration_summary(predictions(), "label", "score", **options)
-    assert str(caught.value) == message
-
-
-def test_scores_outside_0_and_1_raise_an_error():
-    frame = predictions().with_columns(pl.col("score") * 2)
-    with pytest.raises(ScoreError, match="scores are outside"):
-        rf.calibration_summary(frame, "label", "score")

@@ -3,7 +3,6 @@
 from math import log
 
 import numpy as np
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,9 +10,7 @@ from scipy.optimize import brentq
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
-from rocframe.inputs.cases import Cases
 from rocframe.kernel import scan as scan_module
-from rocframe.kernel.scan import Scan
 from rocframe.probabilities import regression as logistic
 from rocframe.probabilities.losses import log_odds
 from rocframe.probabilities.regression import (
@@ -22,27 +19,12 @@ from rocframe.probabilities.regression import (
     logistic_recalibration,
     unit_slope_intercept,
 )
+from tests.probabilities.scans import scan_of
 
 SCORES = [0.0, 0.02, 0.1, 0.3, 0.5, 0.7, 0.75, 0.9, 1.0]
 ROWS = st.lists(
     st.tuples(st.integers(0, 2), st.sampled_from(SCORES), st.booleans()), min_size=1, max_size=40
 )
-
-
-def scan_of(
-    group: np.ndarray, score: np.ndarray, positive: np.ndarray, weight: np.ndarray | None = None
-) -> Scan:
-    return Scan.from_cases(
-        Cases(
-            model=None,
-            keys=pl.DataFrame({"0": group}),
-            negative=~positive,
-            score=score,
-            state=None,
-            count=None,
-            weight=weight,
-        )
-    )
 
 
 def simulated(n: int = 600) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

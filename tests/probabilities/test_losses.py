@@ -4,14 +4,11 @@ from fractions import Fraction
 from math import log, log2
 
 import numpy as np
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
 
-from rocframe.inputs.cases import Cases
-from rocframe.kernel.scan import Scan
 from rocframe.probabilities.bins import probability_bins
 from rocframe.probabilities.losses import (
     binned_decomposition,
@@ -21,32 +18,13 @@ from rocframe.probabilities.losses import (
     probability_losses,
     uncertainty,
 )
+from tests.probabilities.scans import by_group, scan_of_rows
 
 ROWS = st.lists(
     st.tuples(st.integers(0, 2), st.sampled_from([0, 0.1, 0.25, 0.3, 0.5, 0.7, 1]), st.booleans()),
     min_size=1,
     max_size=40,
 )
-
-
-def scan_of(rows: list[tuple[int, float, bool]], weight: np.ndarray | None = None) -> Scan:
-    group, score, positive = zip(*rows, strict=True)
-    return Scan.from_cases(
-        Cases(
-            model=None,
-            keys=pl.DataFrame({"0": group}),
-            negative=~np.array(positive),
-            score=np.array(score, float),
-            state=None,
-            count=None,
-            weight=weight,
-        )
-    )
-
-
-def by_group(rows: list[tuple[int, float, bool]]) -> list[list[tuple[float, bool]]]:
-    groups = sorted({group for group, _, _ in rows})
-    return [[(p, y) for other, p, y in rows if other == group] for group in groups]
 
 
 def cllr(pairs: list[tuple[float, bool]]) -> float:
@@ -78,7 +56,7 @@ def brier(probabilities: list[Fraction], outcomes: list[bool]) -> Fraction:
 
 @given(ROWS)
 def test_the_corp_parts_are_those_of_isotonic_regression_in_fractions(rows):
-    scan = scan_of(rows)
+    scan = scan_of_rows(rows)
     losses, best = probability_losses(scan), isotonic_losses(scan)
     parts = corp_decomposition(scan, losses.brier, best.brier)
     for i, pairs in enumerate(by_group(rows)):
@@ -97,7 +75,7 @@ def test_the_corp_parts_are_those_of_isotonic_regression_in_fractions(rows):
 
 @given(ROWS)
 def test_cllr_is_the_mean_of_the_losses_of_both_classes_in_bits(rows):
-    scan = scan_of(rows)
+    scan = scan_of_rows(rows)
     losses, best = probability_losses(scan), isotonic_losses(scan)
     for i, pairs in enumerate(by_group(rows)):
         clipped = [(min(max(p, 2.0**-52), 1 - 2.0**-52), y) for p, y in pairs]
@@ -117,8 +95,8 @@ def test_cllr_is_the_mean_of_the_losses_of_both_classes_in_bits(rows):
 
 def test_cllr_of_constant_scores_and_of_one_likelihood_ratio():
     # A likelihood ratio of 1 has the Cllr 1. For ratios of 3 and 1/3, Cllr is log2(1 + 1/3).
-    assert probability_losses(scan_of([(0, 0.5, True), (0, 0.5, False)])).cllr == [1]
-    ratios = probability_losses(scan_of([(0, 0.75, True), (0, 0.25, False)]))
+    assert probability_losses(scan_of_rows([(0, 0.5, True), (0, 0.5, False)])).cllr == [1]
+    ratios = probability_losses(scan_of_rows([(0, 0.75, True), (0, 0.25, False)]))
     assert ratios.cllr == pytest.approx([log2(4 / 3)], rel=1e-15)
     assert ratios.log_loss == pytest.approx([log(4 / 3)], rel=1e-15)
 
@@ -130,7 +108,7 @@ def test_minimum_cllr_does_not_depend_on_the_prevalence():
     more = once + [(0, p, False) for p in neg] * 4
     for losses in (probability_losses, isotonic_losses):
         np.testing.assert_allclose(
-            losses(scan_of(once)).cllr, losses(scan_of(more)).cllr, rtol=1e-12
+            losses(scan_of_rows(once)).cllr, losses(scan_of_rows(more)).cllr, rtol=1e-12
         )
 
 
@@ -139,7 +117,7 @@ def test_minimum_cllr_does_not_depend_on_the_prevalence():
 @pytest.mark.parametrize("n_bins", [1, 3, 10])
 @given(rows=ROWS)
 def test_the_five_parts_are_those_of_the_definitions(rows, method, n_bins):
-    scan = scan_of(rows)
+    scan = scan_of_rows(rows)
     bins = probability_bins(scan, method, n_bins)
     parts = binned_decomposition(scan, bins)
     for i, pairs in enumerate(by_group(rows)):
@@ -168,7 +146,7 @@ def test_losses_after_isotonic_recalibration_are_those_of_scikit_learn():
     rng = np.random.default_rng(5)
     score, positive, weight = rng.random(300).round(2), rng.random(300) < 0.3, rng.random(300)
     best = isotonic_losses(
-        scan_of([(0, p, y) for p, y in zip(score, positive, strict=True)], weight)
+        scan_of_rows([(0, p, y) for p, y in zip(score, positive, strict=True)], weight)
     )
     fitted = IsotonicRegression().fit_transform(score, positive, sample_weight=weight)
     expected = np.average((fitted - positive) ** 2, weights=weight)
@@ -178,7 +156,7 @@ def test_losses_after_isotonic_recalibration_are_those_of_scikit_learn():
 
 
 def test_groups_with_one_class_have_no_cllr_and_no_skill():
-    scan = scan_of([(0, 0.2, False), (0, 0.4, False), (1, 0.2, False), (1, 0.4, True)])
+    scan = scan_of_rows([(0, 0.2, False), (0, 0.4, False), (1, 0.2, False), (1, 0.4, True)])
     losses, best = probability_losses(scan), isotonic_losses(scan)
     np.testing.assert_array_equal(np.isnan(losses.cllr), [True, False])
     np.testing.assert_array_equal(np.isnan(best.cllr), [True, False])

@@ -5,19 +5,18 @@ from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from rocframe.inputs.cases import Cases
 from rocframe.kernel import scan as scan_module
 from rocframe.kernel.scan import Scan
 from rocframe.probabilities import calibration_summary as measures
 from rocframe.probabilities.bins import isotonic_bins, probability_bins
 from rocframe.probabilities.losses import find_points
 from rocframe.probabilities.regression import loess
+from tests.probabilities.scans import scan_of
 
 REFERENCE = json.loads(
     (Path(__file__).parents[1] / "reference" / "loess.json").read_text(encoding="utf-8")
@@ -32,19 +31,6 @@ METHODS = {
     "uniform": lambda scan, bins: probability_bins(scan, "uniform", bins),
     "isotonic": lambda scan, _: isotonic_bins(scan),
 }
-
-
-def scan_of(group, score, positive, weight=None, count=None) -> Scan:
-    cases = Cases(
-        model=None,
-        keys=pl.DataFrame({"0": group}),
-        negative=~np.array(positive, bool),
-        score=np.array(score, float),
-        state=None,
-        count=count,
-        weight=weight,
-    )
-    return Scan.from_cases(cases)
 
 
 def every_measure(scan: Scan, method: str = "quantile") -> dict[str, np.ndarray]:
@@ -171,28 +157,19 @@ def test_the_hosmer_lemeshow_test_of_few_calibrated_scores_keeps_its_level(n, sh
     assert 0.02 < np.mean(test.p_value < 0.05) < 0.065
 
 
-def test_calibrated_scores_are_rejected_with_the_probability_of_the_level():
+@pytest.mark.parametrize("weights", [None, [0.5, 4.0]])
+def test_calibrated_scores_are_rejected_with_the_probability_of_the_level(weights):
     rng = np.random.default_rng(8)
     group = np.repeat(np.arange(2000), 200)
     score = rng.uniform(0.1, 0.9, len(group))
-    scan = scan_of(group, score, rng.random(len(group)) < score)
+    label = rng.random(len(group)) < score
+    weight = None if weights is None else rng.choice(weights, len(group))
+    scan = scan_of(group, score, label, weight)
     _, p_value = measures.spiegelhalter(scan)
     test = measures.hosmer_lemeshow(scan, probability_bins(scan, "quantile", 10))
     for values in (p_value, test.p_value):
         assert np.mean(values < 0.05) == pytest.approx(0.05, abs=0.015)
-        assert np.mean(values < 0.5) == pytest.approx(0.5, abs=0.04)
-
-
-def test_weighted_tests_of_calibrated_scores_keep_their_level():
-    rng = np.random.default_rng(9)
-    group = np.repeat(np.arange(2000), 200)
-    score = rng.uniform(0.1, 0.9, len(group))
-    weight = rng.choice([0.5, 4.0], len(group))
-    scan = scan_of(group, score, rng.random(len(group)) < score, weight)
-    _, p_value = measures.spiegelhalter(scan)
-    test = measures.hosmer_lemeshow(scan, probability_bins(scan, "quantile", 10))
-    for values in (p_value, test.p_value):
-        assert np.mean(values < 0.05) == pytest.approx(0.05, abs=0.015)
+        assert weights or np.mean(values < 0.5) == pytest.approx(0.5, abs=0.04)
 
 
 def test_errors_of_the_curve_are_those_of_val_prob_with_a_curve_within_0_and_1():

@@ -17,6 +17,7 @@ from sklearn.metrics import brier_score_loss, log_loss
 
 import rocframe as rf
 from tests.charts.specifications import records
+from tests.strategies import examples
 
 PREDICTIONS = pl.DataFrame({"label": [1, 0, 1, 0, 0], "score": [0.9, 0.6, 0.4, 0.4, 0.1]})
 CURVES = rf.curve(PREDICTIONS, "label", "score")
@@ -57,6 +58,7 @@ def parts(rows: Rows, theta: Fraction, pi: Fraction) -> list[Fraction]:
 
 
 @pytest.mark.hypothesis
+@examples(1 / 2)
 @given(GROUPS, st.sampled_from([None, 0.25, 0.3]))
 def test_each_value_is_a_mean_cost_of_decisions(groups, prevalence):
     groups = [rows for rows in groups if len({label for label, _ in rows}) == 2]
@@ -212,17 +214,6 @@ def test_the_default_grid_has_101_thresholds_and_no_column_side():
     assert table["probability_threshold"].to_list() == [i / 100 for i in range(101)]
 
 
-def test_a_weight_or_count_equals_repeated_rows():
-    mass = PREDICTIONS.with_columns(count=pl.Series([1, 3, 2, 1, 2]))
-    repeated = mass.select(pl.col("label", "score").repeat_by("count").explode())
-    expected = rf.curve(repeated, "label", "score").roc.murphy_curve(grid="vertices")
-    counted = rf.curve(mass, "label", "score", count="count")
-    assert_frame_equal(counted.roc.murphy_curve(grid="vertices"), expected)
-    tenths = mass.with_columns(pl.col("count") / 10)
-    weighted = rf.curve(tenths, "label", "score", weight="count", count=None)
-    assert_frame_equal(weighted.roc.murphy_curve(), counted.roc.murphy_curve(), abs_tol=1e-15)
-
-
 def test_a_group_without_rows_or_without_a_class_has_a_note():
     frame = pl.DataFrame(
         {"g": ["a", "b", "c"], "label": [1, 0, None], "score": [0.9, 0.25, 0.5]},
@@ -237,13 +228,6 @@ def test_a_group_without_rows_or_without_a_class_has_a_note():
     assert undefined == [(None, None, None, 0), (None, None, None, 0), (None,) * 4]
 
 
-def test_a_table_without_groups_has_no_rows():
-    curves = rf.curve(PREDICTIONS.with_columns(g=1), "label", "score", by="g")
-    for grid in (101, "vertices"):
-        table = rf.murphy_curve(curves, grid=grid)
-        assert_frame_equal(rf.murphy_curve(curves.clear(), grid=grid), table.clear())
-
-
 def test_unscored_rows_are_errors_at_all_thresholds():
     frame = pl.DataFrame({"label": [1, 0, 1, 0], "score": [0.8, 0.2, None, None]})
     curves = rf.curve(frame, "label", "score", missing="worst")
@@ -251,40 +235,6 @@ def test_unscored_rows_are_errors_at_all_thresholds():
     assert table.select(VALUES).row(0) == (0.5, 0, 0, 0.5)
     table = rf.murphy_curve(curves, grid=[0.1])
     assert table.select(VALUES).row(0) == pytest.approx((0.55, 0.05, -0.4, 0.1))
-
-
-def test_scores_that_are_no_probabilities_and_incomplete_curves_raise():
-    rows = PREDICTIONS.with_columns(pl.col("score") * 3, model=pl.lit("a"))
-    with pytest.raises(rf.ScoreError) as caught:
-        rf.curve(rows, "label", "score", by="model").roc.murphy_curve()
-    assert str(caught.value) == (
-        "curves: 3 of 4 scores are outside [0, 1], the first one in group model='a'; the "
-        "scores range "
-        "from 0.3 to 2.7.\n"
-        "Use calibrated probabilities, or cost_curve, which accepts all scores."
-    )
-    with pytest.raises(rf.BrokenCurveError) as caught:
-        rf.curve(PREDICTIONS, "label", "score", thresholds=[0.5]).roc.murphy_curve()
-    assert str(caught.value) == (
-        "curves: the curve lacks the points between its given thresholds, so its lowest expected "
-        "cost is unknown.\n"
-        "Compute the curve without thresholds=, and do not filter its rows."
-    )
-    with pytest.raises(rf.BrokenCurveError) as caught:
-        rf.curve(PREDICTIONS, "label", "score").head(2).roc.murphy_curve()
-    assert str(caught.value) == (
-        "curves: the curve lacks the points of its lowest scores, so its lowest expected cost is "
-        "unknown.\n"
-        "Compute the curve without thresholds=, and do not filter its rows."
-    )
-    with pytest.raises(rf.UnknownOptionError) as caught:
-        CURVES.roc.murphy_curve(grid="scores")
-    assert str(caught.value) == (
-        "grid='scores': expected a number of points, a list of values or \"vertices\".\n"
-        "Use, for example, grid=101 or grid=[0.01, 0.1]."
-    )
-    with pytest.raises(rf.OptionValueError, match=r"^prevalence=1: expected a number above 0"):
-        CURVES.roc.murphy_curve(prevalence=1)
 
 
 @pytest.mark.parametrize("grid", [101, "vertices"])
@@ -306,9 +256,3 @@ def test_the_chart_draws_a_column_and_the_uncertainty(grid, y):
     # The line is as exact as the table: it contains both sides of all large jumps.
     assert max(lines[0]["y"]) == pytest.approx(table[drawn].max(), rel=1e-5)
     assert "Murphy diagram" in chart.title.text
-
-
-def test_a_chart_of_another_column_raises():
-    with pytest.raises(rf.UnknownOptionError) as caught:
-        CURVES.roc.murphy_curve().roc.chart(y="uncertainty")
-    assert str(caught.value).splitlines()[0].startswith("y='uncertainty'")

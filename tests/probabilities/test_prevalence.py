@@ -110,74 +110,11 @@ def test_prevalences_can_be_columns():
     assert_frame_equal(table.select(score), expected, rel_tol=1e-15)
 
 
-@pytest.mark.parametrize("argument", ["prevalence", "sample_prevalence"])
-@pytest.mark.parametrize("dtype", [pl.String, pl.Boolean, pl.Date])
-def test_prevalences_of_other_types_are_errors(argument, dtype, frame):
-    table = frame(pl.DataFrame({"p": [0.5], "share": pl.Series([None], dtype=dtype)}))
-    options = {"prevalence": 0.1, "sample_prevalence": 0.5, argument: "share"}
-    with pytest.raises(rf.ColumnTypeError) as caught:
-        table.select(pl.col("p").roc.at_prevalence(**options)).lazy().collect()
-    assert str(caught.value).split("\n\nResolved plan until failure")[0] == (
-        f"{argument}='share': the column has type {dtype}.\n"
-        "Prevalences must be numbers. Cast the column first."
-    )
-
-
 def test_several_scores_and_integers_are_converted():
     table = pl.DataFrame({"p": [0.5, 1.0], "q": pl.Series([0, 1], dtype=pl.Int8)})
     found = table.select(pl.all().roc.at_prevalence(prevalence=0.1, sample_prevalence=0.5))
     expected = pl.DataFrame({"p": [0.1, 1.0], "q": [0.0, 1.0]})
     assert_frame_equal(found, expected, rel_tol=1e-15)
-
-
-HINT = (
-    "Use, for example, at_prevalence(prevalence=0.01, sample_prevalence=0.5) or "
-    'at_prevalence("label", prevalence=0.01).'
-)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (
-            {"prevalence": 0},
-            (
-                "prevalence=0: expected a number above 0 and below 1.\n"
-                "Use, for example, prevalence=0.1."
-            ),
-        ),
-        (
-            {"prevalence": 0.1, "sample_prevalence": 50},
-            (
-                "sample_prevalence=50: expected a number above 0 and below 1.\n"
-                "Use, for example, sample_prevalence=0.1."
-            ),
-        ),
-        (
-            {"prevalence": 0.1, "sample_prevalence": None},
-            (
-                "sample_prevalence=None: expected either sample_prevalence= or the labels of the "
-                f"sample, but neither is given.\n{HINT}"
-            ),
-        ),
-        (
-            {"prevalence": 0.1, "sample_prevalence": 0.5, "label": "label"},
-            (
-                "sample_prevalence=0.5: expected either sample_prevalence= or the labels of the "
-                f"sample, but both are given.\n{HINT}"
-            ),
-        ),
-        (
-            {"prevalence": 0.1, "weight": "w"},
-            "weight='w': this option cannot be used with sample_prevalence=.\nLeave out weight=.",
-        ),
-    ],
-    ids=["prevalence", "sample_prevalence", "neither", "both", "weight"],
-)
-def test_options_that_do_not_fit_are_errors(options, message):
-    with pytest.raises(rf.OptionValueError) as caught:
-        pl.col("p").roc.at_prevalence(**{"sample_prevalence": 0.5, **options})
-    assert str(caught.value) == message
 
 
 def test_converted_probabilities_are_calibrated_in_a_resampled_population():

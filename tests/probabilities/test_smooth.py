@@ -13,11 +13,10 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 
 import rocframe as rf
-from rocframe.inputs.cases import Cases
-from rocframe.kernel.scan import Scan
 from rocframe.probabilities import losses as score_points
 from rocframe.probabilities import regression as kernel_smoothing
 from rocframe.probabilities import regression as local_regression
+from tests.probabilities.scans import scan_of
 
 REFERENCE = json.loads(
     (Path(__file__).parents[1] / "reference" / "loess.json").read_text(encoding="utf-8")
@@ -29,17 +28,8 @@ ROWS = st.lists(
 )
 
 
-def points_of(group, score, positive, weight=None) -> score_points.Points:
-    cases = Cases(
-        model=None,
-        keys=pl.DataFrame({"0": group}),
-        negative=~np.array(positive, bool),
-        score=np.array(score, float),
-        state=None,
-        count=None,
-        weight=weight,
-    )
-    return score_points.find_points(Scan.from_cases(cases))
+def points_of(*columns) -> score_points.Points:
+    return score_points.find_points(scan_of(*columns))
 
 
 def simulated(n: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -192,13 +182,6 @@ def test_the_kernel_estimate_is_undefined_where_there_are_no_scores():
     score = np.array([0.1, 0.3, 0.5, 0.7, 0.9])
     rate = kernel_smoothing.kernel(points, np.zeros(5, int), score, np.array([0.02]))
     assert rate == pytest.approx([0.5, np.nan, np.nan, np.nan, 1], nan_ok=True)
-
-
-def test_a_grid_starts_and_ends_at_the_lowest_and_highest_score():
-    points = points_of([0, 0, 0, 1], [0.2, 0.4, 0.6, 0.5], [0, 1, 1, 1])
-    owner, score = points.even_grid(3)
-    assert owner.tolist() == [0, 0, 0, 1]
-    assert score.tolist() == [0.2, 0.4, 0.6, 0.5]
 
 
 def test_no_rows_give_empty_curves():

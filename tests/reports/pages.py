@@ -74,7 +74,6 @@ class Reader(HTMLParser):
         self.tags, self.text, self.scripts = [], [], []
         self.inside, self.joined = None, False
         self.cells = []  # of each table: its caption, and the cells of each row
-        self.cells = []  # of each table: its caption, and the cells of each row
         self.feed(text)
 
     def handle_starttag(self, tag, attrs):
@@ -110,6 +109,11 @@ class Reader(HTMLParser):
             self.inside = tag
         if tag == "table":
             self.cells.append(("", []))
+
+    @property
+    def code(self):
+        """Return the content of each script."""
+        return [text for _, text in self.scripts]
 
     def tables(self):
         """Return the rows of each table, by caption, as dicts from titles to cells."""

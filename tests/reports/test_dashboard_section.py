@@ -101,7 +101,7 @@ def test_the_dashboard_of_a_report_has_the_costs_and_the_prevalence_of_the_repor
 def test_the_dashboard_of_a_report_starts_at_the_recommended_threshold(tmp_path, costs, shown):
     votes = rf.datasets.vote().filter(pl.col("model").is_in(["decision_tree", "naive_bayes"]))
     path, options = tmp_path / "page.html", {"costs": costs, "prevalence": 0.2}
-    rf.report(votes, "label", "score", path=path, by="model", **options)
+    rf.report(votes, "label", "score", path=path, by="model", kind="roc", **options)
     texts = re.findall(r'<script type="application/json">(.*?)</script>', path.read_text())
     spec = next(json.loads(text) for text in texts if "rf_threshold" in text)
     start = {one["name"]: one.get("value") for one in spec["params"]}

@@ -337,28 +337,6 @@ def test_counts_are_numbers_of_rows():
     assert tables[0] == tables[1]
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (
-            {"prevalence": 0.1},
-            (
-                "prevalence=0.1: a prevalence has no effect without costs.\n"
-                'Pass costs={"fp": 1, "fn": 5} as well, or do not set a prevalence.'
-            ),
-        ),
-        ({"costs": {"fp": 1}, "prevalence": 1}, "prevalence=1: expected a number above 0 and bel"),
-        ({"costs": {"fp": -1}}, "costs={'fp': -1}: errors must cost more than correct predictions"),
-        ({"costs": {"fq": 1}}, "costs='fq': unknown value."),
-        ({"costs": 5}, "costs=5: expected a dict of costs."),
-    ],
-)
-def test_invalid_costs_are_errors(options, message):
-    with pytest.raises(rf.RocframeError) as info:
-        recommended(**options)
-    assert str(info.value).startswith(message)
-
-
 def test_the_page_has_the_recommended_thresholds_after_the_best_model(tmp_path):
     pytest.importorskip("vl_convert")
     path = tmp_path / "page.html"

@@ -45,38 +45,6 @@ def test_a_page_contains_the_fragment_and_escapes_markup_in_the_data(tmp_path):
     assert page.count("<title>") == page.count("</title>") == 1
 
 
-LONE_SURROGATE = (
-    ": the text contains a lone surrogate, which UTF-8 does not support.\nRemove this character."
-)
-
-
-def test_text_that_utf_8_does_not_support_raises_an_error(tmp_path):
-    title = "ROC \ud800"
-    chart = CHART.properties(title=title)
-    for call in (
-        lambda: rf.chart_fragment(chart, bundle=False),
-        lambda: rf.save_chart(chart, tmp_path / "chart.html"),
-        lambda: rf.save_chart(chart, tmp_path / "chart.png"),
-    ):
-        with pytest.raises(rf.OptionValueError) as caught:
-            call()
-        assert str(caught.value) == f"chart={title!r}{LONE_SURROGATE}"
-    log = pl.DataFrame({"label": [1, 0], "score": [0.9, 0.1]})
-    page = {"path": tmp_path / "page.html"}
-    for options, text in (
-        ({"title": title}, f"title={title!r}{LONE_SURROGATE}"),
-        ({"title": None}, "title=None: expected text.\nPass a string."),
-        (
-            {"about": {"n": 10**5000}},
-            "about['n']=<int>: the value cannot be converted to text.\nPass a string.",
-        ),
-    ):
-        with pytest.raises(rf.OptionValueError) as caught:
-            rf.report(log, "label", "score", **page, **options)
-        assert str(caught.value) == text
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_page_can_name_a_file_whose_name_has_invalid_bytes(tmp_path):
     log = pl.DataFrame({"label": [1, 0], "score": [0.9, 0.1]})
     path = rf.report(log, "label", "score", path=tmp_path / "page.html", about={"files": "a\udcff"})
@@ -93,112 +61,19 @@ def test_scale_and_ppi_set_the_size_of_an_image(tmp_path):
     assert size(ppi=144) == (2 * width, 2 * height)
 
 
-def test_images_with_a_font_that_is_not_installed_raise_an_error_instead_of_losing_their_text(
-    tmp_path,
-):
+def test_only_images_need_the_fonts_of_the_chart(tmp_path):
     missing = "No Such Font"
     everywhere = CHART.configure(font=missing)
     in_a_mark = CHART + CHART.mark_text(font=missing).encode(text="b:N")
-    message = (
-        "font='No Such Font': the font is not installed, so the image would have no text.\n"
-        'Install it, or name another font for this case: font="No Such Font, sans-serif". SVG and '
-        "HTML files use the fonts of the reader."
-    )
     for chart in (everywhere, in_a_mark):
         for suffix in (".png", ".pdf"):
-            with pytest.raises(rf.OptionValueError) as caught:
+            with pytest.raises(rf.OptionValueError, match="the font is not installed"):
                 rf.save_chart(chart, tmp_path / f"chart{suffix}")
-            assert str(caught.value) == message
     assert list(tmp_path.iterdir()) == []
     rf.save_chart(everywhere, tmp_path / "chart.svg")
     rf.save_chart(CHART.configure(font="monospace"), tmp_path / "plain.png")
     rf.save_chart(CHART.configure(font=f"{missing}, monospace"), tmp_path / "list.png")
     assert (tmp_path / "list.png").read_bytes() == (tmp_path / "plain.png").read_bytes()
-
-
-@pytest.mark.parametrize(
-    ("name", "options", "text"),
-    [
-        (
-            "chart.svg",
-            {"scale": 2},
-            (
-                "scale=2: this option cannot be used with the format '.svg'.\n"
-                "Leave out scale=, or use one of these formats: '.png'."
-            ),
-        ),
-        (
-            "chart.pdf",
-            {"scale": 2},
-            (
-                "scale=2: this option cannot be used with the format '.pdf'.\n"
-                "Leave out scale=, or use one of these formats: '.png'."
-            ),
-        ),
-        (
-            "chart.pdf",
-            {"ppi": 300},
-            (
-                "ppi=300: this option cannot be used with the format '.pdf'.\n"
-                "Leave out ppi=, or use one of these formats: '.png'."
-            ),
-        ),
-        (
-            "chart.png",
-            {"scale": 0},
-            (
-                "scale=0: expected a number of at least 0.01 and below 10000.\n"
-                "Use, for example, scale=2."
-            ),
-        ),
-        (
-            "chart.png",
-            {"scale": 1e-5},
-            (
-                "scale=1e-05: expected a number of at least 0.01 and below 10000.\n"
-                "Use, for example, scale=2."
-            ),
-        ),
-        (
-            "chart.png",
-            {"scale": 20000},
-            (
-                "scale=20000: expected a number of at least 0.01 and below 10000.\n"
-                "Use, for example, scale=2."
-            ),
-        ),
-        (
-            "chart.png",
-            {"scale": True},
-            (
-                "scale=True: expected a number of at least 0.01 and below 10000.\n"
-                "Use, for example, scale=2."
-            ),
-        ),
-        (
-            "chart.png",
-            {"ppi": "300"},
-            (
-                "ppi='300': expected a number of at least 1 and below 10000.\n"
-                "Use, for example, ppi=300."
-            ),
-        ),
-    ],
-)
-def test_unsupported_options_and_values_raise_an_error(tmp_path, name, options, text):
-    with pytest.raises(rf.OptionValueError) as caught:
-        rf.save_chart(CHART, tmp_path / name, **options)
-    assert str(caught.value) == text
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("suffix", ["", ".jpg", ".vg"])
-def test_an_unknown_suffix_raises_an_error(tmp_path, suffix):
-    with pytest.raises(rf.StorageError) as caught:
-        rf.save_chart(CHART, tmp_path / f"chart{suffix}")
-    assert str(caught.value).endswith(
-        f"unknown chart format {suffix!r}.\nSupported: '.json', '.html', '.svg', '.png', '.pdf'."
-    )
 
 
 def test_the_old_file_is_unchanged_if_the_chart_cannot_be_drawn(tmp_path):

@@ -3,10 +3,8 @@ from __future__ import annotations
 import json
 
 import polars as pl
-import pytest
 from polars.testing import assert_frame_equal
 
-import rocframe as rf
 from rocframe.reports.figures import (
     MAX_DRAWN_COLORS,
     MAX_DRAWN_CURVES,
@@ -175,11 +173,3 @@ def test_the_averaged_group_column_may_be_a_sequence_of_one_name():
         return ReportOptions(label="label", score="score", by=["model", "fold"], over=over).averaged
 
     assert averaged(["fold"]) == averaged(("fold",)) == averaged("fold") == "fold"
-    with pytest.raises(rf.OptionValueError) as caught:
-        averaged(["fold", "model"])
-    assert str(caught.value) == (
-        "over=['fold', 'model']: a report can average over only one group column.\n"
-        "Use, for example, over='fold'."
-    )
-    with pytest.raises(rf.MissingColumnError, match=r"^over='day': the column is not in by="):
-        averaged(["day"])

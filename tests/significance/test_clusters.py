@@ -66,11 +66,3 @@ def test_a_class_with_one_cluster_is_null():
     table = log(3).with_columns(user=pl.when("label").then(0).otherwise("user"))
     found = rf.auc_test(table, "label", "score", cluster="user").row(0, named=True)
     assert (found["se"], found["p_value"], found["note"]) == (None, None, "one_positive_cluster")
-
-
-def test_permutations_do_not_support_clusters():
-    with pytest.raises(
-        rf.OptionValueError,
-        match=r"^cluster='user': this option cannot be used with method='permutation'",
-    ):
-        rf.auc_test(log(4), "label", "score", cluster="user", method="permutation")

@@ -1,47 +1,66 @@
+"""Expressions with a value for each row: rates at its score, and its placement."""
+
+from __future__ import annotations
+
 from fractions import Fraction
 
 import polars as pl
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
 from tests.areas.expr_tables import WEIGHTS, holed, missing, used
-from tests.oracles import sides, total
+from tests.oracles import Case, beats, sides, total
 from tests.strategies import examples
 
 SCORE = pl.col("score").roc
 
 
-def rates(table, weights, *, positive):
-    """Compute the rate at the score of each row, one row at a time."""
-    groups = {
-        name: sides(used(table.filter(pl.col("group").eq_missing(name)), weights))[not positive]
-        for name in table["group"].unique()
-    }
+def definition(name, label, score, pos, neg):
+    """Return a rate, the share of a class with this score or more, or the placement of a row.
 
-    def rate(name, score):
-        cases = groups[name]
-        if missing(score) or not cases:
-            return None
-        called = total(case for case in cases if case.score >= score)
-        return float(Fraction(called, total(cases)))
-
-    found = [rate(name, score) for name, score in zip(table["group"], table["score"], strict=True)]
-    return pl.DataFrame({"score": found}, schema={"score": pl.Float64})
+    The placement is the share of correctly ordered pairs with the rows of the other class.
+    """
+    cases = {"tpr": pos, "fpr": neg}.get(name, neg if label else pos)
+    if missing(score) or not cases or (name == "placement" and label is None):
+        return None
+    if name != "placement":
+        return float(Fraction(total(case for case in cases if case.score >= score), total(cases)))
+    row = Case(label, score)
+    won = (c.mass * (beats(row, c) if label else beats(c, row)) for c in cases)
+    return float(sum(won, Fraction(0)) / total(cases))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("engine", ["in-memory", "streaming"])
 @pytest.mark.parametrize("weights", WEIGHTS, ids=str)
-@examples(1 / 2)
-@given(table=holed())
-def test_each_row_has_the_rates_of_predicting_its_score_and_above(weights, engine, table):
+@pytest.mark.parametrize("name", ["tpr", "fpr", "placement"])
+@examples(1 / 4)
+@given(table=holed(), engine=st.sampled_from(["in-memory", "streaming"]))
+def test_each_row_has_the_value_of_the_definition(name, weights, table, engine):
+    groups = {
+        group: sides(used(table.filter(pl.col("group").eq_missing(group)), weights))
+        for group in table["group"].unique()
+    }
+    expected = [
+        definition(name, label, score, *groups[group])
+        for group, label, score in table.select("group", "label", "score").iter_rows()
+    ]
+    expected = pl.Series("score", expected, pl.Float64).to_frame()
+    query = table.lazy().select(getattr(SCORE, name)("label", **weights).over("group"))
     tolerance = 1e-12 if "weight" in weights else 0  # of sums of weights
-    for expression, positive in ((SCORE.tpr, True), (SCORE.fpr, False)):
-        query = table.lazy().select(expression("label", **weights).over("group"))
-        expected = rates(table, weights, positive=positive)
-        assert_frame_equal(query.collect(engine=engine), expected, rel_tol=0, abs_tol=tolerance)
+    assert_frame_equal(query.collect(engine=engine), expected, rel_tol=0, abs_tol=tolerance)
+
+
+@given(table=holed())
+def test_the_mean_placement_of_either_class_is_the_area(table):
+    means = table.group_by("group", maintain_order=True).agg(
+        pos=SCORE.placement("label").filter("label").mean(),
+        neg=SCORE.placement("label").filter(~pl.col("label")).mean(),
+    )
+    area = table.group_by("group", maintain_order=True).agg(pos=SCORE.auc("label"))
+    # A mean of rounded quotients.
+    assert_frame_equal(means, area.with_columns(neg="pos"), rel_tol=0, abs_tol=1e-12)
 
 
 @given(table=holed())
