@@ -176,3 +176,10 @@ def test_a_best_threshold_that_a_float_cannot_tell_from_other_scores_is_null(low
     # Large floats are exact.
     floats = pl.DataFrame({"label": [1, 0], "score": [2.0**60, 2.0**59]})
     assert floats.select(best("youden")).item() == 2.0**60
+
+
+def test_the_shares_of_weights_in_the_last_row_are_those_of_the_classes():
+    columns = {"label": [0, 0, 1], "score": [0.0, 0.25, 0.0], "weight": [0.1, 0.3, 0.3]}
+    # The coefficient is undefined if all rows are predicted positive.
+    found = pl.DataFrame(columns).select(best("mcc", weight="weight")).item()
+    assert found == 0.25

@@ -126,13 +126,15 @@ def _best_score(rows: Rows, rule: Rule) -> pl.Expr:
         is_exact &= polynomial.largest * size**polynomial.degree < MAX_INT128
         needs_both = polynomial.degree > 1
     tp, fp = field("tp"), field("fp")
-    sums = {"tp": tp, "fp": fp, "pos": tp.last(), "neg": fp.last()}
     if rows.weight is None and (is_exact or polynomial is None):
         integers = pl.Int64 if polynomial is None else pl.Int128
-        sums = {name: total.cast(integers) for name, total in sums.items()}
+        tp, fp = tp.cast(integers), fp.cast(integers)
     else:  # shares of the total: their products do not overflow
         unit = (tp.last() + fp.last()).cast(pl.Float64)
-        sums = {name: total / unit for name, total in sums.items()}
+        tp, fp = tp / unit, fp / unit
+    # The last of the quotients: polars rounds a quotient of single numbers differently, and the
+    # counts fn and tn of the last row would not be 0.
+    sums = {"tp": tp, "fp": fp, "pos": tp.last(), "neg": fp.last()}
     candidates = steps(rows, by_class=False, scores=True).list.eval(
         record(score=field("score"), **sums)
     )
