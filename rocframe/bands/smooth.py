@@ -161,11 +161,7 @@ def _parse_smooth_grid(grid: object) -> NDArray[np.float64]:
 
 
 def _smooth_table(cases: Cases, *, fpr: NDArray[np.float64]) -> pl.DataFrame:
-    """Return the table of the fitted curves.
-
-    Of a group with one class only, it has the first and the last row, with the rates of this class,
-    and of a group of both classes without a fit one row with the counts 0.
-    """
+    """Return the table of the fitted curves; see `smooth` for groups without one."""
     from scipy.special import ndtr, ndtri
 
     scan = Scan.from_cases(cases)
@@ -266,10 +262,8 @@ def theoretical_curve(
         the methods `sf` and `isf`, which take and return NumPy arrays.
     negatives : distribution
         Distribution of the scores of negatives.
-    grid : int or sequence of float, default None
-        False positive rates of the result: a number of evenly spaced rates from 0 to 1, or a list
-        of rates, to which 0 and 1 are added. By default, the rates 0, 0.01, …, 1 and 241 rates with
-        evenly spaced normal deviates from -6 to 6, which are dense at both ends of the curve.
+    grid
+        As in `smooth`.
     prevalence : float, default 0.5
         Share of positives among all cases, between 0 and 1.
 
@@ -283,7 +277,8 @@ def theoretical_curve(
           `inf`. The last is the lower end of both distributions, or so low that both rates are 1.
         - `tp, fp, fn, tn` (Float64) are shares of all cases, such as `tp` = `prevalence` · `tpr`.
           If some positives are above or below all negatives, two rows have the `fpr` 0 or 1.
-        - `auc` (Float64) is the area under the complete curve, from numerical integration.
+        - `auc` (Float64) is the area under the complete curve, from numerical integration;
+          `area` is lower, as in `smooth`.
 
     Raises
     ------
@@ -297,8 +292,6 @@ def theoretical_curve(
 
     Notes
     -----
-    The column `auc` and the result of `area` differ as described in `smooth`.
-
     With `norm` of `scipy.stats`, `theoretical_curve(norm(a / b, 1 / b), norm(0, 1))` returns the
     binormal curve with the parameters a and b.
 

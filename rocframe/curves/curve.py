@@ -97,8 +97,7 @@ def curve(
         Return only rows at these thresholds, rounded to the float dtype of the scores, and at
         `inf`, in falling order. The full curve is not computed.
     max_error : float, default None
-        Return a simplified curve with at most this error; see `simplify`. Rows are missing even
-        with the error 0. Not with `thresholds`.
+        Return a simplified curve, which lacks rows even at 0; see `simplify`. No `thresholds`.
     positive : object, default None
         Value of `label` that is the positive class.
     weight : str or Expr, default None
