@@ -266,7 +266,7 @@ def _read_points(
     if layout.type is CONVEX_HULL:
         table = table.sort(*map(column, by), "fp", "tp")
         n_keys = len(by)
-        models = hull_models(table.columns)
+        models = hull_models(table.schema)
         by = by if models is None else (*by, models)
     of_thresholds = threshold_axes(options)
     if of_thresholds is not None and THRESHOLD not in table.columns:

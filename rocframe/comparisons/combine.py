@@ -641,7 +641,7 @@ def parse_model_thresholds(threshold: object, between: object) -> ParsedThreshol
     if isinstance(threshold, pl.DataFrame):
         if between not in threshold.columns:
             raise MissingColumnError.of_table(THRESHOLD, str(between), threshold.columns)
-        return PointTable.parse(THRESHOLD, threshold, hint)
+        return PointTable.parse(THRESHOLD, threshold, hint).of_models([str(between)])
     if isinstance(threshold, Mapping):
         return {model: parse(value) for model, value in threshold.items()}
     return None if threshold is None else parse(threshold)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import pairwise
 from operator import or_
@@ -502,16 +502,16 @@ def _common_hull_hint(table: CurveLayout) -> str:
     )
 
 
-def hull_models(columns: Iterable[str]) -> str | None:
+def hull_models(columns: Mapping[str, pl.DataType]) -> str | None:
     """Return the column of the models of a table of `hull(across=)`; None for other tables.
 
-    It is between the last two columns of a hull, where no function adds a column.
+    It is right of the other columns of a hull. A column that a user adds there looks the same.
     """
-    names, (*_, left, right) = list(columns), HULL_COLUMNS
-    if not {left, right} <= {*names}:
+    names = list(columns)
+    if not {*HULL_COLUMNS} <= {*names}:
         return None
-    between = names[names.index(left) + 1 : names.index(right)]
-    return between[0] if len(between) == 1 else None
+    right = names[names.index(NOTE) + 1 :][:1]
+    return next((name for name in right if not columns[name].is_float()), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -519,7 +519,8 @@ class PointTable:
     """A table of chosen operating points: rows of `at`, `operating_point`, `hull` or `curve`.
 
     A row belongs to the curves that have its values of the columns `by`, and of the column `models`
-    if the table is a common hull of several models. `argument` is its name in errors.
+    if the table is a common hull of several models; `of_models` checks this. `argument` is its name
+    in errors.
     """
 
     argument: str
@@ -541,15 +542,24 @@ class PointTable:
             start for start, value in (POINT_NAMES, RULE_COLUMNS) if {start, value} <= {*names}
         ]
         first = min(names.index(name) for name in (*starts, THRESHOLD))
-        models = hull_models(table.schema)
+        by = tuple(names[:first])
+        return cls(argument=argument, rows=table, by=by, models=hull_models(table.schema))
+
+    def of_models(self, names: Iterable[str]) -> PointTable:
+        """Return the table as a common hull only if its column of models is in `names`."""
+        if self.models is None or self.models not in names:
+            return replace(self, models=None)
         # The first and the last vertex of a common hull belong to no model.
-        rows = table if models is None else table.filter(column(models).is_not_null())
-        return cls(argument=argument, rows=rows, by=tuple(names[:first]), models=models)
+        return replace(self, rows=self.rows.filter(column(self.models).is_not_null()))
 
     @property
     def keys(self) -> tuple[str, ...]:
         """The columns that state to which curves a row belongs."""
         return self.by if self.models is None else (*self.by, self.models)
+
+    def key_dtypes(self, names: Iterable[str]) -> Schema:
+        """Return `keys` and their dtypes for curves with the group columns `names`."""
+        return {name: self.rows.schema[name] for name in self.of_models(names).keys}
 
     def check_single(self, keys: Sequence[str], hint: str = "") -> None:
         """Raise an error unless each value of the columns `keys` has one row."""

@@ -491,7 +491,7 @@ def repaired_auc(
         curves,
         compute,
         over=over,
-        keys=None if chosen is None else keys,
+        keys=None if chosen is None else lambda _: keys,
         columns=lambda _: REPAIRED_AUC.columns(),
         by=by,
         anchor="n_concavities",

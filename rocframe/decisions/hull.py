@@ -81,9 +81,8 @@ def hull(curves: FrameT, /, *, across: str | None = None, by: By = None) -> Fram
         equal costs. They are null if the curve lacks a class. `note` (String) is null or `no_rows`,
         `no_positives`, `no_negatives`, `one_positive` or `one_negative`.
 
-        With `across="model"`, the column left of `note` is the `model` with the vertex, the first
-        in sort order of several, and null for the first and the last vertex, which are trivial
-        classifiers.
+        With `across="model"`, the last column is the `model` with the vertex, the first in sort
+        order of several, and null for the first and the last vertex, which are trivial classifiers.
         A model that is not in this column is not needed for any costs. Such a table is not a curve
         table, because its thresholds and counts belong to several curves.
 
@@ -138,9 +137,8 @@ def hull(curves: FrameT, /, *, across: str | None = None, by: By = None) -> Fram
             schema={
                 **{name: table.keys[name] for name in keys},
                 **table.row,
-                **{name: HULL_COLUMNS[name] for name in HULL_COLUMNS if name != NOTE},
+                **HULL_COLUMNS,
                 **({} if across is None else {across: table.keys[across]}),
-                NOTE: HULL_COLUMNS[NOTE],
             },
             by=keys,
             anchor="threshold",
@@ -175,16 +173,17 @@ def hull_table(curves: Curves, across: str | None) -> pl.DataFrame:
     """Return the vertices of the common hulls of curves that differ only in `across`."""
     hulls = common_hulls(curves, across)
     columns = {**optimal_ranges(curves, hulls), NOTE: hulls.note[hulls.group].tolist()}
-    models = []
+    last = []
     if across is not None:
         curve = pl.Series(hulls.curve).set(pl.Series(is_trivial(curves, hulls)), None)
-        models = [take_rows(curves.keys, curve).get_column(across)]
-    *ranges, note = (
-        build_column(name, columns[name], dtype, len(hulls.row))
-        for name, dtype in HULL_COLUMNS.items()
-    )
+        last = [take_rows(curves.keys, curve).get_column(across)]
     return take_rows(hulls.keys, hulls.group).with_columns(
-        *curves.take(hulls.row), *ranges, *models, note
+        *curves.take(hulls.row),
+        *(
+            build_column(name, columns[name], dtype, len(hulls.row))
+            for name, dtype in HULL_COLUMNS.items()
+        ),
+        *last,
     )
 
 

@@ -345,6 +345,7 @@ def _parse_mixtures(table: object) -> tuple[tuple[str, ...], tuple[str, ...], pl
         points.check_single(by)
         return by, () if points.models is None else (points.models,), table
     points = PointTable.parse("points", table, hint)
+    points = points.of_models([points.models or ""])
     points.check_single(points.by)
     across = () if points.models is None else (points.models,)
     sides = {

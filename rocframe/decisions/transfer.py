@@ -32,11 +32,11 @@ from rocframe.schemas.curves import transfer_columns
 from rocframe.schemas.table_type import THRESHOLD
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from rocframe.curves.table import Curves
+    from rocframe.curves.table import CurveLayout, Curves
     from rocframe.decisions.costs import Rule
     from rocframe.decisions.operating_point import Constraint
     from rocframe.frames import FrameT
@@ -176,7 +176,7 @@ def transfer(
         curves,
         compute,
         over=over,
-        keys=None if points is None else {name: points.rows.schema[name] for name in points.keys},
+        keys=None if points is None else points.key_dtypes,
         columns=lambda schema: transfer_columns(
             schema.get("tp", pl.Int64()), options.subject_to, prevalence_column(schema)
         ),
@@ -190,16 +190,22 @@ def plan_transfer(
     compute: Callable[[Curves, Schema], pl.DataFrame],
     *,
     over: str,
-    keys: Mapping[str, pl.DataType] | None,
+    keys: Callable[[Iterable[str]], Schema] | None,
     columns: Callable[[pl.Schema], Schema],
     by: By,
     anchor: str,
 ) -> FrameT:
     """Return a table with a result for each curve, to which a choice on other data is applied.
 
-    The choice is a threshold or a set of concavities. `keys` are the group columns of `chosen` and
-    their dtypes; None if the choice is made on the other folds, which `over` names.
+    The choice is a threshold or a set of concavities. `keys` returns the group columns of `chosen`
+    and their dtypes, for the names of the group columns of the curves. It is None if the choice is
+    made on the other folds, which `over` names.
     """
+
+    def check(table: CurveLayout) -> None:
+        chosen = {} if keys is None else keys(table.keys)
+        check_keys("chosen", chosen, table.keys, chosen, noun="curves")
+
     return plan_curves(
         curves,
         by,
@@ -207,7 +213,7 @@ def plan_transfer(
         compute,
         anchor=anchor,
         compared=("over", over) if keys is None else None,
-        check=lambda table: check_keys("chosen", keys or {}, table.keys, keys or {}, noun="curves"),
+        check=check,
     )
 
 
@@ -227,7 +233,9 @@ def _apply(
     if chosen is None:
         choices = _choose_on_others(curves, over, rules, constraints)
     else:
-        choices = [_read_choice(curves, chosen, rule) for rule in rules]
+        points = chosen.of_models(curves.keys.columns)
+        _check_single(points)
+        choices = [_read_choice(curves, points, rule) for rule in rules]
     axis, n_curves = point_axis(curves, THRESHOLD), len(curves.firsts)
     shape = n_curves, len(rules)
     threshold, value, realised, optimism = np.full((4, *shape), np.nan)
@@ -333,7 +341,7 @@ def _parse_chosen(chosen: object, options: RuleOptions) -> PointTable:
     hint = "Pass the collected result of operating_point, at or hull."
     points = PointTable.parse("chosen", chosen, hint)
     has_rules = "rule" in points.rows.columns
-    points.check_single([*points.keys, *(["rule"] if has_rules else [])])
+    _check_single(points.of_models([points.models or ""]))
     if has_rules and points.rows.height:
         available = points.rows.get_column("rule").unique().sort().to_list()
         for name in options.rules:
@@ -342,6 +350,11 @@ def _parse_chosen(chosen: object, options: RuleOptions) -> PointTable:
                 names = ", ".join(map(repr, available))
                 raise OptionValueError.compose("rule", name, problem, f"Its rules are: {names}.")
     return points
+
+
+def _check_single(points: PointTable) -> None:
+    """Raise an error unless each curve and rule has one operating point."""
+    points.check_single([*points.keys, *(["rule"] if "rule" in points.rows.columns else [])])
 
 
 def _read_choice(curves: Curves, points: PointTable, rule: Rule) -> Choice:

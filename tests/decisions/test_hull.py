@@ -120,7 +120,7 @@ def test_a_common_hull_names_the_curve_of_each_vertex():
     curves = rf.curve(frame, "label", "score", by=["model", "day"])
     vertices = rf.hull(curves, across="model")
     assert vertices.columns[:2] == ["day", "threshold"]
-    assert vertices.columns[-2:] == ["model", "note"]
+    assert vertices.columns[-2:] == ["note", "model"]
     assert vertices.select("model", "threshold", "fp", "tp").rows() == [
         (None, inf, 0, 0),
         ("a", 5.0, 0, 2),
