@@ -37,10 +37,6 @@ def benchmarks(scale: float = 1.0) -> Iterator[Decision]:
     curves = rf.curve(frame, "label", "score", by="group")
     murphy = partial(rf.murphy_curve, curves)
     yield Decision(
-        "murphy_curve",
-        name,
-        None,
-        murphy,
-        ("decision_curve", partial(rf.decision_curve, curves)),
+        "murphy_curve", name, None, murphy, ("decision_curve", partial(rf.decision_curve, curves))
     )
     yield Decision("murphy_curve, vertices", name, None, partial(murphy, grid="vertices"))

@@ -666,10 +666,10 @@ def _mean_coverage(
     curves: pl.DataFrame, points: list[Point], resampled: int, n_boot: int, seed: int
 ) -> Iterator[str]:
     """Yield a table of coverage in percent and mean width by interval and point."""
-    yield "| `interval` | " + " | ".join(point.name for point in points) + " |"
+    yield "| `ci` | " + " | ".join(point.name for point in points) + " |"
     yield "| --- |" + " --- |" * len(points)
     for interval in MEAN_INTERVALS:
-        table, options = curves, {"over": "fold", "interval": interval, "level": LEVEL}
+        table, options = curves, {"over": "fold", "ci": interval, "level": LEVEL}
         if interval == "bootstrap":
             table = curves.filter(pl.col("sample") < resampled)
             options |= {"n_boot": n_boot, "seed": seed}

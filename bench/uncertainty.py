@@ -46,11 +46,7 @@ def _intervals(scale: float) -> Iterator[Timed]:
     methods: tuple[BandMethodName, ...] = ("bootstrap", "fixed_width", "envelope")
     for method in methods:
         yield Timed(
-            f"band, {method} × {draws:,}",
-            f"{rows:,} rows",
-            3.0,
-            None,
-            _band(sample, method, draws),
+            f"band, {method} × {draws:,}", f"{rows:,} rows", 3.0, None, _band(sample, method, draws)
         )
     rows = _scaled(1_000_000, scale)
     many = predictions(rows)

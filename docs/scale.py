@@ -23,11 +23,7 @@ TASKS = {
     "auc": "auc of all rows",
     "curve": "curve of all rows",
 }
-PANELS = {
-    "seconds": "seconds",
-    "peak": "peak memory (MB)",
-    "disk": "size on disk (MB)",
-}
+PANELS = {"seconds": "seconds", "peak": "peak memory (MB)", "disk": "size on disk (MB)"}
 ALL_ROWS, COMPRESSED = "all rows", "compressed table"
 GROUPS, ROWS = 100, 10**7  # constant in the panels of rows, and in those of groups
 

@@ -300,8 +300,7 @@ def average_precision(points: Sequence[Point]) -> Fraction:
     pos = points[0].tp + points[0].fn
     steps = pairwise(points)
     return sum(
-        ((p.tp - q.tp) / pos * p.tp / (p.tp + p.fp) for q, p in steps if p.tp > q.tp),
-        Fraction(0),
+        ((p.tp - q.tp) / pos * p.tp / (p.tp + p.fp) for q, p in steps if p.tp > q.tp), Fraction(0)
     )
 
 

@@ -78,12 +78,7 @@ def test_unscored_rows_are_errors_at_every_threshold_of_the_worst_case(frame):
 
 def test_given_thresholds_show_the_worst_case_too(frame):
     actual = confusion(curve(frame, labeled(), missing="worst", by="g", thresholds=[0.4]))
-    assert actual == [
-        (inf, 0, 1, 3, 2),
-        (0.4, 2, 2, 1, 1),
-        (inf, 0, 0, 2, 1),
-        (0.4, 1, 0, 1, 1),
-    ]
+    assert actual == [(inf, 0, 1, 3, 2), (0.4, 2, 2, 1, 1), (inf, 0, 0, 2, 1), (0.4, 1, 0, 1, 1)]
 
 
 def test_unscored_rows_of_the_worst_case_have_weights_and_counts(frame):
@@ -122,11 +117,7 @@ def test_without_missing_values_all_policies_are_one(frame, missing):
 
 
 def test_a_row_with_a_missing_count_is_left_out_and_counted_once(frame):
-    rows = {
-        "label": [1, 0, 1, 0, 0],
-        "score": [0.9, 0.4, 0.4, 0.1, 0.99],
-        "n": [2, 1, 1, 3, None],
-    }
+    rows = {"label": [1, 0, 1, 0, 0], "score": [0.9, 0.4, 0.4, 0.1, 0.99], "n": [2, 1, 1, 3, None]}
     area = rf.auc(frame(rows), "label", "score", count="n", missing="drop").lazy().collect()
     assert area.select("n_pos", "n_neg", "n_missing").row(0) == (3, 4, 1)
     curves = curve(frame, rows, count="n", missing="drop")

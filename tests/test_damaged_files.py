@@ -18,12 +18,7 @@ from rocframe.cli import main as cli
 from rocframe.cli import tasks
 from rocframe.io.files import CHECKSUM_SIZE
 
-LOG = pl.DataFrame(
-    {
-        "label": [True, False] * 500,
-        "score": [i % 97 / 97 for i in range(1000)],
-    }
-)
+LOG = pl.DataFrame({"label": [True, False] * 500, "score": [i % 97 / 97 for i in range(1000)]})
 GATE = ["--margin", "0.1", "--out", "table.parquet"]
 COMMANDS = {
     "evaluate": ["--out", "out"],

@@ -65,11 +65,7 @@ def test_an_error_is_caught_by_our_name_and_by_the_nearest_of_python_or_polars(e
 def test_an_error_is_restored_from_its_text(error):
     first = error("weight='w': something.\nDo this.")
     assert str(first) == "weight='w': something.\nDo this."
-    for again in (
-        type(first)(str(first)),
-        pickle.loads(pickle.dumps(first)),
-        copy.copy(first),
-    ):
+    for again in (type(first)(str(first)), pickle.loads(pickle.dumps(first)), copy.copy(first)):
         assert type(again) is error
         assert str(again) == str(first)
 

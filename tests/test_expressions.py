@@ -42,7 +42,7 @@ TABLE = pl.DataFrame(
         "rank": [9, 1, 2, 3, 5, 4, 4, 7, 1, 8, 2, 6, 6, 0, 0, 1],
         "weight": [1.0, 0.5, 2.0, 0.0, 1.5, 1.0, 3.0, 0.1, None, 1.0, 2.0, 1.0, 1.0, 1.0, 0.3, 1.0],
         "n": [1, 2, 1, 3, 1, 1, 2, 1, 1, 1, 0, 1, 2, 1, 1, 2],
-    },
+    }
 ).cast({"label": pl.Boolean})
 
 GROUPS = TABLE.sort("group").partition_by("group", maintain_order=True)

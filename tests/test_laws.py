@@ -32,14 +32,7 @@ from tests.strategies import (
     shuffled,
     tables,
 )
-from tests.verbs import (
-    EXCEPTIONS,
-    OF_CURVES,
-    OF_PREDICTIONS,
-    OTHERS_BY_GROUP,
-    TableVerb,
-    Verb,
-)
+from tests.verbs import EXCEPTIONS, OF_CURVES, OF_PREDICTIONS, OTHERS_BY_GROUP, TableVerb, Verb
 
 if TYPE_CHECKING:
     from rocframe.kinds import Kind

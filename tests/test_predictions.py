@@ -182,11 +182,7 @@ LABELS = {
     "String": (pl.String, [YES, NO], [YES, np.str_(YES)]),
     "Enum": (pl.Enum([YES, NO]), [YES, NO], [YES]),
     "Categorical": (pl.Categorical, [YES, NO], [YES]),
-    "named Categorical": (
-        pl.Categorical(pl.Categories("predictions", "tests")),
-        [YES, NO],
-        [YES],
-    ),
+    "named Categorical": (pl.Categorical(pl.Categories("predictions", "tests")), [YES, NO], [YES]),
     "Date": (pl.Date, [DAY.date(), date(1, 1, 1)], [DAY.date(), np.datetime64("2024-02-29")]),
     "Datetime": (pl.Datetime, [DAY, DAY + timedelta(microseconds=1)], [DAY, np.datetime64(DAY)]),
     "Datetime in ms": (pl.Datetime("ms"), [DAY, DAY + timedelta(milliseconds=1)], [DAY]),
@@ -280,11 +276,7 @@ def test_private_names_differ_from_the_names_of_groups():
     roles = Roles(label="label", score=["svm", "tree"], by=["(label)", "((label))"])
     plan = PREDICTIONS.lazy().with_columns(pl.lit(1).alias("(label)"), pl.lit(2).alias("((label))"))
     bound = bind_roles(plan, plan.collect_schema(), roles, ("auc",))
-    assert bound.private == {
-        "label": "(((label)))",
-        "score 0": "(score 0)",
-        "score 1": "(score 1)",
-    }
+    assert bound.private == {"label": "(((label)))", "score 0": "(score 0)", "score 1": "(score 1)"}
     assert plan.select(bound.inputs).collect_schema().names() == [
         *bound.by,
         *bound.private.values(),

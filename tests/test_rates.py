@@ -178,11 +178,7 @@ def test_costs_that_are_not_given_are_0():
 
 
 LARGE = pl.DataFrame(
-    {
-        "label": [1, 0, 1, 0, 1, 0],
-        "score": [0.9, 0.8, 0.7, 0.4, 0.4, 0.1],
-        "count": [10**9] * 6,
-    }
+    {"label": [1, 0, 1, 0, 1, 0], "score": [0.9, 0.8, 0.7, 0.4, 0.4, 0.1], "count": [10**9] * 6}
 )
 
 

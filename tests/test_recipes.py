@@ -178,7 +178,7 @@ def test_weights_of_verified_rows_give_the_estimator_by_inverse_probability(reci
 
 def test_shares_of_verified_rows_give_the_rates_of_begg_and_greenes(recipes):
     table = recipes[VERIFIED]["logistic"].with_columns(
-        range=pl.when(pl.col("score") >= 0.5).then(2).when(pl.col("score") >= 0.3).then(1),
+        range=pl.when(pl.col("score") >= 0.5).then(2).when(pl.col("score") >= 0.3).then(1)
     )
     table = table.with_columns(pl.col("range").fill_null(0))
     draw = pl.Series(np.random.default_rng(2).random(table.height))
@@ -274,8 +274,7 @@ def test_fold_auc_is_the_covariate_adjusted_auc_if_strata_have_equal_numbers_of_
     areas = rf.auc(table, "label", "score", by="stratum")
     share = pl.col("n_pos") / pl.col("n_pos").sum()
     expected = areas.select(
-        mean_auc=(share * pl.col("auc")).sum(),
-        se=(share * pl.col("se")).pow(2).sum().sqrt(),
+        mean_auc=(share * pl.col("auc")).sum(), se=(share * pl.col("se")).pow(2).sum().sqrt()
     )
     found = rf.fold_auc(table, "label", "score", over="stratum").select("mean_auc", "se")
     assert_frame_equal(found, expected, rel_tol=1e-12)

@@ -44,12 +44,7 @@ def test_areas_of_the_vote_log_are_scikit_learns(kind, frame):
     ours, theirs = AREAS[kind]
     log = frame(rf.datasets.vote())
     areas = rf.area(rf.curve(log, "label", "score", by="model", kind=kind))
-    expected = frame(
-        {
-            "model": MODELS,
-            ours: [FROZEN["pooled"][model][theirs] for model in MODELS],
-        }
-    )
+    expected = frame({"model": MODELS, ours: [FROZEN["pooled"][model][theirs] for model in MODELS]})
     actual = areas.select("model", ours)
     assert_frame_equal(actual, expected, rel_tol=0, abs_tol=CLOSE)
 

@@ -201,12 +201,7 @@ def described():
         (of_digits(rf.multiclass_metrics), ("multiclass_metrics", None, BY_MODEL, None)),
         (
             of_digits(rf.volume, 3, "p0", classes=[2, 1, 0]),
-            (
-                "volume",
-                None,
-                BY_MODEL,
-                f"{ORDERS} if k orders of the tied rows are possible",
-            ),
+            ("volume", None, BY_MODEL, f"{ORDERS} if k orders of the tied rows are possible"),
         ),
         (of_log(rf.auc_test, by="model"), ("auc_test", None, BY_MODEL, HALF)),
         (rf.compare(AS_M, "label", PAIR, by="m"), ("comparison", None, ["m"], HALF)),

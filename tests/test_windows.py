@@ -116,11 +116,7 @@ def test_windows_of_days_are_calendar_days_when_the_clock_changes():
         date(2026, 3, 30): 24,
     }
     assert counts(table).rows() == [
-        (
-            midnight(day, BERLIN),
-            midnight(day + timedelta(days=2), BERLIN),
-            n,
-        )
+        (midnight(day, BERLIN), midnight(day + timedelta(days=2), BERLIN), n)
         for day, n in expected.items()
     ]
 

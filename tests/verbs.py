@@ -200,10 +200,7 @@ OF_PREDICTIONS = {
     "compare partial areas": Verb("compare", {"fpr": (0, 0.5)}, two_scores=True),
     "compare losses of models": Verb("compare", {"metric": "brier"}, two_scores=True, ranks=False),
     "compare losses of models, unpaired": Verb(
-        "compare",
-        {"metric": "log_loss", "method": "t_test_unpaired"},
-        two_scores=True,
-        ranks=False,
+        "compare", {"metric": "log_loss", "method": "t_test_unpaired"}, two_scores=True, ranks=False
     ),
     "compare models by resampling": Verb(
         "compare", {"method": "bootstrap", **SEED}, two_scores=True

@@ -26,13 +26,7 @@ from rocframe.inference import (
 from rocframe.inputs.cases import plan_table
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import concatenated_ranges, group_starts
-from rocframe.kernel.scan import (
-    RandomDraws,
-    ReplicateStatistic,
-    Scan,
-    Seed,
-    resample_groups,
-)
+from rocframe.kernel.scan import RandomDraws, ReplicateStatistic, Scan, Seed, resample_groups
 from rocframe.options import (
     NOT_GIVEN,
     check_choice,

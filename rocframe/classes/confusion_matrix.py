@@ -35,13 +35,7 @@ from rocframe.errors import (
     MissingColumnError,
     OptionValueError,
 )
-from rocframe.frames import (
-    as_input_frame,
-    build_table,
-    column,
-    lazy_plan,
-    through_node,
-)
+from rocframe.frames import as_input_frame, build_table, column, lazy_plan, through_node
 from rocframe.inference import class_notes, first_notes
 from rocframe.inputs.cases import RowState, check_decisions, plan_table
 from rocframe.inputs.roles import Roles, is_single_score, resolve_column

@@ -263,7 +263,7 @@ CONSTRAINED = {
         better="neither",
         bounds=(-inf, inf),
         depends_on_prevalence=False,
-    ),
+    )
 }
 
 

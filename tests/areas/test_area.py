@@ -12,13 +12,7 @@ from polars.testing import assert_frame_equal
 
 import rocframe as rf
 from tests import oracles
-from tests.strategies import (
-    ANY_WEIGHTS,
-    COUNTS,
-    TIED,
-    both_classes,
-    tables,
-)
+from tests.strategies import ANY_WEIGHTS, COUNTS, TIED, both_classes, tables
 
 PREDICTIONS = {"label": [1, 0, 1, 0], "score": [0.9, 0.4, 0.4, 0.6]}
 AREAS = ["average_precision", "pr_auc"]
@@ -223,9 +217,7 @@ def test_lift_areas_are_mean_numbers_of_positives_above_a_row(table, mass):
 
 
 def test_lift_areas_at_a_prevalence_are_those_of_weighted_rows():
-    table = pl.DataFrame(
-        {"label": [1, 1, 0, 0, 0, 1], "score": [0.9, 0.4, 0.4, 0.2, 0.9, 0.1]},
-    )
+    table = pl.DataFrame({"label": [1, 1, 0, 0, 0, 1], "score": [0.9, 0.4, 0.4, 0.2, 0.9, 0.1]})
     curves = rf.curve(table, "label", "score", kind="lift_chart", prevalence=0.2)
     auc, area, step = rf.area(curves).row(0)
     assert area == pytest.approx(3 * (0.2 / 2 + 0.8 * auc), abs=1e-15)

@@ -13,14 +13,7 @@ from scipy import stats
 
 import rocframe as rf
 from tests import oracles
-from tests.strategies import (
-    ANY_WEIGHTS,
-    COUNTS,
-    EXACT_WEIGHTS,
-    SHAPES,
-    examples,
-    tables,
-)
+from tests.strategies import ANY_WEIGHTS, COUNTS, EXACT_WEIGHTS, SHAPES, examples, tables
 
 AREAS = ["auc", "auc_pessimistic", "auc_optimistic"]
 SCHEMA = {

@@ -115,9 +115,7 @@ def test_groups_have_their_own_clusters_and_a_lazy_frame_gives_the_same():
 
 
 def test_unscored_rows_belong_to_their_clusters_too():
-    predictions = log(4).with_columns(
-        score=pl.when(pl.int_range(pl.len()) % 7 > 0).then("score"),
-    )
+    predictions = log(4).with_columns(score=pl.when(pl.int_range(pl.len()) % 7 > 0).then("score"))
     found = rf.auc(predictions, "label", "score", cluster="id", missing="worst")
     alone = rf.auc(predictions, "label", "score", missing="worst")
     assert_frame_equal(found.drop(LIMITS), alone.drop(LIMITS), abs_tol=1e-14, rel_tol=1e-12)

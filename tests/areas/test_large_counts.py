@@ -39,10 +39,7 @@ def test_areas_of_huge_counts_are_exact_fractions(table):
     actual = rf.auc(table, "label", "score", by="group", count="count", ci=None)
     areas = rf.area(rf.curve(table, "label", "score", by="group", count="count"))
     for row, of_table, every in zip(
-        actual.iter_rows(named=True),
-        areas["auc"],
-        oracles.by_group(table).values(),
-        strict=True,
+        actual.iter_rows(named=True), areas["auc"], oracles.by_group(table).values(), strict=True
     ):
         exact = oracles.areas(every)
         expected = [None] * 3 if exact is None else [float(area) for area in exact]

@@ -13,13 +13,7 @@ from polars.testing import assert_frame_equal
 
 import rocframe as rf
 from tests import oracles
-from tests.strategies import (
-    ANY_WEIGHTS,
-    COUNTS,
-    TIED,
-    ranked,
-    tables,
-)
+from tests.strategies import ANY_WEIGHTS, COUNTS, TIED, ranked, tables
 
 AREAS = ["partial_auc", "partial_auc_pessimistic", "partial_auc_optimistic"]
 

@@ -472,11 +472,7 @@ def test_the_metadata_of_an_averaged_curve_has_its_kind(tmp_path):
 def test_a_mean_of_different_curves_at_different_points_has_no_area():
     # The second fold has an unscored negative, so its curve begins at the FPR 1/2.
     table = pl.DataFrame(
-        {
-            "fold": [1, 1, 2, 2, 2],
-            "label": [1, 0, 1, 0, 0],
-            "score": [0.9, 0.2, 0.7, 0.4, None],
-        }
+        {"fold": [1, 1, 2, 2, 2], "label": [1, 0, 1, 0, 0], "score": [0.9, 0.2, 0.7, 0.4, None]}
     )
     worst = curves(table, missing="worst")
     across = rf.average(worst, method="horizontal", grid=[0, 0.5, 1])

@@ -125,18 +125,8 @@ def test_the_means_at_fixed_accuracy_by_hand(frame):
         (most, 1.0, pytest.approx(1.2), 1, 0.5, f"one_curve; {LEFT_OUT}"),
         (0.8, None, None, 0, None, LEFT_OUT),
     ]
-    assert found["false_sd"].to_list() == [
-        None,
-        pytest.approx((third - 1) / sqrt(2)),
-        None,
-        None,
-    ]
-    assert found.columns == [
-        "accuracy",
-        *mean_columns("tpr"),
-        *mean_columns("false"),
-        *TAIL,
-    ]
+    assert found["false_sd"].to_list() == [None, pytest.approx((third - 1) / sqrt(2)), None, None]
+    assert found.columns == ["accuracy", *mean_columns("tpr"), *mean_columns("false"), *TAIL]
 
 
 def mean_columns(name: str) -> list[str]:
@@ -214,11 +204,7 @@ def test_infinite_metrics_have_an_infinite_mean_and_no_limits():
 
 def test_the_note_has_metrics_that_are_undefined_for_some_curves():
     table = pl.DataFrame(
-        {
-            "fold": [1, 1, 2, 2, 2],
-            "label": [1, 0, 1, 0, 0],
-            "score": [0.9, 0.1, 0.9, 0.1, 0.5],
-        }
+        {"fold": [1, 1, 2, 2, 2], "label": [1, 0, 1, 0, 0], "score": [0.9, 0.1, 0.9, 0.1, 0.5]}
     )
     # At the threshold 0.1, no row is predicted negative, so both metrics are undefined.
     found = rf.average(curves(table), fixed="threshold", metrics=["npv", "lr_neg"], grid=[0.3, 0.1])

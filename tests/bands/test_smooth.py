@@ -46,7 +46,7 @@ def test_the_curve_of_hanley_and_mcneils_ratings_is_the_published_fit(frame):
             "a": a,
             "b": b,
             "note": pl.Series([None] * 4, dtype=pl.String),
-        },
+        }
     )
     assert_frame_equal(table, expected, abs_tol=1e-4, rel_tol=1e-6)
     assert_frame_equal(

@@ -151,7 +151,7 @@ def test_a_page_may_contain_several_fragments_with_and_without_their_bundle(
     assert events == []
     assert page.locator(".rocframe-chart svg.marks").count() == 4
     assert page.evaluate("[typeof vegaEmbed, typeof vega, typeof rocframe]") == [
-        *("undefined", "undefined", "object"),
+        *("undefined", "undefined", "object")
     ]
 
 

@@ -39,10 +39,7 @@ def test_each_group_has_a_panel_and_each_cell_has_its_count():
 
 def test_true_classes_are_rows_in_the_order_of_the_table():
     table = rf.confusion_matrix(CALLS, "truth", "call", classes=["emu", "dog", "cat"])
-    for side, field, title in (
-        ("x", "predicted", "Predicted class"),
-        ("y", "true", "True class"),
-    ):
+    for side, field, title in (("x", "predicted", "Predicted class"), ("y", "true", "True class")):
         channel, *_ = encodings(table.roc.chart(), side)
         assert (channel["field"], channel["title"]) == (field, title)
         assert channel["scale"]["domain"] == ["emu", "dog", "cat"]

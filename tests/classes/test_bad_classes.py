@@ -239,11 +239,7 @@ def check(frame, verb, case):
         assert "This error occurred" not in str(caught.value)
 
 
-VERBS = {
-    rf.one_vs_rest: [*BOTH, *REST],
-    rf.one_vs_one: [*BOTH, *ONE],
-    rf.top_label: BOTH,
-}
+VERBS = {rf.one_vs_rest: [*BOTH, *REST], rf.one_vs_one: [*BOTH, *ONE], rf.top_label: BOTH}
 
 
 @pytest.mark.parametrize(

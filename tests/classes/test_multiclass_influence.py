@@ -52,11 +52,7 @@ def test_unscored_rows_have_the_influence_of_rows_that_lose_every_pair():
     rows = rows_of(TABLE)
     some = np.array([True, True, False, True, False, True, True])
     unscored = MulticlassRows(
-        code=rows.code,
-        scores=rows.scores,
-        scored=[None, some, None],
-        count=rows.count,
-        weight=None,
+        code=rows.code, scores=rows.scores, scored=[None, some, None], count=rows.count, weight=None
     )
     worst = np.where(rows.code == 1, -1.0, 2.0)
     as_errors = MulticlassRows(

@@ -264,8 +264,7 @@ def test_a_row_with_a_null_or_nan_in_its_list_has_a_missing_label(frame, array):
         assert dropped.select("n", "n_missing").unique().row(0) == (3, 3)
         known = table[[1, 3, 4]]
         assert_frame_equal(
-            dropped.drop("n_missing"),
-            rf.multiclass_auc(known, "label", classes).drop("n_missing"),
+            dropped.drop("n_missing"), rf.multiclass_auc(known, "label", classes).drop("n_missing")
         )
         rest = rf.one_vs_rest(rows, "label", classes).lazy().collect()
         assert rest.filter(pl.col("id").is_in([0, 2, 5]))["label"].null_count() == len(rest) // 2

@@ -66,11 +66,7 @@ def with_scores(scores):
     return long([(*row[:-1], one) for row, one in zip(PLAIN, [*scores, *[None] * 6], strict=True)])
 
 
-EXPECTED = {
-    None: long(PLAIN),
-    "difference": with_scores(DIFFERENCES),
-    "ratio": with_scores(RATIOS),
-}
+EXPECTED = {None: long(PLAIN), "difference": with_scores(DIFFERENCES), "ratio": with_scores(RATIOS)}
 MELTED = WIDE.with_row_index("id").unpivot(
     ABC, index=["fold", "id", "truth"], variable_name="of", value_name="given"
 )

@@ -201,10 +201,7 @@ def test_the_rows_of_a_log_that_no_longer_exists_are_kept(capsys):
     path = Path(f"logs/{DAYS[0]}.parquet").resolve()
     path.unlink()
     lines, errors = evaluate(capsys, *CREATE)
-    assert lines[1:] == [
-        "2 unchanged",
-        f"The store keeps the rows of 1 deleted log: {path}",
-    ]
+    assert lines[1:] == ["2 unchanged", f"The store keeps the rows of 1 deleted log: {path}"]
     assert errors == ""
     assert_areas()
 

@@ -15,11 +15,7 @@ DELONG = json.loads(
     (Path(__file__).parents[1] / "reference" / "delong1988.json").read_text(encoding="utf-8")
 )
 MARKERS = ["alb", "totscore", "tp"]
-VERBS = {
-    "compare": rf.compare,
-    "contrast": rf.contrast,
-    "auc_covariance": rf.auc_covariance,
-}
+VERBS = {"compare": rf.compare, "contrast": rf.contrast, "auc_covariance": rf.auc_covariance}
 UNPAIRED = ["delong_t_unpaired", "delong_unpaired"]
 METHODS = ["delong_t", "delong", *UNPAIRED, "bootstrap", "permutation", "venkatraman"]
 

@@ -7,14 +7,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
-from tests.comparisons.tables import (
-    METHODS,
-    bh,
-    holm,
-    long,
-    near,
-    simulated,
-)
+from tests.comparisons.tables import METHODS, bh, holm, long, near, simulated
 
 
 def test_a_model_absent_from_a_group_is_not_compared_there():

@@ -112,10 +112,7 @@ def test_weighted_rates_are_inside_their_ranges(mass):
         assert result.select(inside.all()).item()
         assert result.select(pl.col(f"{rate}_min", f"{rate}_max").is_between(0, 1).all()).row(
             0
-        ) == (
-            True,
-            True,
-        )
+        ) == (True, True)
 
 
 def test_independent_decisions_have_the_independent_rates():

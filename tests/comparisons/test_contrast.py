@@ -73,11 +73,7 @@ WAYS = {
         {"alb": 3, "totscore": -1.5, "tp": -1.5},
         {"totscore": 0.1, "tp": -0.1},
     ],
-    "one said twice": [
-        {"alb": 1, "totscore": -1},
-        {"tp": 1, "totscore": -1},
-        {"alb": 1, "tp": -1},
-    ],
+    "one said twice": [{"alb": 1, "totscore": -1}, {"tp": 1, "totscore": -1}, {"alb": 1, "tp": -1}],
 }
 
 

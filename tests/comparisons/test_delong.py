@@ -13,16 +13,7 @@ from scipy import stats
 
 import rocframe as rf
 from tests.comparisons.auc_oracle import Exact, logs
-from tests.comparisons.tables import (
-    DELONG,
-    MARKERS,
-    MASSES,
-    PARTS,
-    long,
-    near,
-    row,
-    simulated,
-)
+from tests.comparisons.tables import DELONG, MARKERS, MASSES, PARTS, long, near, row, simulated
 from tests.strategies import examples
 
 Z = stats.norm.ppf(0.975)

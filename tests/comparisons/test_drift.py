@@ -252,10 +252,7 @@ def test_windows_that_overlap_are_not_tested_against_each_other(reference):
     table = rf.drift(rolling, "label", "score", reference=reference)
     starts = table["window"].to_list()
     assert [b - a for a, b in pairwise(starts)] == [timedelta(weeks=1)] * 3
-    chosen = {
-        "first": [0, 0, 0, 0],
-        "previous": [None, None, 0, 1],
-    }.get(reference, [1, 1, 1, 1])
+    chosen = {"first": [0, 0, 0, 0], "previous": [None, None, 0, 1]}.get(reference, [1, 1, 1, 1])
     assert table["reference"].to_list() == [None if i is None else starts[i] for i in chosen]
     tested = [i is not None and abs(k - i) >= 2 for k, i in enumerate(chosen)]
     assert table["p_value"].is_not_null().to_list() == tested

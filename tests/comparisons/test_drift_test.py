@@ -144,11 +144,7 @@ def test_windows_are_dates_times_or_names():
 def test_areas_that_are_on_a_line_have_a_homogeneity_but_no_trend(time):
     scores = [1, 3, 4, 2, 7, 5, 0, 6, 4, 3, 5, 2, 0, 7, 1, 6, 6, 2, 3, 7, 0, 4, 1, 5]
     table = pl.DataFrame(
-        {
-            "week": np.repeat([0, 1, 2], 8),
-            "label": ([1] * 4 + [0] * 4) * 3,
-            "score": scores,
-        }
+        {"week": np.repeat([0, 1, 2], 8), "label": ([1] * 4 + [0] * 4) * 3, "score": scores}
     ).with_columns(time.alias("week"))
     areas = rf.auc(table, "label", "score", by="week")
     assert areas["auc"].to_list() == [0.25, 0.5, 0.75]

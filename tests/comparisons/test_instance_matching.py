@@ -233,10 +233,7 @@ UNPAIRED = {
         {"id": ["id", "day"]},
     ),
     "an id twice": (pl.concat([ROWS, ROWS.filter(A & I1)]), {}),
-    "an id in two groups": (
-        ROWS.with_columns(id=pl.col("id").replace("i7", "i1")),
-        {"by": None},
-    ),
+    "an id in two groups": (ROWS.with_columns(id=pl.col("id").replace("i7", "i1")), {"by": None}),
     "several ids twice": (
         pl.concat([ROWS, ROWS.filter(~A & I1)]).with_columns(day=3),
         {"id": ["day", "id"]},
@@ -244,10 +241,7 @@ UNPAIRED = {
     "a row too few": (ROWS.filter(~(A & I1)), {}),
     "rows too few": (ROWS.filter(A | (pl.col("g") == 0) | (pl.col("id") == "i9")), {}),
     "two labels": (ROWS.with_columns(label=pl.col("label") ^ (I1 & A)), {}),
-    "two weights": (
-        ROWS.with_columns(w=pl.col("w") + (A & (pl.col("g") == 1))),
-        {"weight": "w"},
-    ),
+    "two weights": (ROWS.with_columns(w=pl.col("w") + (A & (pl.col("g") == 1))), {"weight": "w"}),
     "a weight and none": (
         ROWS.with_columns(w=pl.when(I1 & A).then(0).otherwise("w")),
         {"weight": "w"},

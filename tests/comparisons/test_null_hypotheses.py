@@ -8,14 +8,7 @@ import pytest
 from scipy import stats
 
 import rocframe as rf
-from tests.comparisons.tables import (
-    METHODS,
-    PERFECT,
-    UNPAIRED,
-    near,
-    row,
-    simulated,
-)
+from tests.comparisons.tables import METHODS, PERFECT, UNPAIRED, near, row, simulated
 
 with_variance = pytest.mark.parametrize("method", METHODS[:5])
 
@@ -125,12 +118,7 @@ def test_a_nonzero_difference_without_variance_is_null(method):
 
 @pytest.mark.parametrize(
     ("a", "b", "margin", "p_value"),
-    [
-        ("a", "b", 0.1, None),
-        ("b", "a", 0.1, None),
-        ("a", "a", 0.1, 0.0),
-        ("a", "a", 0.0, 0.5),
-    ],
+    [("a", "b", 0.1, None), ("b", "a", 0.1, None), ("a", "a", 0.1, 0.0), ("a", "a", 0.0, 0.5)],
 )
 def test_without_variance_only_models_with_the_same_order_of_rows_are_non_inferior(
     a, b, margin, p_value

@@ -203,10 +203,7 @@ ERRORS = {
             "its name."
         ),
     ),
-    "narwhals": (
-        {"score": [nw.col("score")]},
-        "score=col(score): expected the name of a column",
-    ),
+    "narwhals": ({"score": [nw.col("score")]}, "score=col(score): expected the name of a column"),
     "column": ({"label": "x"}, "label='x': the frame has no column of this name."),
     "labels": ({"label": "text"}, "label='text': the positive class is unknown."),
     "positive": ({"label": "text", "positive": "maybe"}, "positive='maybe': no label of column"),

@@ -22,10 +22,7 @@ COLUMNS = ["threshold", "tp", "fp", "fn", "tn"]
 RATE_AXES = ["fpr", "tpr", "alert_rate"]
 
 # Two positives on top, a tie across the classes at 0.5, then negatives: fpr 0, 1/4, 1/2, 1.
-PREDICTIONS = {
-    "label": [1, 1, 1, 0, 0, 0, 0],
-    "score": [0.9, 0.8, 0.5, 0.5, 0.3, 0.1, 0.1],
-}
+PREDICTIONS = {"label": [1, 1, 1, 0, 0, 0, 0], "score": [0.9, 0.8, 0.5, 0.5, 0.3, 0.1, 0.1]}
 
 values = st.sampled_from([0.0, 1 / 4, 1 / 3, 1 / 2, 2 / 3, 1.0]) | st.floats(0, 1)
 
@@ -224,7 +221,7 @@ def test_interpolation_is_linear_in_both_counts_and_computes_the_rates_from_them
             "threshold_above": [0.8, 0.5],
             "threshold_below": [0.5, 0.3],
             "mix": [0.5, 0.0],
-        },
+        }
     ).with_columns(pl.col("threshold").cast(pl.Float64))
     assert_frame_equal(actual, expected, check_exact=True)
 
@@ -256,10 +253,7 @@ def test_values_are_null_in_groups_whose_rate_is_undefined_only():
 def test_values_are_null_at_rates_that_no_threshold_has_because_scores_are_missing():
     table = pl.DataFrame({"label": [1, 1, 0, 0, 0, 0], "score": [0.9, None, 0.5, 0.4, 0.3, None]})
     curves = rf.curve(table, "label", "score", missing="worst")
-    assert rf.at(curves, fpr=[0.1, 0.25]).select(COLUMNS).rows() == [
-        (None,) * 5,
-        (0.9, 1, 1, 1, 3),
-    ]
+    assert rf.at(curves, fpr=[0.1, 0.25]).select(COLUMNS).rows() == [(None,) * 5, (0.9, 1, 1, 1, 3)]
     assert rf.at(curves, tpr=[0.5, 0.6]).select(COLUMNS).rows() == [(0.9, 1, 1, 1, 3), (None,) * 5]
     assert rf.at(curves, tpr=0.6, interpolate=True).select(COLUMNS).rows() == [(None,) * 5]
 

@@ -55,9 +55,7 @@ def algorithm_6(rows: list[tuple[bool, float, float, float, int]]) -> list[tuple
     ]
 
 
-@given(
-    table=tables(shape=TIED, mass={"benefit": ANY_WEIGHTS, "cost": ANY_WEIGHTS, "n": COUNTS}),
-)
+@given(table=tables(shape=TIED, mass={"benefit": ANY_WEIGHTS, "cost": ANY_WEIGHTS, "n": COUNTS}))
 def test_counts_are_sums_of_benefits_and_costs(table):
     table = table.with_columns(pl.col("n").cast(pl.Int64))
     roles = {"benefit": "benefit", "cost": "cost", "count": "n"}

@@ -157,10 +157,7 @@ def test_unscored_rows_are_in_no_bin():
 scored = st.lists(
     st.tuples(
         st.booleans(),
-        st.one_of(
-            st.floats(allow_nan=False),
-            st.sampled_from([0.0, 0.25, 0.5, 1.0, -1.0, 3.0]),
-        ),
+        st.one_of(st.floats(allow_nan=False), st.sampled_from([0.0, 0.25, 0.5, 1.0, -1.0, 3.0])),
     ),
     min_size=1,
     max_size=30,

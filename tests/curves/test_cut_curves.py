@@ -19,10 +19,7 @@ PREDICTIONS = pl.DataFrame(
 )
 CURVES = rf.curve(PREDICTIONS, "label", "score", by="fold")
 CUT = pl.col("fpr") < 0.5
-TABLES = {
-    "all curves": CURVES.filter(CUT),
-    "one curve": CURVES.filter(CUT | (pl.col("fold") == 2)),
-}
+TABLES = {"all curves": CURVES.filter(CUT), "one curve": CURVES.filter(CUT | (pl.col("fold") == 2))}
 
 
 def test_rows_of_incomplete_curves_are_candidates_of_operating_points():
@@ -37,11 +34,7 @@ def test_rows_of_incomplete_curves_are_candidates_of_operating_points():
 # and the note of each value.
 BOTH, ONE, TWO = "lacks_rows:2 (1, 2)", "lacks_rows:1 (1)", "lacks_rows:1 (2)"
 MEANS = {
-    "vertical": (
-        {"grid": [0.25, 0.75]},
-        ([2, 0], [None, BOTH]),
-        ([2, 1], [None, ONE]),
-    ),
+    "vertical": ({"grid": [0.25, 0.75]}, ([2, 0], [None, BOTH]), ([2, 1], [None, ONE])),
     "vertical, both sides": (
         {"grid": "union"},
         ([2] * 4 + [0] * 2, [None] * 4 + [BOTH] * 2),
@@ -110,10 +103,7 @@ def test_pooled_areas_are_null_only_in_groups_with_a_cut_curve():
         for name, values in given.items()
     )
     pooled = rf.average(curves, method="pooled").group_by("model", maintain_order=True).last()
-    assert pooled.select("model", "n_curves", "note").rows() == [
-        ("a", 2, BOTH),
-        ("b", 2, None),
-    ]
+    assert pooled.select("model", "n_curves", "note").rows() == [("a", 2, BOTH), ("b", 2, None)]
     areas = pooled.select("pooled_auc", "mean_auc")
     assert areas.select(pl.all().is_null()).rows() == [(True, True), (False, False)]
     at_values = rf.average(curves, method="pooled", fixed="fpr", grid=[0.1, 1])

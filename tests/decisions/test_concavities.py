@@ -33,10 +33,7 @@ def roc_points(rows: list[tuple[bool, float]]) -> dict[float, POINT]:
 
 
 def area_under(points: list[POINT]) -> Fraction:
-    return sum(
-        ((b[0] - a[0]) * (a[1] + b[1]) / 2 for a, b in pairwise(points)),
-        Fraction(0),
-    )
+    return sum(((b[0] - a[0]) * (a[1] + b[1]) / 2 for a, b in pairwise(points)), Fraction(0))
 
 
 def hull_thresholds(points: dict[float, POINT]) -> list[float]:

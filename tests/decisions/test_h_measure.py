@@ -146,9 +146,7 @@ def test_the_columns_are_those_documented_per_group():
 
 
 def test_unscored_rows_are_errors_at_every_threshold():
-    missing = PREDICTIONS.with_columns(
-        score=pl.Series([0.9, None, 0.7, 0.4, None, 0.1]),
-    )
+    missing = PREDICTIONS.with_columns(score=pl.Series([0.9, None, 0.7, 0.4, None, 0.1]))
     measure = rf.h_measure(missing, "label", "score", missing="worst")
     # The vertices of the remaining rows have (1/3, 0), (1/3, 2/3) and (1, 2/3).
     c = np.linspace(0, 1, 200001)

@@ -186,12 +186,7 @@ def test_slopes_of_large_counts_are_correctly_rounded():
             "fp": [0, 1, 4, total],
         }
     ).with_columns(fn=total - pl.col("tp"), tn=total - pl.col("fp"))
-    assert rf.hull(counts)["slope_low"].to_list() == [
-        float(total - 3),
-        2 / 3,
-        1 / (total - 4),
-        0.0,
-    ]
+    assert rf.hull(counts)["slope_low"].to_list() == [float(total - 3), 2 / 3, 1 / (total - 4), 0.0]
 
 
 @pytest.mark.parametrize(

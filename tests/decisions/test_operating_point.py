@@ -135,10 +135,7 @@ def test_costs_that_are_multiplied_by_a_number_choose_the_same_rows(prevalence):
     curves = random_curves(600)
     chosen = [
         rf.operating_point(
-            curves,
-            "expected_cost",
-            costs={"fp": factor, "fn": 3 * factor},
-            prevalence=prevalence,
+            curves, "expected_cost", costs={"fp": factor, "fn": 3 * factor}, prevalence=prevalence
         ).drop("value")
         for factor in (1, 1 / 3, 0.1, np.pi, 1e-300 / 7)
     ]

@@ -218,10 +218,7 @@ def test_models_that_lack_a_class_are_not_compared():
 def test_groups_without_rows_have_empty_tables():
     empty = rf.curve(PREDICTIONS.clear().with_columns(model=pl.lit("a")), "label", "a", by="model")
     full = CURVES
-    for function, options in (
-        (rf.relative_superiority, {}),
-        (rf.lc_index, {"cost_ratio": RATIOS}),
-    ):
+    for function, options in ((rf.relative_superiority, {}), (rf.lc_index, {"cost_ratio": RATIOS})):
         assert_frame_equal(
             function(empty, across="model", **options),
             function(full, across="model", **options).clear(),

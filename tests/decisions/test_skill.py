@@ -13,10 +13,7 @@ from tests.charts.specifications import records
 
 # Three positives and five negatives; a tie of one positive and two negatives at 0.4.
 PREDICTIONS = pl.DataFrame(
-    {
-        "label": [1, 0, 1, 1, 0, 0, 0, 0],
-        "score": [0.9, 0.8, 0.6, 0.4, 0.4, 0.4, 0.2, 0.1],
-    }
+    {"label": [1, 0, 1, 1, 0, 0, 0, 0], "score": [0.9, 0.8, 0.6, 0.4, 0.4, 0.4, 0.2, 0.1]}
 )
 COUNTS = [(0, 0), (1, 0), (1, 1), (2, 1), (3, 3), (3, 4), (3, 5)]
 

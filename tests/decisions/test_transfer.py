@@ -86,9 +86,7 @@ def test_thresholds_are_those_of_all_other_folds():
                 for model in ("a", "b"):
                     expected = applied_by_hand(TABLE.filter(model=model), rule, options)
                     assert_frame_equal(
-                        found.filter(model=model).select("fold", *VALUES),
-                        expected,
-                        rel_tol=1e-12,
+                        found.filter(model=model).select("fold", *VALUES), expected, rel_tol=1e-12
                     )
 
 

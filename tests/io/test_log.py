@@ -22,11 +22,7 @@ def _folder(tmp_path, monkeypatch):
 def save(path, frame=LOG, **columns):
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     frame = frame.with_columns(**columns)
-    writers = {
-        ".parquet": frame.write_parquet,
-        ".arrow": frame.write_ipc,
-        ".csv": frame.write_csv,
-    }
+    writers = {".parquet": frame.write_parquet, ".arrow": frame.write_ipc, ".csv": frame.write_csv}
     writers[Path(path).suffix](path)
 
 

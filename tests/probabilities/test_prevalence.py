@@ -51,11 +51,7 @@ def test_scores_that_are_no_probabilities_are_null():
     assert convert(scores, 0.5, 0.5) == [None] * 6 + [0.5]
 
 
-@given(
-    scores=st.lists(st.floats(0, 1), min_size=2, max_size=20),
-    new=SHARES,
-    old=SHARES,
-)
+@given(scores=st.lists(st.floats(0, 1), min_size=2, max_size=20), new=SHARES, old=SHARES)
 def test_the_order_of_the_rows_does_not_change(scores, new, old):
     assert all(a <= b for a, b in pairwise(convert(sorted(scores), new, old)))
 

@@ -29,10 +29,7 @@ ABOUT = {
 
 def log(names=("a", "b")):
     part = pl.DataFrame(
-        {
-            "label": [True, False, True, False, True, False],
-            "score": [0.9, 0.4, 0.4, 0.1, 0.7, 0.2],
-        }
+        {"label": [True, False, True, False, True, False], "score": [0.9, 0.4, 0.4, 0.1, 0.7, 0.2]}
     ).with_row_index("id")
     return pl.concat([part.select(pl.lit(name).alias("model"), pl.all()) for name in names])
 
