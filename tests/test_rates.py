@@ -372,11 +372,7 @@ WITH_EXPRESSION = {
     "intervals at the best threshold": lambda metric, _: rf.intervals(
         FOLDS, "y", "a", metrics=["tpr"], rule=metric, **DRAWS
     ),
-    "add_metrics": lambda metric, curves: rf.add_metrics(
-        curves.with_columns(pl.lit("yes").alias("class")).select("class", *curves.columns),
-        metric,
-        prior={"yes": 0.5, "no": 0.5},
-    ),
+    "add_metrics": lambda metric, curves: rf.add_metrics(curves, metric),
 }
 
 
@@ -385,9 +381,8 @@ WITH_EXPRESSION = {
     [
         (function, name)
         for function, name in itertools.product(WITH_EXPRESSION, OVER_RATES)
-        # Between two rows of a curve, the threshold is undefined. `add_metrics` computes the
-        # precision at the share of the class.
-        if (function.split()[0], name) not in {("average", "net"), ("add_metrics", "bounded")}
+        # Between two rows of a curve, the threshold is undefined.
+        if (function.split()[0], name) != ("average", "net")
     ],
 )
 def test_an_expression_over_rates_is_the_expression_over_counts(function, name):
