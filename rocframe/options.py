@@ -598,8 +598,7 @@ def _compute_keys(
     """Return the arguments of a call, in which `by` has only names of columns.
 
     Expressions in `by` become the first columns of the table, so that they are left of the column
-    `threshold` of a curve table. Columns that are only selected are not computed. `args` are the
-    other arguments by position. The same columns are added to a table `reference` of predictions.
+    `threshold` of a curve table, and of `reference=`. `args` are the other arguments by position.
     """
     by = to_list(kwargs.get("by"))
     if not any(isinstance(source, pl.Expr) for source in by):
@@ -635,10 +634,7 @@ def _compute_keys(
 
 
 def _select_by_name(argument: str, value: Any, before: pl.LazyFrame, after: pl.LazyFrame) -> Any:
-    """Return a value whose selectors select the columns that they select in the plan `before`.
-
-    They could also select the group columns that are added in the plan `after`.
-    """
+    """Return a value whose selectors do not select columns that only the plan `after` has."""
     if isinstance(value, Mapping):
         return {key: _select_by_name(argument, part, before, after) for key, part in value.items()}
     if isinstance(value, list | tuple):
