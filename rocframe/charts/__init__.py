@@ -1,4 +1,4 @@
 """Altair charts of tables.
 
-Altair converts strings to channels in about 3 ms, so the modules pass objects as `alt.X2("high:Q")`.
+Altair converts strings to channels in about 3 ms, so modules pass objects: `alt.X2("high:Q")`.
 """
