@@ -591,7 +591,7 @@ def grouped_averages(
             if set(averages) != {"micro"} and positive.any():
                 ranked = np.flatnonzero(rows.scored_of_class(i))
                 wins = row_weight * _grouped_doubled_wins(
-                    group, score, scored, (ranked, score[ranked]), row_weight
+                    group, score, scored, (ranked, None), row_weight
                 )
                 wins[positive] = 0
                 won = np.add.reduceat(wins, starts)
@@ -614,18 +614,22 @@ def _grouped_doubled_wins(
     group: NDArray[np.int64],
     score: NDArray[Any],
     scored: NDArray[np.bool_] | None,
-    positives: tuple[NDArray[np.int64], NDArray[Any]],
+    positives: tuple[NDArray[np.int64], NDArray[Any] | None],
     row_weight: NDArray[np.int64],
 ) -> NDArray[np.int64]:
     """Return, for each row, twice the weight of the positives of its group with a higher score.
 
-    A tie counts half. `positives` are the rows of the positives and their scores.
+    A tie counts half. `positives` are the rows of the positives, and other scores of these rows.
     """
     size, (row, positive) = len(score), positives
-    values, groups = np.concatenate([score, positive]), np.concatenate([group, group[row]])
+    values, groups, weights = score, group, np.zeros(size, np.int64)
+    if positive is None:
+        weights[row] = row_weight[row]
+    else:
+        values, groups = np.concatenate([score, positive]), np.concatenate([group, group[row]])
+        weights = np.concatenate([weights, row_weight[row]])
     order = np.lexsort((-values, groups))
     values, groups = values[order], groups[order]
-    weights = np.concatenate([np.zeros(size, np.int64), row_weight[row]])
     cumulated = np.append(0, np.cumsum(weights[order]))
     # A step is a set of tied rows of a group.
     steps = run_starts(groups, values)
