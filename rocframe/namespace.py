@@ -59,7 +59,7 @@ NAME_HINTS = {
     ),
     "multiclass_losses": "Use {}multiclass_metrics(label, scores, …): it returns brier, log_loss, "
     "accuracy and, with metrics=, other metrics.",
-    "class_metrics": "It was renamed. Use {}add_metrics, with the same arguments.",
+    "class_metrics": "It was renamed. Use {}add_metrics, with the same arguments without by=.",
     "best_threshold": "Use {}operating_point for curve tables, or the expression "
     'pl.col("score").roc.best_threshold("label").',
     "thresholds": "Use {}at for given thresholds or rates, or {}operating_point for the best "

@@ -108,7 +108,7 @@ def test_a_verb_by_another_name_is_guessed(frame):
 
 HINTS = """
 .youden: Use .roc.best_threshold("label", rule="youden"), or another rule.
-.class_metrics: It was renamed. Use rocframe.add_metrics, with the same arguments.
+.class_metrics: It was renamed. Use rocframe.add_metrics, with the same arguments without by=.
 best_threshold: Use rocframe.operating_point for curve tables, or the expression \
 pl.col("score").roc.best_threshold("label").
 f1: Use the expression pl.col("score").roc.f1("label", threshold=0.5).
