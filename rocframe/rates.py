@@ -199,9 +199,14 @@ class Rate:
 
     @property
     def varies_with_prevalence(self) -> bool:
-        """Whether the metric may depend on the prevalence of the data."""
-        is_user_defined = not self.name
-        return is_user_defined or (self.depends_on_prevalence and not self.at_given_prevalence)
+        """Whether the metric may depend on the prevalence of the data.
+
+        A number of rows of both classes does, although a given prevalence does not change it.
+        """
+        is_user_defined, ratio = not self.name, self.count_ratio
+        is_number = ratio is not None and not ratio.denominator and len(ratio.numerator) > 1
+        given = self.at_given_prevalence
+        return is_user_defined or is_number or (self.depends_on_prevalence and not given)
 
     @property
     def count_ratio(self) -> CountRatio | None:
@@ -519,6 +524,7 @@ RATES = {
             formula=CountRatio(("tp", "fp")),
             better="neither",
             bounds=(0, inf),
+            depends_on_prevalence=False,
         ),
         Rate(name="rnp", label="Rate of negative predictions", formula=rnp, better="neither"),
         Rate(

@@ -498,7 +498,6 @@ def across_classes(p: Point, beta: float, costs: dict[str, float]) -> dict[str, 
         "kappa": kappa(tp, fp, fn, tn),
         "markedness": both(precision, npv, lambda a, b: a + b - 1),
         "alert_rate": ratio(tp + fp, n),
-        "alerts": tp + fp,
         "rnp": ratio(fn + tn, n),
         "lift": ratio(precision, ratio(tp + fn, n)),
         "prevalence": ratio(tp + fn, n),
@@ -521,8 +520,7 @@ def rates(
     moved = at_prevalence(p, prevalence)
     found = within_class(p)
     found |= across_classes(moved or Point(p.threshold, *[Fraction(0)] * 4), beta, costs or {})
-    if moved is None:
-        found["alerts"] = None
+    found["alerts"] = p.tp + p.fp
     return {name: None if value is None else as_float(value) for name, value in found.items()}
 
 

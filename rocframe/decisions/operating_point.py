@@ -121,8 +121,8 @@ def operating_point(
         each curve is the share of its class.
     subject_to : mapping of str to sequence, default None
         Constraints: the lowest and highest allowed value of metrics, such as `{"precision": (0.9,
-        1)}`, with None for no limit. `"alerts"` is `tp + fp`, at the prevalence if one is given,
-        and `"threshold"` the threshold itself. An undefined metric does not meet its constraint.
+        1)}`, with None for no limit. `"alerts"` is `tp + fp`, also at a given prevalence, and
+        `"threshold"` the threshold itself. An undefined metric does not meet its constraint.
     minimize : bool, default None
         Whether a metric or expression is minimized; by default, a metric is optimized in its better
         direction (required if it has none, as `"alert_rate"`), and an expression is maximized.

@@ -98,11 +98,10 @@ def test_the_prevalence_of_the_table_is_the_default():
     best = rf.operating_point(curves, "precision", subject_to={"tpr": (0.5, 1)})
     found = rf.add_metrics(best, ["ppv", "alerts"])
     assert_series_equal(found["ppv"], found["value"], check_names=False)
-    n = VOTE.filter(model="naive_bayes").height
     for row in found.iter_rows(named=True):
-        alerts = n * (0.02 * row["tpr"] + 0.98 * row["fpr"])
-        assert row["alerts"] == pytest.approx(alerts, rel=1e-12)
-        assert row["ppv"] == pytest.approx(n * 0.02 * row["tpr"] / alerts, rel=1e-12)
+        alert_rate = 0.02 * row["tpr"] + 0.98 * row["fpr"]
+        assert row["alerts"] == row["tp"] + row["fp"]
+        assert row["ppv"] == pytest.approx(0.02 * row["tpr"] / alert_rate, rel=1e-12)
     other = rf.add_metrics(best, "ppv", prevalence=0.5)["ppv"]
     assert other.to_list() == pytest.approx((best["tpr"] / (best["tpr"] + best["fpr"])).to_list())
     # In any other position, a column of this name is not the prevalence of the rates.
@@ -139,12 +138,14 @@ def test_metrics_right_of_a_hull_are_no_models():
         assert_frame_equal(found, rf.transfer(CURVES, chosen=vertex))
 
 
-def test_alerts_have_a_limit_at_the_given_prevalence():
+def test_alerts_have_a_limit_in_rows_of_the_data_at_each_prevalence():
     limit = {"subject_to": {"alerts": (0, 30)}, "minimize": False}
     for prevalence in (None, 0.02):
         curves = rf.curve(VOTE, "label", "score", by="model", prevalence=prevalence)
         best = rf.operating_point(curves, "alerts", **limit)
-        alerts = rf.add_metrics(curves, "alerts").filter(pl.col("alerts") <= 30)
+        alerts = curves.with_columns(alerts=pl.col("tp") + pl.col("fp")).filter(
+            pl.col("alerts") <= 30
+        )
         assert (
             best["value"].to_list()
             == alerts.group_by("model")
