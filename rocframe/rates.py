@@ -199,10 +199,8 @@ class Rate:
 
     @property
     def varies_with_prevalence(self) -> bool:
-        """Whether the metric may depend on the prevalence of the data.
-
-        A number of rows of both classes does, although a given prevalence does not change it.
-        """
+        """Whether the metric may depend on the prevalence of the data."""
+        # A number of rows of both classes does, although a given prevalence does not change it.
         is_user_defined, ratio = not self.name, self.count_ratio
         is_number = ratio is not None and not ratio.denominator and len(ratio.numerator) > 1
         given = self.at_given_prevalence
