@@ -11,9 +11,10 @@ to 1 to n and interpolated linearly.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import frexp, inf, isfinite, isnan, nan
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -22,8 +23,6 @@ from rocframe.kernel.arrays import batch_sizes, run_parallel
 from rocframe.kernel.scan import ReplicateCounts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from rocframe.kernel.scan import (
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
 # Largest relative difference of two floats that are equal up to rounding errors.
 ROUNDING_ERROR = 1e-12
 Influences = tuple["NDArray[np.float64]", "NDArray[np.float64]"]
+RowLosses = Callable[["NDArray[np.float64]"], tuple["NDArray[Any]", "NDArray[Any]"]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -47,13 +47,18 @@ class Statistic:
     `replicate` computes the statistic, the value in `column` if it returns several. `influence`
     (None: no BCa limits) returns the empirical influence values of positives and of negatives:
     derivatives with respect to the weight of the rows with each distinct score, and last of the
-    unscored rows.
+    unscored rows. `better` states which values are better. `row_losses` (None: no mean of losses)
+    returns the losses of probabilities of positive, and of negative rows. With `has_t_reference`,
+    bootstrap tests are t tests, because the variance is itself uncertain with few positives.
     """
 
     replicate: ReplicateStatistic
     column: int = 0
     influence: Callable[[ReplicateScan], Influences] | None
     bounds: tuple[float, float] = (0.0, 1.0)
+    better: Literal["higher", "lower", "neither"] = "higher"
+    row_losses: RowLosses | None = None
+    has_t_reference: bool = False
     supremum: ReplicateStatistic | None = None
     of_probabilities: bool = False
 

@@ -17,14 +17,16 @@ from rocframe.comparisons.comparison_tests import (
 from rocframe.comparisons.delong import newcombe_paired, newcombe_unpaired
 from rocframe.comparisons.hypothesis import (
     PairedComparison,
-    Quantity,
-    UnpairedEstimates,
+    UnpairedSample,
     area_estimates,
+    parse_quantities,
     unpaired_tests,
 )
 from rocframe.comparisons.pairing import (
     Instances,
+    UnpairedModels,
     build_model_table,
+    given_thresholds,
     model_batches,
     plan_comparison,
 )
@@ -33,25 +35,22 @@ from rocframe.frames import build_table, find_keys
 from rocframe.inference import adjust_p_values, first_notes, parse_level, parse_n_boot
 from rocframe.inputs.cases import RowState
 from rocframe.inputs.roles import Roles
-from rocframe.kernel.scan import RandomDraws, Seed, stream_keys
+from rocframe.kernel.scan import Seed, stream_keys
+from rocframe.kinds import check_metric_settings
+from rocframe.metrics.statistics import parse_rule
 from rocframe.options import NOT_GIVEN, NotGiven, parse_integer, parse_number, public
+from rocframe.rates import Settings
 from rocframe.schemas.statistics import comparison_columns, gate_columns
 from rocframe.schemas.table_type import MODEL, integers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from rocframe.areas.area import Range
-    from rocframe.comparisons.comparison_tests import Family
-    from rocframe.comparisons.hypothesis import ComparedMetric
-    from rocframe.comparisons.pairing import (
-        PairingColumns,
-        PairingOptions,
-        Unmatched,
-        UnpairedModels,
-    )
+    from rocframe.comparisons.comparison_tests import Family, Pairs
+    from rocframe.comparisons.pairing import PairingColumns, PairingOptions, Thresholds, Unmatched
     from rocframe.frames import FrameT
     from rocframe.inference import Adjust, Alternative, Note
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
@@ -68,12 +67,17 @@ def compare(
     id: Column | Sequence[Column] | None = None,  # noqa: A002 - name of the public option
     by: By = None,
     baseline: object = None,
-    metric: ComparedMetric = "auc",
+    pairs: Pairs = "all",
+    metric: str | pl.Expr | Sequence[str | pl.Expr] = "auc",
     method: ComparisonMethod | NotGiven = NOT_GIVEN,
+    threshold: Thresholds = None,
     fpr: float | Range | None = None,
     tpr: float | Range | None = None,
     specificity: float | Range | None = None,
     sensitivity: float | Range | None = None,
+    alert_rate: float | None = None,
+    alerts: float | None = None,
+    rule: str | pl.Expr | None = None,
     standardize: Literal["mcclish"] | None = None,
     margin: float | None = None,
     alternative: Alternative = "two-sided",
@@ -89,6 +93,12 @@ def compare(
     weight: Column | None = None,
     count: Count = NOT_GIVEN,
     missing: Missing = "raise",
+    prevalence: float | None = None,
+    beta: float = 1.0,
+    costs: Mapping[str, float] | None = None,
+    benefits: Mapping[str, float] | None = None,
+    subject_to: Mapping[str, Sequence[float | None]] | None = None,
+    minimize: bool | None = None,
 ) -> FrameT:
     """Compare the AUC, or another metric, of each pair of models in each group.
 
@@ -246,13 +256,32 @@ def compare(
     └─────────┴─────────┴──────────┴──────────┴──────────┴──────────┴──────────┘
     """
     roles = Roles(label, score, by, positive, weight, count, missing, cluster)
-    rates = {"fpr": fpr, "tpr": tpr, "specificity": specificity, "sensitivity": sensitivity}
+    chosen = parse_rule(
+        rule,
+        costs=costs,
+        benefits=benefits,
+        prevalence=prevalence,
+        subject_to=subject_to,
+        minimize=minimize,
+        beta=beta,
+    )
+    points = {"fpr": fpr, "tpr": tpr, "specificity": specificity, "sensitivity": sensitivity}
+    points |= {"alert_rate": alert_rate, "alerts": alerts, "rule": rule}
+    quantities = parse_quantities(
+        metric,
+        {"threshold": threshold, **points},
+        standardize=standardize,
+        rule=chosen,
+        settings=Settings(beta=beta, costs=costs, prevalence=prevalence),
+    )
+    used = {*(quantity.name for quantity in quantities), *(chosen.names if chosen else ())}
+    check_metric_settings(used, beta=beta, costs=costs)
     options = CompareOptions(
         roles=roles,
         tests=COMPARISON_TESTS,
         method=method,
         level=parse_level(level),
-        quantity=Quantity.parse(metric, rates, standardize),
+        quantities=quantities,
         margin=margin,
         alternative=alternative,
         baseline=baseline,
@@ -261,12 +290,16 @@ def compare(
         n_boot=parse_n_boot("n_boot", n_boot),
         n_perm=parse_integer("n_perm", n_perm, high=10**9),
         seed=Seed.parse(seed),
+        is_list=not isinstance(metric, str | pl.Expr),
+        is_unpaired=is_default_unpaired(method, between, id),
+        pairs=pairs,
+        threshold=threshold,
     )
     return plan_comparison(
         predictions,
         options.pairing(between=between, id=id, unmatched=unmatched),
         lambda frame, columns: comparison_table(frame, columns, options),
-        schema=lambda model: comparison_columns(model, options.quantity.name),
+        schema=lambda model: comparison_columns(model, options.name),
         anchor="test",
         # The adjustment with `family="all"` and the check of the baseline require all groups.
         independent_groups=family == "group" and baseline is None,
@@ -280,17 +313,29 @@ ComparisonMethod = Literal[
     "delong_unpaired",
     "t_test",
     "t_test_unpaired",
+    "mcnemar",
+    "mcnemar_exact",
+    "kosinski",
+    "miettinen_nurminen",
+    "delta",
+    "delta_unpaired",
     "bootstrap",
+    "bootstrap_unpaired",
     "permutation",
     "venkatraman",
 ]
+
+
+def is_default_unpaired(method: object, between: str, id_columns: object) -> bool:
+    """Return whether groups of rows are compared: without `id`, and not between models."""
+    return isinstance(method, NotGiven) and id_columns is None and between != MODEL
 
 
 def comparison_table(
     frame: pl.DataFrame, columns: PairingColumns, options: CompareOptions
 ) -> pl.DataFrame:
     """Return the comparisons of a collected frame: one row per group and pair of models."""
-    table = compare_models(options.test.read(frame, columns), columns.options, options)
+    table = compare_models(read_data(frame, columns, options), columns, options)
     p_value = table.get_column("p_value").fill_null(np.nan).to_numpy()
     families = table.get_column("group").to_numpy()
     if options.family != "group":
@@ -302,60 +347,137 @@ def comparison_table(
 POSITIONS = ("group", "position_a", "position_b")
 
 
+def read_data(
+    frame: pl.DataFrame, columns: PairingColumns, options: CompareOptions
+) -> Instances | UnpairedModels:
+    """Read the models of a collected frame, with a sample of all other rows for each if needed."""
+    data = options.selected[0].read(frame, columns)
+    if options.pairs == "rest" and isinstance(data, UnpairedModels):
+        return data.with_rest()
+    return data
+
+
 def compare_models(
-    data: Instances | UnpairedModels, pairing: PairingOptions, options: CompareOptions
+    data: Instances | UnpairedModels, columns: PairingColumns, options: CompareOptions
 ) -> pl.DataFrame:
     """Return the sorted comparisons, with unadjusted p-values and the columns `POSITIONS`."""
+    given = None
+    if any(quantity.is_at_given_threshold for quantity in options.quantities):
+        given = given_thresholds(options.threshold, data.models, data.keys, columns)
+        data = data.decisions(given)
     baseline = options.baseline_position(data.models)
-    if isinstance(data, Instances):
-        parts = _compare_paired(data, baseline, pairing, options)
-    else:
-        parts = _compare_unpaired(data, baseline, options)
-    columns = []
-    for part in parts:
+    compare = _compare_paired if isinstance(data, Instances) else _compare_unpaired
+    parts = []
+    for part in compare(data, baseline, columns.options, options, given):  # type: ignore[arg-type]
         a, b = part.pop("models")
         positions = {"model_a": a, "model_b": b, "position_a": a, "position_b": b}
-        columns.append({"test": options.test.name} | part | positions)  # exact tests have own names
-    schema = comparison_columns(data.models.dtype, options.quantity.name)
+        parts.append(part | positions)
+    schema = comparison_columns(data.models.dtype, options.name) | integers(*POSITIONS)
+    names = [quantity.name for quantity in options.quantities]
+    # Tests have different columns, such as limits.
+    found = dict.fromkeys(name for part in parts for name in part)
+    for part in parts:
+        part |= {name: np.nan for name in found if name not in part}
+        if options.name is not None:
+            for side in ("a", "b"):
+                part[f"{options.name}_{side}"] = part.pop(f"estimate_{side}")
     return build_model_table(
-        columns,
-        schema | integers(*POSITIONS),
+        parts,
+        {**schema, "metric": pl.Int64()} if options.is_list else schema,
         keys=data.keys,
         models=data.models,
-        order=["model_a", "model_b"],
-        constants={"ci_level": options.level if options.test.has_limits else None},
+        order=["model_a", "model_b", "metric"] if options.is_list else ["model_a", "model_b"],
+    ).with_columns(
+        [pl.col("metric").replace_strict(range(len(names)), names, return_dtype=pl.String())]
+        if options.is_list
+        else []
     )
 
 
 def _compare_paired(
-    instances: Instances, baseline: int | None, pairing: PairingOptions, options: CompareOptions
+    instances: Instances,
+    baseline: int | None,
+    pairing: PairingOptions,
+    options: CompareOptions,
+    given: NDArray[np.float64] | None,
 ) -> Iterator[dict[str, Any]]:
     """Yield the columns of each pair of models that scored the same rows."""
-    compare_pairs = options.test.compare_pairs
-    assert compare_pairs is not None
     # The keys of random streams are slow to compute, so only tests with random draws have them.
-    keys = [] if options.test.draws is None else stream_keys(instances.keys)
-    draws = RandomDraws(n_draws=options.n_draws, seed=options.seed, keys=keys)
-    hypothesis = options.hypothesis
+    has_draws = any(test.draws is not None for test in options.selected)
+    keys = stream_keys(instances.keys) if has_draws else []
     for batch in model_batches(instances, pairing):
-        if pairs := _model_pairs(batch.models, baseline):
-            yield from compare_pairs(
-                PairedComparison(batch=batch, pairs=pairs, hypothesis=hypothesis, draws=draws)
+        pairs = _model_pairs(batch.models, baseline)
+        for number, (test, hypothesis) in enumerate(
+            zip(options.selected, options.hypotheses, strict=True)
+        ):
+            assert test.compare_pairs is not None
+            comparison = PairedComparison(
+                batch=batch,
+                pairs=pairs,
+                hypothesis=hypothesis,
+                draws=options.draws(test, keys),
+                thresholds=given,
             )
+            thresholds = comparison.point_thresholds() if options.is_list else {}
+            for part in test.compare_pairs(comparison) if pairs else ():
+                found = [thresholds.get(model) for model in part["models"]]
+                yield _complete(part, test, options, number, found)
 
 
 def _compare_unpaired(
-    unpaired: UnpairedModels, baseline: int | None, options: CompareOptions
+    unpaired: UnpairedModels,
+    baseline: int | None,
+    _: PairingOptions,
+    options: CompareOptions,
+    given: NDArray[np.float64] | None,
 ) -> Iterator[dict[str, Any]]:
     """Yield the columns of each pair of models that scored different rows."""
-    estimator = options.test.estimator
-    assert estimator is not None
-    estimates = [
-        UnpairedEstimates.from_cases(cases, unpaired.keys, options.quantity, estimator)
-        for cases in unpaired.cases
-    ]
-    pairs = _model_pairs(range(len(estimates)), baseline)
-    return unpaired_tests(estimates, pairs, options.hypothesis, options.test.compare_estimates)
+    n_models = len(unpaired.cases)
+    pairs = _model_pairs(range(n_models), baseline)
+    if options.pairs == "rest":
+        pairs = [(model, model + n_models // 2) for model in range(n_models // 2)]
+    for number, (test, hypothesis) in enumerate(
+        zip(options.selected, options.hypotheses, strict=True)
+    ):
+        assert test.estimator is not None
+        samples = [
+            UnpairedSample.from_cases(
+                cases,
+                unpaired.keys,
+                hypothesis.quantity,
+                None if given is None else given[model],
+                options.draws(
+                    test, [] if test.draws is None else stream_keys(unpaired.keys, str(model))
+                ),
+            )
+            for model, cases in enumerate(unpaired.cases)
+        ]
+        estimates = [test.estimator(sample) for sample in samples]
+        thresholds = [sample.point_thresholds() if options.is_list else None for sample in samples]
+        for part in unpaired_tests(estimates, pairs, hypothesis, test.compare_estimates):
+            found = [
+                None if values is None else values[part["group"]]
+                for values in (thresholds[model] for model in part["models"])
+            ]
+            yield _complete(part, test, options, number, found)
+
+
+def _complete(
+    part: dict[str, Any],
+    test: ComparisonTest,
+    options: CompareOptions,
+    number: int,
+    thresholds: list[NDArray[np.float64] | None],
+) -> dict[str, Any]:
+    """Return the columns of a pair of models with those that do not depend on the test."""
+    result: dict[str, Any] = {"test": test.name, "metric": number} | part  # or an exact test
+    result["ci_level"] = options.level if test.has_limits else np.nan
+    with np.errstate(divide="ignore", invalid="ignore"):
+        result["ratio"] = np.divide(part["estimate_a"], part["estimate_b"])
+    for side, values in zip("ab", thresholds, strict=True):
+        if values is not None:
+            result[f"threshold_{side}"] = values
+    return result
 
 
 def _model_pairs(models: Sequence[int], baseline: int | None) -> list[tuple[int, int]]:
@@ -377,7 +499,7 @@ def gate(
     between: str = MODEL,
     id: Column | Sequence[Column] | None = None,  # noqa: A002 - name of the public option
     by: By = None,
-    metric: ComparedMetric = "auc",
+    metric: str | pl.Expr = "auc",
     method: GateMethod | NotGiven = NOT_GIVEN,
     level: float = 0.95,
     adjust: Adjust | None = "holm",
@@ -522,7 +644,7 @@ def gate(
         # Without a margin, the options would be those of a test for any difference.
         margin=parse_number("margin", margin, low=0, high=1, closed="left", example=0.01),
         method=method,
-        quantity=Quantity.parse(metric, {}, None),
+        quantities=parse_quantities(metric, {}),
         level=2 * level - 1,
         baseline=baseline,
         adjust=adjust,
@@ -535,7 +657,7 @@ def gate(
         predictions,
         options.pairing(between=between, id=id, unmatched=unmatched),
         lambda frame, columns: gate_table(frame, columns, options, level, min_rows),
-        schema=lambda model: gate_columns(model, options.quantity.name),
+        schema=lambda model: gate_columns(model, str(options.name)),
         anchor="verdict",
         independent_groups=False,
     )
@@ -579,9 +701,10 @@ def gate_table(
     min_rows: int,
 ) -> pl.DataFrame:
     """Return the decision of a collected frame: one row per group and new model, sorted."""
-    test, quantity = options.test, options.quantity
+    (test,), (hypothesis,) = options.selected, options.hypotheses
+    quantity = hypothesis.quantity
     data = test.read(frame, columns)
-    table = compare_models(data, columns.options, options)
+    table = compare_models(data, columns, options)
     old = options.baseline_position(data.models)
     if old is not None:
         has_rows, smaller_class = _group_sizes(data)
@@ -606,8 +729,8 @@ def gate_table(
     if isinstance(data, Instances) and has_zero_variance.any():
         is_identical = has_zero_variance & ~_has_different_scores(data, old)[new, group]
 
-    sign = -1.0 if quantity.lower_is_better else 1.0
-    margin = sign * options.hypothesis.null
+    sign = -1.0 if quantity.better == "lower" else 1.0
+    margin = sign * hypothesis.null
     p_value = table.get_column("p_value").fill_null(np.nan).to_numpy().copy()
     if test.needs_variance:
         p_value[has_zero_variance] = np.nan

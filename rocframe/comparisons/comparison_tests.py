@@ -11,30 +11,31 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
-from rocframe.areas.pairs import ZERO_VARIANCE, doubled_ranks, group_sums
+from rocframe.areas.pairs import ZERO_VARIANCE, Clusters, class_sizes, doubled_ranks, group_sums
 from rocframe.comparisons.decision_intervals import paired_samples
+from rocframe.comparisons.decision_tests import kosinski_test, mcnemar_test, miettinen_nurminen_test
 from rocframe.comparisons.delong import delong_paired
 from rocframe.comparisons.hypothesis import (
-    METRICS,
-    ComparedMetric,
     Hypothesis,
     Quantity,
     area_estimates,
     area_estimates_of_all_rows,
     difference_columns,
+    wald_columns,
     welch_columns,
 )
+from rocframe.comparisons.influence_tests import delta_estimates, delta_test, share_estimates
 from rocframe.comparisons.pairing import (
+    PairedRows,
     PairingOptions,
     model_position,
     read_instances,
     read_models,
-    segment_sums,
 )
 from rocframe.errors import OptionValueError
 from rocframe.inference import check_adjust, is_as_extreme, permutation_p_value
 from rocframe.kernel.arrays import batch_sizes, run_parallel
-from rocframe.kernel.scan import BLOCK_ROWS
+from rocframe.kernel.scan import BLOCK_ROWS, RandomDraws, ReplicateStatistic, resample_groups
 from rocframe.options import NOT_GIVEN, NotGiven, check_choice, check_supported
 from rocframe.resampling import IntervalColumns
 from rocframe.text import join_names
@@ -45,12 +46,17 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import NDArray
 
-    from rocframe.areas.pairs import Clusters
-    from rocframe.comparisons.hypothesis import Estimator, PairedComparison, UnpairedTest
-    from rocframe.comparisons.pairing import Instances, ModelBatch, PairingColumns, UnpairedModels
+    from rocframe.comparisons.hypothesis import (
+        Estimator,
+        PairedComparison,
+        UnpairedEstimates,
+        UnpairedSample,
+        UnpairedTest,
+    )
+    from rocframe.comparisons.pairing import Instances, PairingColumns, UnpairedModels
     from rocframe.inference import Adjust, Alternative
     from rocframe.inputs.roles import Roles
-    from rocframe.kernel.scan import Block, RandomDraws, ReplicateCounts, Scan, Seed
+    from rocframe.kernel.scan import Block, ReplicateCounts, Seed
 
 
 def t_test(comparison: PairedComparison) -> list[dict[str, Any]]:
@@ -69,7 +75,10 @@ def t_test(comparison: PairedComparison) -> list[dict[str, Any]]:
         a, b = pair
         variance = rows.variance_of_mean(losses[a] - losses[b])
         df = (rows.n_units - 1).astype(np.float64)
-        columns = difference_columns(comparison.hypothesis, (means[a], means[b]), variance, df)
+        own = None
+        if comparison.hypothesis.with_ratio:
+            own = rows.variance_of_mean(losses[a]), rows.variance_of_mean(losses[b])
+        columns = difference_columns(comparison.hypothesis, (means[a], means[b]), variance, df, own)
         return comparison.record(
             pair, columns, rows=rows.class_rows, units=rows.class_units, variance=variance
         )
@@ -77,75 +86,9 @@ def t_test(comparison: PairedComparison) -> list[dict[str, Any]]:
     return run_parallel(compare_pair, comparison.pairs)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PairedRows:
-    """The rows of a batch, for weighted means of each group and the variances of these means.
-
-    `n_units` and `class_units` count the rows or clusters of groups, and of their classes.
-    """
-
-    starts: NDArray[np.int64]
-    group: NDArray[np.int64]
-    count: NDArray[np.float64]
-    weight: NDArray[np.float64]
-    clusters: Clusters | None
-    class_rows: tuple[NDArray[np.int64], NDArray[np.int64]]
-    n_units: NDArray[np.int64]
-    class_units: tuple[NDArray[np.int64], NDArray[np.int64]]
-
-    @classmethod
-    def from_batch(cls, batch: ModelBatch) -> PairedRows:
-        """Return the rows of a batch."""
-        count, weight, clusters = batch.count, batch.weight, batch.clusters
-        n_pos, n_neg = class_rows = tuple(batch.class_sums(count))
-        n_units = n_pos + n_neg
-        if clusters is not None:
-            n_pos, n_neg, n_units = clusters.sizes
-        return cls(
-            starts=batch.starts[:-1],
-            group=batch.group,
-            count=count.astype(np.float64),
-            weight=np.ones(len(count)) if weight is None else weight,
-            clusters=clusters,
-            class_rows=class_rows,
-            n_units=n_units,
-            class_units=(n_pos, n_neg),
-        )
-
-    def mean(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the weighted mean of the values of each group; NaN for groups without rows."""
-        row_weight = self.count * self.weight
-        total = segment_sums(row_weight, np.ones(len(values)), self.starts)
-        with np.errstate(invalid="ignore"):
-            means: NDArray[np.float64] = segment_sums(row_weight, values, self.starts) / total
-        return means
-
-    def variance_of_mean(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the variance of each mean; NaN for groups with fewer than two rows or clusters.
-
-        It is n/(n - 1) Σ(weight · (value - mean) / total weight)² over the n rows, or over
-        clusters, whose terms are added up first.
-        """
-        total = segment_sums(self.count * self.weight, np.ones(len(values)), self.starts)
-        deviation = self.weight * (values - self.mean(values)[self.group]) / total[self.group]
-        if self.clusters is None:
-            squares = segment_sums(self.count * deviation, deviation, self.starts)
-        else:
-            terms, clusters = self.count * deviation, self.clusters
-            sums = np.zeros(len(clusters.group))
-            for rows, cluster in zip(clusters.rows, clusters.cluster, strict=True):
-                sums += np.bincount(cluster, terms[rows], len(sums))
-            squares = np.bincount(clusters.group, sums**2, len(self.starts))
-        n = self.n_units
-        with np.errstate(divide="ignore", invalid="ignore"):
-            variance: NDArray[np.float64] = n / (n - 1) * squares
-        variance[n < 2] = np.nan
-        variance[n * variance < ZERO_VARIANCE] = 0
-        return variance
-
-
-def loss_estimates(scan: Scan, quantity: Quantity) -> tuple[NDArray[np.float64], ...]:
+def loss_estimates(sample: UnpairedSample) -> UnpairedEstimates:
     """Return the mean loss of each group, its variance, and Welch's variance²/(n - 1)."""
+    scan, quantity = sample.scan, sample.quantity
     mean = quantity.values(scan)
 
     def squared_deviations(block: Block) -> list[NDArray[np.float64]]:
@@ -165,7 +108,7 @@ def loss_estimates(scan: Scan, quantity: Quantity) -> tuple[NDArray[np.float64],
     variance[n < 2] = np.nan
     variance[n * variance < ZERO_VARIANCE] = 0
     with np.errstate(divide="ignore", invalid="ignore"):
-        return mean, variance, variance**2 / (n - 1)
+        return sample.estimates(mean, variance, variance**2 / (n - 1))
 
 
 def bootstrap_test(comparison: PairedComparison) -> list[dict[str, Any]]:
@@ -176,22 +119,26 @@ def bootstrap_test(comparison: PairedComparison) -> list[dict[str, Any]]:
 def _resampled_pair(comparison: PairedComparison, pair: tuple[int, int]) -> dict[str, Any]:
     """Return the columns of the comparison of a pair of models, with an element per group."""
     hypothesis, draws = comparison.hypothesis, comparison.draws
-    quantity = hypothesis.quantity
-    depends_on_prevalence = quantity.depends_on_prevalence
+    depends_on_prevalence = hypothesis.quantity.depends_on_prevalence
     batch = replace(comparison.batch, models=tuple(sorted(pair))).merge_identical_rows()
+    quantities = [comparison.quantity(model) for model in batch.models]
     scans = list(batch.scans())
-    values = [quantity.values(scan) for scan in scans]
+    values = [quantity.values(scan) for quantity, scan in zip(quantities, scans, strict=True)]
+    corners = hypothesis.quantity.has_corners
 
     def sample_values(resamples: list[ReplicateCounts]) -> NDArray[np.float64]:
-        # Corners of the ROC curve are enough for areas under it and for its rates.
-        resample_scans = (
-            resample.scan(corners=not depends_on_prevalence) for resample in resamples
+        return np.stack(
+            [
+                quantity.values(resample.scan(corners=corners))
+                for quantity, resample in zip(quantities, resamples, strict=True)
+            ],
+            axis=1,
         )
-        return np.stack([quantity.values(scan) for scan in resample_scans], axis=1)
 
     a, b = (batch.models.index(model) for model in pair)
-    intervals = IntervalColumns(len(batch.groups))
-    n_pos, n_neg = np.zeros((2, len(batch.groups)), np.int64)
+    shape = len(batch.groups)
+    intervals, own = IntervalColumns(shape), np.full((2, shape), np.nan)
+    n_pos, n_neg = np.zeros((2, shape), np.int64)
     for group, sample in enumerate(paired_samples(batch, scans)):
         n_pos[group], n_neg[group] = sample.units
         if min(sample.units) < 2:  # all resamples of a single row or cluster are equal
@@ -202,7 +149,7 @@ def _resampled_pair(comparison: PairedComparison, pair: tuple[int, int]) -> dict
             draws,
             key,
             stratified=not depends_on_prevalence,
-            arrays_only=quantity.fixed_rate is None,
+            arrays_only=hypothesis.quantity.rate is None,
         )
         intervals.add(
             group,
@@ -213,15 +160,50 @@ def _resampled_pair(comparison: PairedComparison, pair: tuple[int, int]) -> dict
             bounds=(-1.0, 1.0),
             n_redrawn=n_redrawn,
         )
-    df = np.maximum(n_pos - 1.0, 1) if METRICS[quantity.metric].bootstrap_t else None
+        own[:, group] = samples[:, a].var(ddof=1), samples[:, b].var(ddof=1)
+    df = np.maximum(n_pos - 1.0, 1) if hypothesis.quantity.statistic.has_t_reference else None
     return comparison.record(
         pair,
-        difference_columns(hypothesis, (values[a], values[b]), intervals.variance, df),
+        difference_columns(
+            hypothesis, (values[a], values[b]), intervals.variance, df, (own[0], own[1])
+        ),
         rows=tuple(batch.class_sums(batch.count)),
         units=(n_pos, n_neg),
         variance=intervals.variance,
+        few=not hypothesis.quantity.is_loss,
         redrawn=intervals.n_redrawn,
     )
+
+
+def bootstrap_estimates(sample: UnpairedSample) -> UnpairedEstimates:
+    """Return the quantity of each group with the variance of its resamples."""
+    scan, quantity = sample.scan, sample.quantity
+    values = quantity.values(scan)
+    intervals = IntervalColumns(len(values))
+    clusters = None
+    if sample.cases.cluster is not None:
+        clusters = Clusters.from_scan(scan, sample.cases.cluster)
+    n_pos, n_neg = class_sizes(scan, clusters)
+    statistic = ReplicateStatistic(
+        function=quantity.values,
+        depends_on_prevalence=quantity.depends_on_prevalence,
+        corners=quantity.has_corners,
+    )
+    enough = (n_pos > 1) & (n_neg > 1)
+    for resamples in resample_groups(scan, [statistic], sample.draws, enough):
+        group = resamples.population.group
+        intervals.add(
+            group,
+            resamples.values[0],
+            float(values[group]),
+            None,
+            0.95,
+            bounds=(-1.0, 1.0),
+            n_redrawn=resamples.n_redrawn[0],
+        )
+    variance = np.where(enough, intervals.variance, np.nan)
+    spread = np.zeros(len(values))  # the test is a z test
+    return sample.estimates(values, variance, spread, redrawn=intervals.n_redrawn)
 
 
 # Doubled ranks with the positives first; one row per permutation.
@@ -279,8 +261,8 @@ def exchange_test(
             for side in ("a", "b")
         )
         columns = {
-            "auc_a": area_a,
-            "auc_b": area_b,
+            "estimate_a": area_a,
+            "estimate_b": area_b,
             "difference": area_a - area_b,
             "statistic": observed,
             "p_value": p_value,
@@ -400,29 +382,27 @@ def _true_positives(ranks: DoubledRanks, n_pos: int) -> NDArray[np.float64]:
     return np.cumsum(share, axis=1)
 
 
-AREAS: tuple[ComparedMetric, ...] = ("auc",)
-LOSSES: tuple[ComparedMetric, ...] = ("brier", "log_loss")
 Family = Literal["group", "all"]
-EXAMPLE_RANGES = {"fpr": (0, 0.1), "tpr": (0.9, 1)}
+Pairs = Literal["all", "rest"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ComparisonTest:
     """A test of the difference of two models.
 
-    `compare_pairs` compares models that scored the same rows. For different rows, it is None, and
-    `compare_estimates` compares two results of `estimator`. `needs_variance` is false if the test
-    has a p-value for a variance of 0. `unsupported` maps options to hints for error messages.
+    `compares` states which quantities it compares. `compare_pairs` compares models that scored the
+    same rows. For different rows, it is None, and `compare_estimates` compares two results of
+    `estimator`. `needs_variance` is false if the test has a p-value for a variance of 0.
+    `unsupported` maps options to hints for error messages.
     """
 
     name: str
-    metrics: tuple[ComparedMetric, ...] = AREAS
+    compares: Callable[[Quantity], bool] = lambda quantity: quantity.is_area
     compare_pairs: Callable[[PairedComparison], Iterable[dict[str, Any]]] | None = None
     estimator: Estimator | None = None
     compare_estimates: UnpairedTest = welch_columns
     draws: Literal["n_boot", "n_perm"] | None = None
     has_limits: bool = True
-    compares_rates: bool = False
     needs_variance: bool = True
     unsupported: Mapping[str, str] = field(default_factory=dict)
 
@@ -431,31 +411,29 @@ class ComparisonTest:
         """The argument that selects the test, for error messages."""
         return f'method="{self.name}"'
 
-    def supports(self, metric: ComparedMetric, roles: Roles) -> bool:
-        """Return whether the test supports the metric, and all columns of rows that are given."""
-        return metric in self.metrics and not self.unsupported.keys() & roles.optional_columns
+    @property
+    def is_paired(self) -> bool:
+        """Whether the test compares models that scored the same rows."""
+        return self.compare_pairs is not None
+
+    def supports(self, quantity: Quantity, roles: Roles) -> bool:
+        """Return whether the test supports the quantity, and all columns of rows that are given."""
+        return self.compares(quantity) and not self.unsupported.keys() & roles.optional_columns
 
     def read(self, frame: pl.DataFrame, columns: PairingColumns) -> Instances | UnpairedModels:
         """Read the models of a collected frame, with pairing if the test needs it."""
-        read = read_models if self.compare_pairs is None else read_instances
-        return read(frame, columns)
+        return (read_instances if self.is_paired else read_models)(frame, columns)
 
     def check_quantity(self, quantity: Quantity, tests: Mapping[str, ComparisonTest]) -> None:
         """Raise an error if the test cannot compare the quantity; name the `tests` that can."""
-        if quantity.metric not in self.metrics:
-            methods = [test.argument for test in tests.values() if quantity.metric in test.metrics]
-            problem = f"this method does not compare the metric {quantity.metric!r}"
-            hint = f"Use {join_names(methods, 'or')}."
-            raise OptionValueError.compose("method", self.name, problem, hint)
-        if quantity.fixed_rate is None or self.compares_rates:
+        if self.compares(quantity):
             return
-        option, rate = quantity.fixed_rate
-        hint = 'Use method="bootstrap"'
-        if option not in self.unsupported:
-            example = EXAMPLE_RANGES[option]
-            hint += f", or pass the range of a partial area, such as {option}={example}"
-        problem = f"method={self.name!r} compares areas, not rates"
-        raise OptionValueError.compose(option, rate, problem, f"{hint}.")
+        methods = [test.argument for test in tests.values() if test.compares(quantity)]
+        problem = f"this method does not compare the metric {quantity.text}"
+        hint = f"Use {join_names(methods, 'or')}."
+        if quantity.rate is not None and self.compares(Quantity()):
+            hint += " This method compares areas, such as the range fpr=(0, 0.1)."
+        raise OptionValueError.compose("method", self.name, problem, hint)
 
     def check_options(self, roles: Roles, hypothesis: Hypothesis) -> None:
         """Raise an error if the test does not support one of the options."""
@@ -484,6 +462,11 @@ class ComparisonTest:
 UNSUPPORTED_BY_PERMUTATIONS = dict.fromkeys(
     ("fpr", "tpr", "weight", "count", "margin"), 'Use method="delong_t" or method="bootstrap".'
 )
+# Tests of numbers of independent rows.
+UNSUPPORTED_BY_COUNTS = dict.fromkeys(
+    ("weight", "cluster"), 'Use method="delta" or method="bootstrap".'
+)
+UNPAIRED_BOOTSTRAP = 'Use method="bootstrap_unpaired".'
 NO_UNPAIRED_CLUSTERS = {"cluster": 'Use method="delong_t" with id=; this method supports clusters.'}
 COMPARISON_TESTS: dict[str, ComparisonTest] = {
     test.name: test
@@ -498,19 +481,61 @@ COMPARISON_TESTS: dict[str, ComparisonTest] = {
             estimator=area_estimates_of_all_rows,
             unsupported=NO_UNPAIRED_CLUSTERS,
         ),
-        ComparisonTest(name="t_test", metrics=LOSSES, compare_pairs=t_test),
+        ComparisonTest(
+            name="t_test", compares=lambda quantity: quantity.is_loss, compare_pairs=t_test
+        ),
         ComparisonTest(
             name="t_test_unpaired",
-            metrics=LOSSES,
+            compares=lambda quantity: quantity.is_loss,
             estimator=loss_estimates,
             unsupported={"cluster": 'Use method="t_test" with id=; this method supports clusters.'},
         ),
         ComparisonTest(
-            name="bootstrap",
-            metrics=get_args(ComparedMetric),
-            compare_pairs=bootstrap_test,
+            name="mcnemar",
+            compares=lambda quantity: quantity.is_paired_share,
+            compare_pairs=mcnemar_test,
+            unsupported=UNSUPPORTED_BY_COUNTS,
+        ),
+        ComparisonTest(
+            name="mcnemar_exact",
+            compares=lambda quantity: quantity.is_paired_share,
+            compare_pairs=partial(mcnemar_test, mid=False),
+            unsupported=UNSUPPORTED_BY_COUNTS | {"margin": 'Use method="mcnemar".'},
+        ),
+        ComparisonTest(
+            name="kosinski",
+            compares=lambda quantity: quantity.is_predictive_value,
+            compare_pairs=kosinski_test,
+            unsupported=UNSUPPORTED_BY_COUNTS | {"margin": 'Use method="delta".'},
+        ),
+        ComparisonTest(
+            name="miettinen_nurminen",
+            compares=lambda quantity: quantity.share is not None,
+            estimator=share_estimates,
+            compare_estimates=miettinen_nurminen_test,
+            unsupported=dict.fromkeys(("weight", "cluster"), UNPAIRED_BOOTSTRAP),
+        ),
+        ComparisonTest(
+            name="delta",
+            compares=lambda quantity: quantity.has_influence and not quantity.is_area,
+            compare_pairs=delta_test,
+        ),
+        ComparisonTest(
+            name="delta_unpaired",
+            compares=lambda quantity: quantity.has_influence and not quantity.is_area,
+            estimator=delta_estimates,
+            compare_estimates=wald_columns,
+            unsupported=dict.fromkeys(("weight", "cluster"), UNPAIRED_BOOTSTRAP),
+        ),
+        ComparisonTest(
+            name="bootstrap", compares=lambda _: True, compare_pairs=bootstrap_test, draws="n_boot"
+        ),
+        ComparisonTest(
+            name="bootstrap_unpaired",
+            compares=lambda _: True,
+            estimator=bootstrap_estimates,
+            compare_estimates=wald_columns,
             draws="n_boot",
-            compares_rates=True,
         ),
         ComparisonTest(
             name="permutation",
@@ -541,12 +566,16 @@ COMPARISON_TESTS: dict[str, ComparisonTest] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CompareOptions:
-    """Options of `compare`; `tests` are the tests that `method` can name."""
+    """Options of `compare`; `tests` are the tests that `method` can name.
+
+    If `is_list`, the table has a row per metric, and `is_unpaired` is whether the models scored
+    different rows if `method` is not given. `threshold` is given for each model or group.
+    """
 
     roles: Roles
     tests: Mapping[str, ComparisonTest]
     method: str | NotGiven
-    quantity: Quantity
+    quantities: Sequence[Quantity]
     margin: float | None
     alternative: Alternative = "two-sided"
     level: float
@@ -556,43 +585,73 @@ class CompareOptions:
     n_boot: int
     n_perm: int = 2000
     seed: Seed
+    is_list: bool = False
+    is_unpaired: bool = False
+    pairs: Pairs = "all"
+    threshold: object = None
 
     def __post_init__(self) -> None:
-        test, quantity, hypothesis = self.test, self.quantity, self.hypothesis
         check_adjust(self.adjust)
         check_choice("family", self.family, get_args(Family))
-        test.check_quantity(quantity, self.tests)
-        if quantity.is_loss and self.roles.missing == "worst":
-            problem = "the loss of a row without a score is undefined"
-            raise OptionValueError.compose("missing", "worst", problem, 'Use missing="drop".')
-        test.check_options(self.roles, hypothesis)
+        check_choice("pairs", self.pairs, get_args(Pairs))
+        for test, hypothesis in zip(self.selected, self.hypotheses, strict=True):
+            quantity = hypothesis.quantity
+            test.check_quantity(quantity, self.tests)
+            if quantity.of_probabilities and self.roles.missing == "worst":
+                problem = "the loss of a row without a score is undefined"
+                raise OptionValueError.compose("missing", "worst", problem, 'Use missing="drop".')
+            test.check_options(self.roles, hypothesis)
         if self.margin is not None and self.baseline is None:
             problem = "a test of non-inferiority requires a baseline model"
             hint = 'Pass, for example, baseline="old".'
-            raise OptionValueError.compose("margin", abs(hypothesis.null), problem, hint)
+            raise OptionValueError.compose("margin", self.margin, problem, hint)
+        if self.pairs == "rest" and self.baseline is not None:
+            problem = "baseline= already determines the pairs"
+            raise OptionValueError.compose("pairs", self.pairs, problem, "Leave out one of both.")
+        if self.pairs == "rest" and self.is_paired:
+            problem = "the rows of a model and all other rows are different rows"
+            hint = 'Pass groups of rows without id=, such as between="sex".'
+            raise OptionValueError.compose("pairs", self.pairs, problem, hint)
 
     @property
-    def test(self) -> ComparisonTest:
-        """The test that `method` names, or the first that supports the metric and the roles."""
-        if isinstance(self.method, NotGiven):
-            return next(
+    def name(self) -> str | None:
+        """The name of the only metric; None for a table with a row per metric."""
+        return None if self.is_list else self.quantities[0].name
+
+    @property
+    def selected(self) -> list[ComparisonTest]:
+        """The test of each quantity: `method`, or the first that supports it and the roles."""
+        if not isinstance(self.method, NotGiven):
+            check_choice("method", self.method, self.tests)
+            return [self.tests[self.method]] * len(self.quantities)
+        return [
+            next(
                 test
                 for test in self.tests.values()
-                if test.supports(self.quantity.metric, self.roles)
+                if test.is_paired != self.is_unpaired and test.supports(quantity, self.roles)
             )
-        check_choice("method", self.method, self.tests)
-        return self.tests[self.method]
+            for quantity in self.quantities
+        ]
 
     @property
-    def hypothesis(self) -> Hypothesis:
-        """The null hypothesis and the alternative."""
-        return Hypothesis.parse(self.quantity, self.margin, self.alternative, self.level)
+    def is_paired(self) -> bool:
+        """Whether the models scored the same rows."""
+        return self.selected[0].is_paired
 
     @property
-    def n_draws(self) -> int:
-        """The number of resamples or permutations of the test."""
-        draws = {"n_boot": self.n_boot, "n_perm": self.n_perm, None: 0}
-        return draws[self.test.draws]
+    def hypotheses(self) -> list[Hypothesis]:
+        """The null hypothesis and the alternative for each quantity."""
+        return [
+            Hypothesis.parse(
+                quantity, self.margin, self.alternative, self.level, with_ratio=self.is_list
+            )
+            for quantity in self.quantities
+        ]
+
+    def draws(self, test: ComparisonTest, keys: list[tuple[int, ...]]) -> RandomDraws:
+        """Return the resamples or permutations of a test."""
+        n_draws = {"n_boot": self.n_boot, "n_perm": self.n_perm, None: 0}[test.draws]
+        return RandomDraws(n_draws=n_draws, seed=self.seed, keys=keys)
 
     def baseline_position(self, models: pl.Series) -> int | None:
         """Return the position of the baseline in `models`; None without a baseline or rows."""
@@ -605,12 +664,12 @@ class CompareOptions:
         unpaired = (
             test.argument
             for test in self.tests.values()
-            if test.supports(self.quantity.metric, self.roles) and test.compare_pairs is None
+            if test.supports(self.quantities[0], self.roles) and not test.is_paired
         )
         return PairingOptions(
             roles=self.roles,
             **options,
-            paired=self.test.compare_pairs is not None,
+            paired=self.is_paired,
             unpaired=next(unpaired, None),
-            probabilities=self.quantity.is_loss,
+            probabilities=any(quantity.of_probabilities for quantity in self.quantities),
         )

@@ -314,10 +314,11 @@ def delong_paired(
         variance = areas.variance(a, b)
         df = areas.df(variance) if reference == "t" else None
         values = areas.area[a], areas.area[b]
-        columns = difference_columns(hypothesis, values, variance.total, df)
+        own = (areas.variance(a).total, areas.variance(b).total) if hypothesis.with_ratio else None
+        columns = difference_columns(hypothesis, values, variance.total, df, own)
         rows = areas.n_pos, areas.n_neg
         return comparison.record(
-            pair, columns, rows=rows, units=areas.units, variance=variance.total
+            pair, columns, rows=rows, units=areas.units, variance=variance.total, few=True
         )
 
     return run_parallel(compare_pair, comparison.pairs)
@@ -427,7 +428,7 @@ def auc_covariance(
     """
     roles = Roles(label, score, by, positive, weight, count, missing, cluster)
     rates = {"fpr": fpr, "tpr": tpr, "specificity": specificity, "sensitivity": sensitivity}
-    quantity = Quantity(rate_range=RateRange.parse(rates, standardize))
+    quantity = Quantity.of_area(RateRange.parse(rates, standardize))
     return plan_comparison(
         predictions,
         PairingOptions(roles=roles, between=between, id=id, unmatched=unmatched, min_models=1),
@@ -526,6 +527,7 @@ def newcombe_paired(comparison: PairedComparison) -> list[dict[str, Any]]:
             rows=sizes,
             units=areas.units,
             variance=variance[rows],
+            few=True,
         )
         for i, pair in enumerate(pairs)
         for rows in [slice(i * len(sizes[0]), (i + 1) * len(sizes[0]))]

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import log
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
 from rocframe.areas.area import RateRange, partial_variance
-from rocframe.areas.pairs import ZERO_VARIANCE, count_pairs, delong_variance_parts, limit_df
+from rocframe.areas.pairs import (
+    AUC_STATISTIC,
+    ZERO_VARIANCE,
+    count_pairs,
+    delong_variance_parts,
+    limit_df,
+)
 from rocframe.errors import OptionValueError
 from rocframe.frames import find_keys
 from rocframe.inference import (
@@ -21,137 +28,163 @@ from rocframe.inference import (
     normal_p_value,
     normal_quantile,
 )
-from rocframe.kernel.groups import scale_weights
+from rocframe.inputs.cases import RowState
+from rocframe.kernel.groups import scale_weights, weight_units
 from rocframe.kernel.scan import Scan
-from rocframe.metrics.statistics import PointSearch, average_precision
-from rocframe.options import check_choice, check_supported, parse_number, to_float
-from rocframe.probabilities.losses import EPSILON, log_losses, probability_losses
-from rocframe.rates import NAMES, as_fpr_or_tpr
+from rocframe.metrics.intervals import (
+    check_points,
+    parse_interval_metrics,
+    parse_points,
+    point_search,
+)
+from rocframe.metrics.statistics import PointSearch, rates_at, stack_points
+from rocframe.options import check_supported, parse_number, to_float
+from rocframe.rates import TOTALS, Rate, Settings, as_fpr_or_tpr
+from rocframe.schemas.table_type import THRESHOLD
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    import polars as pl
     from numpy.typing import NDArray
 
     from rocframe.areas.pairs import ClassSizes
     from rocframe.comparisons.pairing import ModelBatch
+    from rocframe.decisions.operating_point import RuleOptions
     from rocframe.inference import Alternative, Note
     from rocframe.inputs.cases import Cases
     from rocframe.kernel.scan import RandomDraws, Scannable
+    from rocframe.metrics.statistics import RuleSearch
+    from rocframe.rates import CountRatio
+    from rocframe.resampling import Statistic
 
-    Estimator = Callable[[Scan, "Quantity"], tuple[NDArray[np.float64], ...]]
+    Estimator = Callable[["UnpairedSample"], "UnpairedEstimates"]
     UnpairedTest = Callable[
         ["UnpairedEstimates", "UnpairedEstimates", "Hypothesis"], dict[str, NDArray[np.float64]]
     ]
 
-ComparedMetric = Literal["auc", "average_precision", "brier", "log_loss"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Metric:
-    """A metric by which models are compared: of each group of a scan, or the mean of a loss.
+class Quantity:
+    """A compared quantity: a statistic of all scores, or a metric (`rate`) at a point of the curve.
 
-    `row_losses` returns the losses of probabilities of positive, and of negative rows.
+    `search` finds the point of each curve. `rate_range` is the range of a partial area.
     """
 
-    values: Callable[[Scannable], NDArray[np.float64]]
-    row_losses: Callable[[NDArray[np.float64]], tuple[NDArray[Any], NDArray[Any]]] | None = None
-    depends_on_prevalence: bool = True
-    max_difference: float = 1.0
-    bootstrap_t: bool = False
-
-
-METRICS: dict[ComparedMetric, Metric] = {
-    "auc": Metric(values=lambda scan: count_pairs(scan).areas[0], depends_on_prevalence=False),
-    # With few positives, the variance of an average precision is itself uncertain.
-    "average_precision": Metric(values=average_precision, bootstrap_t=True),
-    "brier": Metric(
-        values=lambda scan: probability_losses(scan).brier,
-        row_losses=lambda p: ((1 - p) ** 2, p**2),
-    ),
-    "log_loss": Metric(
-        values=lambda scan: probability_losses(scan).log_loss,
-        row_losses=log_losses,
-        max_difference=-log(EPSILON),
-    ),
-}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Quantity:
-    """The compared quantity: a metric, a partial area, or the other rate at a fixed FPR or TPR."""
-
-    metric: ComparedMetric = "auc"
+    name: str = "auc"
+    statistic: Statistic = AUC_STATISTIC
     rate_range: RateRange | None = None
-    fixed_rate: tuple[Literal["fpr", "tpr"], float] | None = None
+    rate: Rate | None = None
+    search: PointSearch | RuleSearch | None = None
 
     @classmethod
-    def parse(
-        cls, metric: ComparedMetric, rates: Mapping[str, object], standardize: str | None
+    def of_area(cls, rate_range: RateRange | None) -> Quantity:
+        """Return the AUC, or the partial area over a range."""
+        if rate_range is None:
+            return cls()
+        name = "partial_auc"
+        return cls(name=name, statistic=rate_range.statistic(), rate_range=rate_range)
+
+    def values(self, scan: Scannable) -> NDArray[np.float64]:
+        """Return the quantity of each group or resample of a scan, before standardization."""
+        if self.rate is None or self.search is None:
+            return self.statistic.values(scan)
+        points = self.search.points(scan, scores=self.rate.uses_threshold)
+        (values,) = rates_at(stack_points(points), [self.rate], self.search).values()
+        return values[:, 0]
+
+    def thresholds(self, scan: Scan) -> NDArray[np.float64] | None:
+        """Return the threshold of the point of each group; None if there are no points."""
+        if self.search is None:
+            return None
+        points = self.search.points(scan)
+        return np.where(points.missing[:, 0], np.nan, points.threshold[:, 0])
+
+    def of_groups(
+        self, given: NDArray[np.float64] | None, unit: NDArray[np.float64] | None
     ) -> Quantity:
-        """Return the compared quantity; numbers in `rates` are fixed rates, pairs are ranges."""
-        check_choice("metric", metric, METRICS)
-        if metric != "auc":
-            for name, value in {**rates, "standardize": standardize}.items():
-                check_supported(name, value, f"metric={metric!r}")
-            return cls(metric=metric)
-        given = [name for name, value in rates.items() if value is not None]
-        name = given[0] if len(given) == 1 and standardize is None else ""
-        rate = to_float(rates.get(name))
-        if rate is not None:
-            if not 0 <= rate <= 1:
-                problem = "expected a rate between 0 and 1"
-                hint = (
-                    f"Pass a rate, such as {name}=0.1, or the range of a partial area, "
-                    f"such as {name}=(0, 0.1)."
-                )
-                raise OptionValueError.compose(name, rate, problem, hint)
-            name, (rate,) = as_fpr_or_tpr(name, [rate])
-            return cls(fixed_rate=(name, rate))  # type: ignore[arg-type]
-        return cls(rate_range=RateRange.parse(rates, standardize))
+        """Return the metric with the given thresholds, and with the unit of weights, of groups.
+
+        If thresholds are given, the scores are decisions.
+        """
+        if self.search is None or (given is None and unit is None):
+            return self
+        search = replace(self.search, unit=unit)
+        if given is not None and isinstance(search, PointSearch) and search.rate is None:
+            search = replace(search, values=[1.0], given=given)
+        return replace(self, search=search)
+
+    def row_losses(self, probability: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the loss of each probability if the row is positive, and if it is negative."""
+        assert self.statistic.row_losses is not None
+        return self.statistic.row_losses(probability.astype(np.float64))
 
     @property
-    def name(self) -> str:
-        """Prefix of the columns with the values of the two models."""
-        if self.fixed_rate is not None:
-            return "tpr" if self.fixed_rate[0] == "fpr" else "fpr"
-        return self.metric if self.rate_range is None else "partial_auc"
+    def has_corners(self) -> bool:
+        """Whether the corners of the ROC curve determine the quantity."""
+        return self.rate is None and self.statistic.replicate.corners
+
+    @property
+    def has_influence(self) -> bool:
+        """Whether the influence values of the rows are known."""
+        if self.rate is None:
+            return self.statistic.influence is not None
+        return isinstance(self.search, PointSearch)
+
+    @property
+    def is_area(self) -> bool:
+        """Whether the quantity is the area under the ROC curve or a part of it."""
+        return self.rate_range is not None or (self.rate is None and self.statistic is AUC_STATISTIC)
 
     @property
     def is_loss(self) -> bool:
         """Whether the quantity is the mean of a loss of the rows, computed from probabilities."""
-        return METRICS[self.metric].row_losses is not None
-
-    def row_losses(self, probability: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return the loss of each probability if the row is positive, and if it is negative."""
-        losses = METRICS[self.metric].row_losses
-        assert losses is not None
-        return losses(probability.astype(np.float64))
-
-    def values(self, scan: Scannable) -> NDArray[np.float64]:
-        """Return the quantity of each group or resample of a scan."""
-        if self.rate_range is not None:
-            return self.rate_range.areas(scan)[0]
-        if self.fixed_rate is None:
-            return METRICS[self.metric].values(scan)
-        axis, rate = self.fixed_rate
-        point = PointSearch(rate=NAMES[axis], values=[rate]).points(scan)
-        counts = (point.tp, point.fn) if axis == "fpr" else (point.fp, point.tn)
-        part, rest = (count[:, 0] for count in counts)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            values: NDArray[np.float64] = part / (part + rest)
-        return np.where(point.missing[:, 0], np.nan, values)
+        return self.statistic.row_losses is not None
 
     @property
-    def lower_is_better(self) -> bool:
-        """Whether a lower value is better."""
-        return self.is_loss or self.name == "fpr"
+    def of_probabilities(self) -> bool:
+        """Whether the scores must be probabilities."""
+        return self.rate is None and self.statistic.of_probabilities
+
+    @property
+    def text(self) -> str:
+        """The quantity in error messages, such as `'tpr' at the point of fpr=0.1`."""
+        if isinstance(self.search, PointSearch) and self.search.rate is not None:
+            return f"{self.name!r} at {self.search.rate.name}={self.search.values[0]:g}"
+        return repr(self.name)
+
+    @property
+    def is_at_given_threshold(self) -> bool:
+        """Whether the quantity is a metric at a threshold that is given in advance."""
+        return isinstance(self.search, PointSearch) and self.search.rate is None
+
+    @property
+    def share(self) -> CountRatio | None:
+        """The proportion of rows that the quantity is at a given threshold, or None."""
+        if self.rate is None or not self.is_at_given_threshold:
+            return None
+        return self.rate.proportion
+
+    @property
+    def is_paired_share(self) -> bool:
+        """Whether the quantity is a proportion of rows that are the same for both models."""
+        return self.share is not None and self.share.denominator in TOTALS
+
+    @property
+    def is_predictive_value(self) -> bool:
+        """Whether the quantity is a proportion of the rows with one of both decisions."""
+        return self.share is not None and self.share.denominator in DECISIONS
+
+    @property
+    def better(self) -> str:
+        """Which values are better: `"higher"`, `"lower"` or `"neither"`."""
+        return (self.statistic if self.rate is None else self.rate).better
 
     @property
     def depends_on_prevalence(self) -> bool:
         """Whether the quantity depends on the share of positives."""
-        return METRICS[self.metric].depends_on_prevalence
+        if self.rate is None or self.search is None:
+            return self.statistic.replicate.depends_on_prevalence
+        return self.rate.varies_with_prevalence or self.search.depends_on_prevalence
 
     @property
     def slope(self) -> float:
@@ -161,13 +194,65 @@ class Quantity:
     @property
     def max_difference(self) -> float:
         """Largest possible difference of two standardized values."""
-        if self.rate_range is None:
-            return METRICS[self.metric].max_difference
-        return self.rate_range.slope * (self.rate_range.high - self.rate_range.low)
+        low, high = (self.statistic if self.rate is None else self.rate).bounds
+        return self.slope * (high - low)
 
     def standardized(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Standardize values if the quantity is a standardized partial area, else return them."""
         return values if self.rate_range is None else self.rate_range.standardize(values)
+
+
+DECISIONS = (("tp", "fp"), ("fn", "tn"), ("tn", "fn"))  # denominators of predictive values
+RATES_OF_AREAS = ("fpr", "tpr", "specificity", "sensitivity")
+
+
+def parse_quantities(
+    metric: str | pl.Expr | Sequence[str | pl.Expr],
+    points: Mapping[str, object],
+    *,
+    standardize: str | None = None,
+    rule: RuleOptions | None = None,
+    settings: Settings | None = None,
+) -> list[Quantity]:
+    """Return the compared quantities; `points` are the arguments that determine a point or range.
+
+    A pair of rates is the range of a partial area. With the metric `"auc"`, a single FPR or TPR is
+    the point at which the other rate is compared.
+    """
+    if isinstance(points.get(THRESHOLD), Mapping | pl.DataFrame):
+        points = {**points, THRESHOLD: 0.0}  # the thresholds are read with the groups and models
+    given = {name: value for name, value in points.items() if value is not None}
+    rates = {name: points.get(name) for name in RATES_OF_AREAS}
+    if metric == "auc" and given.keys() <= set(RATES_OF_AREAS):
+        name = next(iter(given), "")
+        rate = to_float(given.get(name)) if len(given) == 1 and standardize is None else None
+        if rate is None:
+            return [Quantity.of_area(RateRange.parse(rates, standardize))]
+        if not 0 <= rate <= 1:
+            problem = "expected a rate between 0 and 1"
+            hint = (
+                f"Pass a rate, such as {name}=0.1, or the range of a partial area, "
+                f"such as {name}=(0, 0.1)."
+            )
+            raise OptionValueError.compose(name, rate, problem, hint)
+        axis, _ = as_fpr_or_tpr(name, [rate])
+        metric = "tpr" if axis == "fpr" else "fpr"
+    check_supported("standardize", standardize, f"metric={metric!r}")
+    settings = settings or Settings()
+    metrics = parse_interval_metrics(metric, settings, argument="metric")
+    check_points(metrics, dict(points), argument="metric")
+    at, values = parse_points({**points})
+    if len(values) > 1:
+        problem = "models are compared at one point"
+        hint = f"Pass one value, such as {at}={values[0]}."
+        raise OptionValueError.compose(str(at), given[str(at)], problem, hint)
+    search = point_search(at, values, rule, settings.prevalence)
+    return [
+        Quantity(name=name, rate=each, search=search)
+        if isinstance(each, Rate)
+        else Quantity(name=name, statistic=each)
+        for name, each in metrics.items()
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,16 +264,30 @@ class Hypothesis:
     alternative: Alternative
     level: float
     non_inferiority: bool = False
+    with_ratio: bool = False
 
     @classmethod
     def parse(
-        cls, quantity: Quantity, margin: float | None, alternative: Alternative, level: float
+        cls,
+        quantity: Quantity,
+        margin: float | None,
+        alternative: Alternative,
+        level: float,
+        *,
+        with_ratio: bool = False,
     ) -> Hypothesis:
         """Return the hypothesis a - b < margin, or > -margin if low values are better."""
         check_alternative(alternative)
         if margin is None:
-            return cls(quantity=quantity, null=0.0, alternative=alternative, level=level)
-        size = parse_number("margin", margin, low=0, high=1, closed="left", example=0.02)
+            return cls(
+                quantity=quantity,
+                null=0.0,
+                alternative=alternative,
+                level=level,
+                with_ratio=with_ratio,
+            )
+        largest = max(quantity.max_difference, 1)
+        size = parse_number("margin", margin, low=0, high=largest, closed="left", example=0.02)
         if alternative != "two-sided":
             problem = (
                 "margin= already defines a one-sided alternative: model_b is not inferior to "
@@ -196,24 +295,60 @@ class Hypothesis:
             )
             hint = "Pass either margin= or alternative=."
             raise OptionValueError.compose("alternative", alternative, problem, hint)
-        lower_is_better = quantity.lower_is_better
+        lower_is_better = quantity.better == "lower"
+        if quantity.better == "neither":
+            problem = f"neither high nor low values of {quantity.name!r} are better"
+            hint = "Leave out margin=, or use another metric."
+            raise OptionValueError.compose("margin", margin, problem, hint)
         return cls(
             quantity=quantity,
             null=-size if lower_is_better else size,
             alternative="greater" if lower_is_better else "less",
             level=level,
             non_inferiority=True,
+            with_ratio=with_ratio,
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PairedComparison:
-    """The pairs of models to compare on the same rows, the hypothesis, and the random draws."""
+    """The pairs of models to compare on the same rows, the hypothesis, and the random draws.
+
+    `thresholds` are those of each model (rows) and group, if they are given.
+    """
 
     batch: ModelBatch
     pairs: Sequence[tuple[int, int]]
     hypothesis: Hypothesis
     draws: RandomDraws
+    thresholds: NDArray[np.float64] | None = None
+
+    def quantity(self, model: int) -> Quantity:
+        """Return the compared quantity of a model, in the groups of the batch."""
+        quantity, batch = self.hypothesis.quantity, self.batch
+        given = None if self.thresholds is None else self.thresholds[model, batch.groups]
+        return quantity.of_groups(given, batch.weight_unit)
+
+    def point_thresholds(self) -> dict[int, NDArray[np.float64]]:
+        """Return the threshold of each model in each group, if metrics at points are compared."""
+        batch = self.batch
+        return {
+            model: thresholds
+            for model, scan in zip(batch.models, batch.scans(), strict=True)
+            if (thresholds := self.quantity(model).thresholds(scan)) is not None
+        }
+
+    def decisions(self) -> dict[int, NDArray[np.bool_]]:
+        """Return whether each row of the batch is predicted positive by each model."""
+        instances, rows = self.batch.instances, self.batch.rows
+        return {
+            model: np.where(
+                instances.state[model][rows] == RowState.USED,
+                instances.score[model][rows] == 1,
+                instances.negative[rows],
+            )
+            for model in self.batch.models
+        }
 
     def record(
         self,
@@ -223,14 +358,19 @@ class PairedComparison:
         rows: tuple[NDArray[np.int64], NDArray[np.int64]],
         units: tuple[NDArray[np.int64], NDArray[np.int64]],
         variance: NDArray[np.float64] | None = None,
+        few: bool = False,
         redrawn: NDArray[np.int64] | None = None,
     ) -> dict[str, Any]:
-        """Return the columns of the test of a pair of models, with a note for each group."""
-        is_exact = variance is None or self.hypothesis.quantity.is_loss
+        """Return the columns of the test of a pair of models, with a note for each group.
+
+        With `few`, the note `few_rows` warns of few rows or clusters of a class.
+        """
+        values = columns["estimate_a"] + columns["estimate_b"]
         note = class_notes(
             *units,
             zero_variance=None if variance is None else variance == 0,
-            few_rows=None if is_exact else few_rows(*units),
+            no_solution=np.isnan(values) & np.array(self.hypothesis.quantity.rate is not None),
+            few_rows=few_rows(*units) if few else None,
             redrawn=redrawn,
             unmatched=self.batch.unmatched,
         )
@@ -244,10 +384,12 @@ def difference_columns(
     values: tuple[NDArray[np.float64], NDArray[np.float64]],
     variance: NDArray[np.float64],
     df: NDArray[np.float64] | None = None,
+    variances: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
 ) -> dict[str, NDArray[np.float64]]:
     """Return both values, their difference with Wald limits, and the test of the null hypothesis.
 
-    `values` and `variance` are not standardized. The test is a t test if there are `df`.
+    `values` and `variance` are not standardized. The test is a t test if there are `df`. With the
+    `variances` of both values, there are also limits of the ratio, if they are required.
     """
     from scipy.special import stdtrit
 
@@ -266,9 +408,12 @@ def difference_columns(
         p_value[(variance == 0) & (difference == 0) & np.isnan(statistic)] = 0.0
     z = normal_quantile(hypothesis.level) if df is None else stdtrit(df, (1 + hypothesis.level) / 2)
     largest = quantity.max_difference
-    return {
-        f"{quantity.name}_a": quantity.standardized(a),
-        f"{quantity.name}_b": quantity.standardized(b),
+    ratio = {}
+    if hypothesis.with_ratio and variances is not None:
+        ratio = ratio_limits(values, variances, variance, z)
+    return ratio | {
+        "estimate_a": quantity.standardized(a),
+        "estimate_b": quantity.standardized(b),
         "difference": difference,
         "se": se,
         "lower": np.clip(difference - z * se, -largest, largest),
@@ -277,6 +422,21 @@ def difference_columns(
         "df": np.full(len(se), np.nan) if df is None else np.where(variance > 0, df, np.nan),
         "p_value": p_value,
     }
+
+
+def ratio_limits(
+    values: tuple[NDArray[np.float64], NDArray[np.float64]],
+    variances: tuple[NDArray[np.float64], NDArray[np.float64]],
+    of_difference: NDArray[np.float64],
+    z: float | NDArray[np.float64],
+) -> dict[str, NDArray[np.float64]]:
+    """Return Wald limits of the ratio of two positive values, on the logarithmic scale."""
+    (a, b), (of_a, of_b) = values, variances
+    covariance = (of_a + of_b - of_difference) / 2
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        variance = of_a / a**2 + of_b / b**2 - 2 * covariance / (a * b)
+        half = np.where((a > 0) & (b > 0), z * np.sqrt(np.maximum(variance, 0)), np.nan)
+        return {"ratio_lower": a / b * np.exp(-half), "ratio_upper": a / b * np.exp(half)}
 
 
 def unpaired_tests(
@@ -300,7 +460,7 @@ def unpaired_tests(
             "one_negative": (a.n_neg == 1) | (b.n_neg == 1),
             "zero_variance": a.variance + b.variance == 0,
         }
-        if not hypothesis.quantity.is_loss:
+        if not hypothesis.quantity.is_loss and a.total is None:
             applies["few_rows"] = few_rows(n_pos, n_neg)
         yield {
             "models": pair,
@@ -310,6 +470,16 @@ def unpaired_tests(
             **compare_estimates(a, b, hypothesis),
             "note": first_notes(applies),
         }
+
+
+def wald_columns(
+    a: UnpairedEstimates, b: UnpairedEstimates, hypothesis: Hypothesis
+) -> dict[str, NDArray[np.float64]]:
+    """Return `difference_columns` of two samples by a z test."""
+    variance = a.variance + b.variance
+    return difference_columns(
+        hypothesis, (a.value, b.value), variance, variances=(a.variance, b.variance)
+    )
 
 
 def welch_columns(
@@ -329,7 +499,9 @@ def welch_columns(
         variance[variance < ZERO_VARIANCE] = 0
         with np.errstate(divide="ignore", invalid="ignore"):
             df = limit_df(variance**2 / (a.spread + b.spread), least_sizes(a, b), n)
-    return difference_columns(hypothesis, (a.value, b.value), variance, df)
+    return difference_columns(
+        hypothesis, (a.value, b.value), variance, df, (a.variance, b.variance)
+    )
 
 
 def least_sizes(a: UnpairedEstimates, b: UnpairedEstimates) -> ClassSizes:
@@ -351,7 +523,8 @@ def welch_variance(
 class UnpairedEstimates:
     """The estimates of one model, their variances and numbers of rows or clusters, by group.
 
-    `spread` is the sum of v²/(n - 1) over the independent parts v of the variance.
+    `spread` is the sum of v²/(n - 1) over the independent parts v of the variance. `total` is the
+    number of rows of a proportion. With the bootstrap, `redrawn` resamples were drawn again.
     """
 
     groups: NDArray[np.int64]
@@ -360,45 +533,104 @@ class UnpairedEstimates:
     spread: NDArray[np.float64]
     n_pos: NDArray[np.int64]
     n_neg: NDArray[np.int64]
-
-    @classmethod
-    def from_cases(
-        cls, cases: Cases, keys: pl.DataFrame, quantity: Quantity, estimator: Estimator
-    ) -> UnpairedEstimates:
-        """Estimate the quantity; `keys` are the sorted keys of the groups of all models."""
-        # The weights of each class can be scaled separately only for functions of FPR and TPR.
-        scan = Scan.from_cases(scale_weights(cases, by_class=not quantity.depends_on_prevalence))
-        value, variance, spread = estimator(scan, quantity)
-        return cls(
-            groups=find_keys(scan.rows.keys, keys).to_numpy(),
-            value=value,
-            variance=variance,
-            spread=spread,
-            n_pos=scan.totals.pos_rows,
-            n_neg=scan.totals.neg_rows,
-        )
+    total: NDArray[np.float64] | None = None
+    redrawn: NDArray[np.int64] | None = None
 
     def select(self, positions: NDArray[np.int64]) -> UnpairedEstimates:
         """Return the estimates of the groups at these positions."""
+        arrays = {name: getattr(self, name) for name in self.__slots__}
         return UnpairedEstimates(
-            **{name: getattr(self, name)[positions] for name in self.__slots__}
+            **{
+                name: None if values is None else values[positions]
+                for name, values in arrays.items()
+            }
         )
 
 
-def area_estimates(scan: Scan, quantity: Quantity) -> tuple[NDArray[np.float64], ...]:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class UnpairedSample:
+    """The rows of one model, the compared quantity, and the random draws of the bootstrap."""
+
+    cases: Cases
+    scan: Scan
+    quantity: Quantity
+    draws: RandomDraws
+    groups: NDArray[np.int64]
+    n_groups: int
+
+    @classmethod
+    def from_cases(
+        cls,
+        cases: Cases,
+        keys: pl.DataFrame,
+        quantity: Quantity,
+        given: NDArray[np.float64] | None,
+        draws: RandomDraws,
+    ) -> UnpairedSample:
+        """Scan the rows; `keys` and `given` are keys and thresholds of the groups of all models."""
+        # The weights of each class can be scaled separately only for functions of FPR and TPR.
+        by_class = not quantity.depends_on_prevalence and quantity.rate is None
+        scaled = scale_weights(cases, by_class=by_class)
+        scan = Scan.from_cases(scaled)
+        groups = find_keys(scan.rows.keys, keys).to_numpy()
+        unit = None if cases.weight is None else weight_units(cases, scaled)
+        quantity = quantity.of_groups(None if given is None else given[groups], unit)
+        own_keys = [draws.keys[group] for group in groups] if draws.keys else []
+        draws = replace(draws, keys=own_keys, cluster=cases.cluster)
+        return cls(
+            cases=cases,
+            scan=scan,
+            quantity=quantity,
+            draws=draws,
+            groups=groups,
+            n_groups=keys.height,
+        )
+
+    def point_thresholds(self) -> NDArray[np.float64] | None:
+        """Return the threshold of each group of all models; NaN for groups without rows."""
+        thresholds = self.quantity.thresholds(self.scan)
+        if thresholds is None:
+            return None
+        result = np.full(self.n_groups, np.nan)
+        result[self.groups] = thresholds
+        return result
+
+    def estimates(
+        self,
+        value: NDArray[np.float64],
+        variance: NDArray[np.float64],
+        spread: NDArray[np.float64],
+        **others: NDArray[Any],
+    ) -> UnpairedEstimates:
+        """Return the estimates of the groups."""
+        totals = self.scan.totals
+        return UnpairedEstimates(
+            groups=self.groups,
+            value=value,
+            variance=variance,
+            spread=spread,
+            n_pos=totals.pos_rows,
+            n_neg=totals.neg_rows,
+            **others,
+        )
+
+
+def area_estimates(sample: UnpairedSample) -> UnpairedEstimates:
     """Return the total or partial area of a model in each group, its variance, and its spread."""
+    scan, quantity = sample.scan, sample.quantity
     if quantity.rate_range is None:
         pairs = count_pairs(scan)
         area, variance = pairs.areas[0], delong_variance_parts(scan, pairs)
     else:
         area = quantity.rate_range.areas(scan)[0]
         variance = partial_variance(scan, quantity.rate_range)
-    return area, variance.total, variance.spread((scan.totals.pos_rows, scan.totals.neg_rows))
+    spread = variance.spread((scan.totals.pos_rows, scan.totals.neg_rows))
+    return sample.estimates(area, variance.total, spread)
 
 
-def area_estimates_of_all_rows(scan: Scan, quantity: Quantity) -> tuple[NDArray[np.float64], ...]:
+def area_estimates_of_all_rows(sample: UnpairedSample) -> UnpairedEstimates:
     """Return the estimates of `area_estimates`, where the variance has n - 1 df as in pROC."""
-    area, variance, _ = area_estimates(scan, quantity)
-    n = scan.totals.pos_rows + scan.totals.neg_rows
+    estimates = area_estimates(sample)
+    n = estimates.n_pos + estimates.n_neg
     with np.errstate(divide="ignore", invalid="ignore"):
-        return area, variance, variance**2 / (n - 1)
+        return replace(estimates, spread=estimates.variance**2 / (n - 1))

@@ -6,6 +6,7 @@ a long table with the same `id`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 import polars as pl
 
-from rocframe.areas.pairs import Clusters, doubled_ranks
+from rocframe.areas.pairs import ZERO_VARIANCE, Clusters, doubled_ranks
 from rocframe.errors import (
     ColumnTypeError,
     MissingColumnError,
@@ -25,6 +26,7 @@ from rocframe.frames import (
     as_input_frame,
     build_table,
     column,
+    find_keys,
     lazy_plan,
     number_distinct_rows,
     private_names,
@@ -35,14 +37,14 @@ from rocframe.frames import (
 from rocframe.inputs.cases import Cases, RowState, check_probabilities, read_cases
 from rocframe.inputs.roles import bind_roles, resolve_column
 from rocframe.kernel.arrays import exact_sums, scale_by_groups
-from rocframe.kernel.groups import RowGroups, sort_grouped_rows
+from rocframe.kernel.groups import RowGroups, round_thresholds, sort_grouped_rows
 from rocframe.kernel.scan import Scan
-from rocframe.options import check_choice, check_group_columns
-from rocframe.schemas.table_type import MODEL, cast_scores, with_scores
-from rocframe.text import format_count, format_list
+from rocframe.options import check_choice, check_group_columns, parse_number
+from rocframe.schemas.table_type import MODEL, THRESHOLD, cast_scores, with_scores
+from rocframe.text import format_count, format_key, format_list
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -296,6 +298,83 @@ class Instances:
         """The number of the group of each instance."""
         return self.groups.number
 
+    def decisions(self, given: NDArray[np.float64]) -> Instances:
+        """Replace scores by decisions: 1 at or above the threshold of the model and group."""
+        group = self.group
+        score = [
+            decide(score, thresholds, group)
+            for score, thresholds in zip(self.score, given, strict=True)
+        ]
+        return replace(self, score=score)
+
+
+Thresholds = float | Mapping[Any, float] | pl.DataFrame | None
+
+
+def decide(
+    score: NDArray[Any], thresholds: NDArray[np.float64], group: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return 1 for scores at or above the threshold of their group, and 0 for others."""
+    limits = np.array([round_thresholds(each, score.dtype) for each in thresholds])
+    decisions: NDArray[np.float64] = (score >= limits[group]).astype(np.float64)
+    return decisions
+
+
+def given_thresholds(
+    threshold: object, models: pl.Series, keys: pl.DataFrame, columns: PairingColumns
+) -> NDArray[np.float64]:
+    """Return the threshold of each model (rows) and group: a number, a mapping, or a table."""
+    shape = len(models), keys.height
+    if isinstance(threshold, Mapping):
+        names = models.to_list()
+        for name in threshold:
+            if name not in names:
+                hint = f"Models: {format_list(names)}."
+                raise OptionValueError.compose("threshold", name, "unknown model", hint)
+        for name in names:
+            if name not in threshold:
+                problem = f"there is no threshold of the model {name!r}"
+                hint = "Pass a number for each model."
+                raise OptionValueError.compose("threshold", threshold, problem, hint)
+        values = [parse_number(f"threshold[{name!r}]", threshold[name]) for name in names]
+        return np.repeat(np.array(values, np.float64)[:, None], shape[1], axis=1)
+    if isinstance(threshold, pl.DataFrame):
+        return _thresholds_of_table(threshold, models, keys, columns)
+    return np.full(shape, threshold, np.float64)
+
+
+def _thresholds_of_table(
+    table: pl.DataFrame, models: pl.Series, keys: pl.DataFrame, columns: PairingColumns
+) -> NDArray[np.float64]:
+    """Return the threshold of each model and group from a table, such as one of operating points.
+
+    The table has the column `threshold`, and those columns of models and groups in which it varies.
+    """
+    model = columns.options.between if columns.between is not None else MODEL
+    names = [model, *columns.bound.by]
+    if THRESHOLD not in table.columns:
+        raise MissingColumnError.compose("threshold", THRESHOLD, table.schema)
+    on = [name for name in names if name in table.columns]
+    groups = pl.DataFrame([models.alias(model)]).join(
+        keys.rename(dict(zip(keys.columns, columns.bound.by, strict=True))), how="cross"
+    )
+    source = table.select(*on, pl.col(THRESHOLD).cast(pl.Float64))
+    if source.select(on).is_duplicated().any() if on else source.height != 1:
+        problem = "the table has several thresholds for the same model and group"
+        hint = f"Pass a table with one row for each value of {format_list(names)}."
+        raise OptionValueError.compose("threshold", THRESHOLD, problem, hint)
+    if on:
+        joined = groups.join(source.with_columns(found=True), on=on, how="left", nulls_equal=True)
+    else:
+        joined = groups.join(source.with_columns(found=True), how="cross")
+    absent = joined.filter(pl.col("found").is_null())
+    if absent.height:
+        problem = f"the table has no threshold for {format_key(absent.row(0, named=True), on)}"
+        hint = "Add a row for each model and group."
+        raise OptionValueError.compose("threshold", THRESHOLD, problem, hint)
+    values: NDArray[np.float64] = joined.get_column(THRESHOLD).fill_null(np.nan).to_numpy()
+    return values.reshape(len(models), keys.height)
+
 
 def read_instances(frame: pl.DataFrame, pairing: PairingColumns) -> Instances:
     """Read the models of a collected frame, and match their rows by instance."""
@@ -337,6 +416,37 @@ class UnpairedModels:
     models: pl.Series
     cases: list[Cases]
     keys: pl.DataFrame
+
+    def with_rest(self) -> UnpairedModels:
+        """Append, for each model, the rows of all other models; the name of this model is null."""
+        rest = [
+            _concat_cases(self.cases[:model] + self.cases[model + 1 :])
+            for model in range(len(self.cases))
+        ]
+        names = pl.Series([None] * len(rest), dtype=self.models.dtype)
+        return replace(self, models=pl.concat([self.models, names]), cases=[*self.cases, *rest])
+
+    def decisions(self, given: NDArray[np.float64]) -> UnpairedModels:
+        """Replace scores by decisions: 1 at or above the threshold of the model and group."""
+        cases = [
+            replace(
+                case,
+                score=decide(case.score, thresholds, find_keys(case.keys, self.keys).to_numpy()),
+            )
+            for case, thresholds in zip(self.cases, given, strict=True)
+        ]
+        return replace(self, cases=cases)
+
+
+def _concat_cases(parts: Sequence[Cases]) -> Cases:
+    """Return the rows of several samples as one sample."""
+    names = ("negative", "score", "state", "count", "weight", "cluster")
+    arrays = {name: [getattr(part, name) for part in parts] for name in names}
+    joined = {
+        name: None if values[0] is None else np.concatenate(values)
+        for name, values in arrays.items()
+    }
+    return replace(parts[0], keys=pl.concat([part.keys for part in parts]), **joined)
 
 
 def read_models(frame: pl.DataFrame, pairing: PairingColumns) -> UnpairedModels:
@@ -520,6 +630,17 @@ class ModelBatch:
         return scale_by_groups(self.instances.weight[self.rows], self.starts)
 
     @property
+    def weight_unit(self) -> NDArray[np.float64] | None:
+        """The divisor of the weights of each group in `weight`; None if rows have no weights."""
+        if self.instances.weight is None or self.weight is None:
+            return None
+        sums = [
+            np.bincount(self.group, values, len(self.groups))
+            for values in (self.instances.weight[self.rows], self.weight)
+        ]
+        return np.divide(sums[0], sums[1], out=np.ones(len(self.groups)), where=sums[1] > 0)
+
+    @property
     def clusters(self) -> Clusters | None:
         """The clusters of the rows; None if rows have no clusters."""
         if self.instances.cluster is None:
@@ -671,6 +792,73 @@ def _check_unmatched(
         'Pass unmatched="drop" to leave out instances that a model lacks; the result then states '
         "how many rows are left out. Or add the missing rows.",
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PairedRows:
+    """The rows of a batch, for weighted means of each group and the variances of these means.
+
+    `n_units` and `class_units` count the rows or clusters of groups, and of their classes.
+    """
+
+    starts: NDArray[np.int64]
+    group: NDArray[np.int64]
+    count: NDArray[np.float64]
+    weight: NDArray[np.float64]
+    clusters: Clusters | None
+    class_rows: tuple[NDArray[np.int64], NDArray[np.int64]]
+    n_units: NDArray[np.int64]
+    class_units: tuple[NDArray[np.int64], NDArray[np.int64]]
+
+    @classmethod
+    def from_batch(cls, batch: ModelBatch) -> PairedRows:
+        """Return the rows of a batch."""
+        count, weight, clusters = batch.count, batch.weight, batch.clusters
+        n_pos, n_neg = class_rows = tuple(batch.class_sums(count))
+        n_units = n_pos + n_neg
+        if clusters is not None:
+            n_pos, n_neg, n_units = clusters.sizes
+        return cls(
+            starts=batch.starts[:-1],
+            group=batch.group,
+            count=count.astype(np.float64),
+            weight=np.ones(len(count)) if weight is None else weight,
+            clusters=clusters,
+            class_rows=class_rows,
+            n_units=n_units,
+            class_units=(n_pos, n_neg),
+        )
+
+    def mean(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the weighted mean of the values of each group; NaN for groups without rows."""
+        row_weight = self.count * self.weight
+        total = segment_sums(row_weight, np.ones(len(values)), self.starts)
+        with np.errstate(invalid="ignore"):
+            means: NDArray[np.float64] = segment_sums(row_weight, values, self.starts) / total
+        return means
+
+    def variance_of_mean(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the variance of each mean; NaN for groups with fewer than two rows or clusters.
+
+        It is n/(n - 1) Σ(weight · (value - mean) / total weight)² over the n rows, or over
+        clusters, whose terms are added up first.
+        """
+        total = segment_sums(self.count * self.weight, np.ones(len(values)), self.starts)
+        deviation = self.weight * (values - self.mean(values)[self.group]) / total[self.group]
+        if self.clusters is None:
+            squares = segment_sums(self.count * deviation, deviation, self.starts)
+        else:
+            terms, clusters = self.count * deviation, self.clusters
+            sums = np.zeros(len(clusters.group))
+            for rows, cluster in zip(clusters.rows, clusters.cluster, strict=True):
+                sums += np.bincount(cluster, terms[rows], len(sums))
+            squares = np.bincount(clusters.group, sums**2, len(self.starts))
+        n = self.n_units
+        with np.errstate(divide="ignore", invalid="ignore"):
+            variance: NDArray[np.float64] = n / (n - 1) * squares
+        variance[n < 2] = np.nan
+        variance[n * variance < ZERO_VARIANCE] = 0
+        return variance
 
 
 def segment_sums(

@@ -195,7 +195,7 @@ def parse_point(
         problem = f"{' and '.join(f'{name}=' for name in others)} is given as well"
         raise OptionValueError.compose(first, given[first], problem, hint)
     ((name, value),) = given.items()
-    bounds = None if name == THRESHOLD else (0, 1)
+    bounds = None if name == THRESHOLD else NAMES[name].bounds
     return name, parse_numbers(name, value, bounds=bounds, example="0.5")
 
 

@@ -539,23 +539,29 @@ PROPORTIONS = [rate.name for rate in RATES.values() if rate.proportion is not No
 
 
 def parse_interval_metrics(
-    metrics: str | pl.Expr | Sequence[str | pl.Expr], settings: Settings
+    metrics: str | pl.Expr | Sequence[str | pl.Expr], settings: Settings, argument: str = "metrics"
 ) -> dict[str, Statistic | Rate]:
     """Return the metrics by name: statistics of complete curves, and metrics of single points."""
-    return parse_metrics(metrics, lambda metric: _parse_interval_metric(metric, settings))
+    return parse_metrics(
+        metrics,
+        lambda metric: _parse_interval_metric(metric, settings, argument),
+        argument=argument,
+    )
 
 
-def _parse_interval_metric(metric: object, settings: Settings) -> tuple[str, Statistic | Rate]:
+def _parse_interval_metric(
+    metric: object, settings: Settings, argument: str
+) -> tuple[str, Statistic | Rate]:
     """Return the name of a metric, and the metric as a `Statistic` or, for points, as a `Rate`."""
     if isinstance(metric, str) and metric in PARTIAL_AUC_NAMES:
         problem, hint = "partial areas are not supported", "Use rf.auc(…, fpr=(0, 0.1))."
-        raise OptionValueError.compose("metrics", metric, problem, hint)
+        raise OptionValueError.compose(argument, metric, problem, hint)
     if not isinstance(metric, pl.Expr):
-        check_choice("metrics", metric, (*STATISTICS, THRESHOLD, *NAMES))
+        check_choice(argument, metric, (*STATISTICS, THRESHOLD, *NAMES))
     if isinstance(metric, str) and metric == THRESHOLD:
         return THRESHOLD, replace(CONSTRAINED[THRESHOLD], column=THRESHOLD)
     if not isinstance(metric, str) or metric not in STATISTICS:
-        rate = parse_metric("metrics", metric, settings)
+        rate = parse_metric(argument, metric, settings)
         return rate.column, rate
     statistic = STATISTICS[metric]
     if statistic.replicate.depends_on_prevalence and settings.prevalence is not None:
@@ -566,26 +572,28 @@ def _parse_interval_metric(metric: object, settings: Settings) -> tuple[str, Sta
 
 
 def check_points(
-    metrics: Mapping[str, Statistic | Rate], point_arguments: Mapping[str, object]
+    metrics: Mapping[str, Statistic | Rate],
+    point_arguments: Mapping[str, object],
+    argument: str = "metrics",
 ) -> None:
     """Raise an error if a metric requires a point and none is given, or the other way round."""
     at_points = [name for name, metric in metrics.items() if isinstance(metric, Rate)]
     given = [(name, value) for name, value in point_arguments.items() if value is not None]
     if at_points and not given:
         raise OptionValueError.compose(
-            "metrics",
+            argument,
             at_points[0],
             "this metric requires an operating point",
             f"Pass one of {', '.join(point_arguments)}, such as threshold=0.5.",
         )
     if given and not at_points:
         name, value = given[0]
-        hint = f'Use, for example, metrics=["tpr"], or leave out {name}=.'
+        hint = f'Use, for example, {argument}=["tpr"], or leave out {name}=.'
         raise OptionValueError.compose(name, value, "no metric in this call uses this option", hint)
     if given and given[0][0] == THRESHOLD and THRESHOLD in at_points:
         hint = "Leave out this metric, or pass rule= or a rate instead of threshold=."
         problem = "threshold= already determines the threshold"
-        raise OptionValueError.compose("metrics", THRESHOLD, problem, hint)
+        raise OptionValueError.compose(argument, THRESHOLD, problem, hint)
 
 
 def parse_points(point_arguments: dict[str, Any]) -> tuple[str | None, Sequence[float | None]]:
@@ -594,6 +602,23 @@ def parse_points(point_arguments: dict[str, Any]) -> tuple[str | None, Sequence[
     if not given:
         return None, []
     return ("rule", [None]) if given == ["rule"] else parse_point(point_arguments)
+
+
+def point_search(
+    at: str | None,
+    values: Sequence[float | None],
+    rule: RuleOptions | None,
+    prevalence: float | None,
+) -> PointSearch | RuleSearch | None:
+    """Return the search for the points of each curve; None if no point is needed."""
+    if rule is not None:
+        (best,), constraints = rule.at_prevalence(None)
+        return RuleSearch(rule=best, constraints=constraints)
+    if at is None:
+        return None
+    name, numbers = as_fpr_or_tpr(at, [each for each in values if each is not None])
+    rate = None if name == THRESHOLD else NAMES[name].at_prevalence(prevalence)
+    return PointSearch(rate=rate, values=numbers)
 
 
 def check_method(
@@ -670,14 +695,8 @@ class IntervalOptions:
 
     def search(self, unit: NDArray[np.float64] | None) -> PointSearch | RuleSearch | None:
         """Return the search for the points of each curve; None if no point is needed."""
-        if self.rule is not None:
-            (rule,), constraints = self.rule.at_prevalence(None)
-            return RuleSearch(rule=rule, constraints=constraints, unit=unit)
-        if self.at is None:
-            return None
-        name, values = as_fpr_or_tpr(self.at, [each for each in self.values if each is not None])
-        rate = None if name == THRESHOLD else NAMES[name].at_prevalence(self.prevalence)
-        return PointSearch(rate=rate, values=values, unit=unit)
+        search = point_search(self.at, self.values, self.rule, self.prevalence)
+        return None if search is None else replace(search, unit=unit)
 
     @property
     def curve_statistics(self) -> dict[str, Statistic]:

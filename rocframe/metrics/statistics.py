@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from math import inf
-from typing import TYPE_CHECKING, Any, NamedTuple
+from math import inf, log
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -29,6 +29,7 @@ from rocframe.probabilities.calibration_summary import (
     smooth_ece,
 )
 from rocframe.probabilities.losses import (
+    EPSILON,
     brier_skill,
     corp_decomposition,
     find_points,
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
     from rocframe.probabilities.bins import Bins
     from rocframe.probabilities.losses import CorpParts
     from rocframe.rates import Rate
-    from rocframe.resampling import Influences
+    from rocframe.resampling import Influences, RowLosses
 
 
 def gini(scan: Scannable) -> NDArray[np.float64]:
@@ -244,12 +245,15 @@ CURVE_STATISTICS = {
         influence=ks_influence,
         supremum=ReplicateStatistic(function=_ks_supremum, corners=False, width=3),
     ),
-    "eer": Statistic(replicate=ReplicateStatistic(function=eer), influence=eer_influence),
+    "eer": Statistic(
+        replicate=ReplicateStatistic(function=eer), influence=eer_influence, better="lower"
+    ),
     "average_precision": Statistic(
         replicate=ReplicateStatistic(
             function=average_precision, depends_on_prevalence=True, corners=False
         ),
         influence=average_precision_influence,
+        has_t_reference=True,
     ),
     "pr_auc": Statistic(
         replicate=ReplicateStatistic(function=pr_auc, depends_on_prevalence=True),
@@ -433,8 +437,10 @@ def _statistic(
     function: Callable[[Any], NDArray[np.float64]],
     influence: Callable[[_DistinctScores], Influences] | None = None,
     bounds: tuple[float, float] = (0.0, 1.0),
+    better: Literal["higher", "lower", "neither"] = "lower",
     *,
     depends_on_prevalence: bool = True,
+    row_losses: RowLosses | None = None,
 ) -> Statistic:
     """Return a statistic of probabilities; it uses all distinct scores of each resample."""
     return Statistic(
@@ -445,6 +451,8 @@ def _statistic(
         if influence is None
         else lambda sample: influence(_DistinctScores.from_sample(sample)),
         bounds=bounds,
+        better=better,
+        row_losses=row_losses,
         of_probabilities=True,
     )
 
@@ -460,36 +468,50 @@ CURVE_ERRORS = ReplicateStatistic(
 
 PROBABILITY_STATISTICS = {
     "brier": _statistic(
-        lambda scan: probability_losses(scan).brier, _DistinctScores.brier_influence
+        lambda scan: probability_losses(scan).brier,
+        _DistinctScores.brier_influence,
+        row_losses=lambda probability: ((1 - probability) ** 2, probability**2),
     ),
     "brier_skill": _statistic(
         lambda scan: brier_skill(scan, probability_losses(scan).brier),
         _brier_skill_influence,
         (-inf, 1.0),
+        "higher",
     ),
     "log_loss": _statistic(
         lambda scan: probability_losses(scan).log_loss,
         lambda scores: scores.mean_influence(*log_losses(scores.probability)),
-        (0.0, inf),
+        (0.0, -log(EPSILON)),
+        row_losses=log_losses,
     ),
     "miscalibration": _statistic(lambda scan: _corp_parts(scan).miscalibration),
-    "discrimination": _statistic(lambda scan: _corp_parts(scan).discrimination, bounds=(0.0, 0.25)),
-    "uncertainty": _statistic(uncertainty, _DistinctScores.uncertainty_influence, (0.0, 0.25)),
+    "discrimination": _statistic(
+        lambda scan: _corp_parts(scan).discrimination, bounds=(0.0, 0.25), better="higher"
+    ),
+    "uncertainty": _statistic(
+        uncertainty, _DistinctScores.uncertainty_influence, (0.0, 0.25), "neither"
+    ),
     "ece": _statistic(lambda scan: ece(scan, _quantile_bins(scan))),
     "mce": _statistic(lambda scan: mce(scan, _quantile_bins(scan))),
     "calibration_intercept": _statistic(
         lambda scan: logistic_recalibration(scan).intercept,
         partial(_recalibration_influence, 0),
         (-inf, inf),
+        "neither",
     ),
     "calibration_slope": _statistic(
         lambda scan: logistic_recalibration(scan).slope,
         partial(_recalibration_influence, 1),
         (-inf, inf),
+        "neither",
     ),
     **{
         name: Statistic(
-            replicate=CURVE_ERRORS, column=column, influence=None, of_probabilities=True
+            replicate=CURVE_ERRORS,
+            column=column,
+            influence=None,
+            better="lower",
+            of_probabilities=True,
         )
         for column, name in enumerate(CurveErrors._fields)
     },
@@ -501,10 +523,10 @@ PROBABILITY_STATISTICS = {
     ),
     "cllr_min": _statistic(lambda scan: isotonic_losses(scan).cllr, depends_on_prevalence=False),
     "calibration_in_the_large": _statistic(
-        unit_slope_intercept, _unit_slope_influence, (-inf, inf)
+        unit_slope_intercept, _unit_slope_influence, (-inf, inf), "neither"
     ),
     "observed_to_expected": _statistic(
-        positives_to_expected, _observed_to_expected_influence, (0.0, inf)
+        positives_to_expected, _observed_to_expected_influence, (0.0, inf), "neither"
     ),
     "smooth_ece": _statistic(lambda scan: smooth_ece(find_points(scan))),
 }
@@ -523,11 +545,15 @@ class CurvePoints(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PointSearch:
-    """Search for rows at given thresholds or rates; `unit` is the divisor of scaled weights."""
+    """Search for rows at given thresholds or rates; `unit` is the divisor of scaled weights.
+
+    `given` are the thresholds of the groups if the scores are decisions: 1 for rows at or above.
+    """
 
     rate: Rate | None
     values: Sequence[float]
     unit: NDArray[np.float64] | None = None
+    given: NDArray[np.float64] | None = None
 
     @property
     def depends_on_prevalence(self) -> bool:
@@ -644,6 +670,9 @@ class PointSearch:
                 else:
                     missing[i] = ~(above <= value)
         fp = fp + unscored
+        if self.given is not None:
+            threshold = np.broadcast_to(units_of(scan, self.given), tp.shape)
+            missing = np.isnan(threshold)
         tp, fp, fn, tn = tp.T, fp.T, (totals.pos - tp).T, (totals.neg - fp).T
         if self.unit is not None:
             unit = np.reshape(units_of(scan, self.unit), (-1, 1))
@@ -651,9 +680,9 @@ class PointSearch:
         return CurvePoints(threshold=threshold.T, tp=tp, fp=fp, fn=fn, tn=tn, missing=missing.T)
 
 
-def units_of(scan: Scannable, unit: NDArray[np.float64]) -> NDArray[np.float64] | np.float64:
-    """Return the unit of each group of a scan; replicates have the unit of their group."""
-    return unit[scan.population.group] if isinstance(scan, ReplicateScan) else unit
+def units_of(scan: Scannable, values: NDArray[np.float64]) -> NDArray[np.float64] | np.float64:
+    """Return the value of each group of a scan; replicates have the value of their group."""
+    return values[scan.population.group] if isinstance(scan, ReplicateScan) else values
 
 
 def _point_rates(rate: Rate, tp: Any, fp: Any, pos: Any, neg: Any) -> NDArray[np.float64]:
@@ -694,7 +723,7 @@ def rates_at(
     shape = points.shape[:2]
     columns = {name: points[:, :, i].ravel() for i, name in enumerate(CURVE_COLUMNS)}
     # The given threshold is used, not the lowest score at or above it.
-    if isinstance(search, PointSearch) and search.rate is None:
+    if isinstance(search, PointSearch) and search.rate is None and search.given is None:
         columns[THRESHOLD] = np.tile(np.asarray(search.values, float), shape[0])
     frame = pl.DataFrame(columns).fill_nan(None)
     values = frame.with_columns(metric.expr().alias(str(i)) for i, metric in enumerate(metrics))
@@ -712,25 +741,33 @@ def influence_at(
     metric: Rate, search: PointSearch, index: int, sample: ReplicateScan
 ) -> Influences:
     """Return the influence values at a threshold: centered derivatives with respect to counts."""
-    counts = stack_points(search.points(sample))[0, index]
-    trials = np.repeat(counts[None, :], 8, axis=0)
-    for i in range(4):
-        trials[2 * i, i + 1] *= 1 + RELATIVE_STEP
-        trials[2 * i + 1, i + 1] *= 1 - RELATIVE_STEP
-    (values,) = rates_at(trials[:, None, :], [metric], search.single(index)).values()
-    values = values.reshape(4, 2)
-    cells = counts[1:]
-    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-        slopes = np.divide(
-            values[:, 0] - values[:, 1], 2 * RELATIVE_STEP * cells, out=np.zeros(4), where=cells > 0
-        )
-    slopes[~np.isfinite(slopes)] = 0
+    point = stack_points(search.points(sample))[:, index]
+    (slopes,) = count_slopes(metric, point, search.single(index))
     tp, fp, fn, tn = slopes - _mean_slopes(
-        slopes, cells, by_class=not metric.varies_with_prevalence
+        slopes, point[0, 1:], by_class=not metric.varies_with_prevalence
     )
     limit = round_thresholds(search.values[index], sample.codec.scores)
     is_alert = sample.codec.decode(sample.block.codes) >= limit
     return np.append(np.where(is_alert, tp, fn), fn), np.append(np.where(is_alert, fp, tn), fp)
+
+
+def count_slopes(
+    metric: Rate, points: NDArray[np.float64], search: PointSearch | RuleSearch
+) -> NDArray[np.float64]:
+    """Return the derivatives of a metric with respect to the four counts of each point (rows)."""
+    trials = np.repeat(points[:, None, :], 8, axis=1)
+    for i in range(4):
+        trials[:, 2 * i, i + 1] *= 1 + RELATIVE_STEP
+        trials[:, 2 * i + 1, i + 1] *= 1 - RELATIVE_STEP
+    (values,) = rates_at(trials.reshape(-1, 1, 5), [metric], search).values()
+    values, cells = values.reshape(-1, 4, 2), points[:, 1:]
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        change = values[:, :, 0] - values[:, :, 1]
+        slopes = np.divide(
+            change, 2 * RELATIVE_STEP * cells, out=np.zeros_like(cells), where=cells > 0
+        )
+    slopes[~np.isfinite(slopes)] = 0
+    return slopes
 
 
 def _mean_slopes(

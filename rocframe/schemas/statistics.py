@@ -474,12 +474,20 @@ GATE = TableType(
 )
 
 
-def comparison_columns(model: pl.DataType, area: str) -> Schema:
-    """Return the columns of a comparison of a statistic; `model` is the dtype of models."""
+def comparison_columns(model: pl.DataType, metric: str | None) -> Schema:
+    """Return the columns of a comparison of a metric, or of several metrics (None).
+
+    `model` is the dtype of the models.
+    """
+    is_list = metric is None
     return (
         dict.fromkeys(("model_a", "model_b"), model)
-        | floats("difference", "lower", "upper", "p_value", "p_adjusted", "se", "statistic", "df")
-        | floats(f"{area}_a", f"{area}_b")
+        | (strings("metric") if is_list else {})
+        | floats("difference", "lower", "upper", "p_value", "p_adjusted")
+        | (floats("ratio", "ratio_lower", "ratio_upper") if is_list else {})
+        | floats("se", "statistic", "df")
+        | floats(*(f"{metric or 'estimate'}_{side}" for side in "ab"))
+        | (floats("threshold_a", "threshold_b") if is_list else {})
         | integers("n_paired", "n_pos", "n_neg")
         | floats("ci_level")
         | strings("test", "note")

@@ -1,0 +1,270 @@
+"""Tests by influence values: derivatives of a statistic with respect to the weights of the rows.
+
+The variance of a difference is the sum of its squared influence values (the infinitesimal
+jackknife). For a threshold that is estimated as the point of a given rate, the influence values
+include those of the rate (Davison and Hinkley 1997, section 2.7).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rocframe.areas.pairs import ZERO_VARIANCE, class_sizes
+from rocframe.comparisons.delong import PairedAreas
+from rocframe.comparisons.hypothesis import difference_columns
+from rocframe.comparisons.pairing import PairedRows
+from rocframe.inputs.cases import RowState
+from rocframe.kernel.arrays import run_parallel
+from rocframe.kernel.groups import is_run_start
+from rocframe.kernel.scan import GroupRows, ReplicateCounts
+from rocframe.metrics.statistics import PointSearch, count_slopes, stack_points
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from rocframe.comparisons.hypothesis import (
+        PairedComparison,
+        Quantity,
+        UnpairedEstimates,
+        UnpairedSample,
+    )
+    from rocframe.comparisons.pairing import ModelBatch
+    from rocframe.kernel.scan import Scan
+    from rocframe.resampling import Influences
+
+    FloatArray = NDArray[np.float64]
+
+# The event rate at an estimated threshold is that of the rows with neighboring ranks, on each side
+# a half of n^0.8 for the smaller number n of alerts and of other rows.
+WINDOW_EXPONENT = 0.8
+MIN_WINDOW = 2.0
+
+
+def delta_test(comparison: PairedComparison) -> list[dict[str, Any]]:
+    """Return the columns of the z test with the variance from influence values of each pair."""
+    quantity = comparison.hypothesis.quantity
+    return (_test_of_all_rows if quantity.depends_on_prevalence else _test_of_classes)(comparison)
+
+
+def _test_of_classes(comparison: PairedComparison) -> list[dict[str, Any]]:
+    """Return the columns of the test for fixed numbers of rows of both classes."""
+    batch, values, influences = _influences(comparison)
+    scan = next(batch.scans())
+    totals = np.repeat(np.column_stack([scan.totals.pos, scan.totals.neg]).ravel(), _lengths(batch))
+    sums = PairedAreas(
+        area=values,
+        placements=[influence * totals for influence in influences],
+        total=None,
+        segment=batch.segment,
+        n_pos=scan.totals.pos_rows,
+        n_neg=scan.totals.neg_rows,
+        units=class_sizes(scan, batch.clusters),
+        count=None if batch.instances.count is None else batch.count,
+        weight=batch.weight,
+        clusters=batch.clusters,
+        scales=(1.0, 1.0),
+    )
+
+    def compare_pair(pair: tuple[int, int]) -> dict[str, Any]:
+        a, b = (batch.models.index(model) for model in pair)
+        variance = sums.variance(a, b)
+        columns = difference_columns(
+            comparison.hypothesis,
+            (values[a], values[b]),
+            variance.total,
+            variances=(sums.variance(a).total, sums.variance(b).total),
+        )
+        rows = sums.n_pos, sums.n_neg
+        return comparison.record(
+            pair, columns, rows=rows, units=sums.units, variance=variance.total, few=True
+        )
+
+    return run_parallel(compare_pair, comparison.pairs)
+
+
+def _test_of_all_rows(comparison: PairedComparison) -> list[dict[str, Any]]:
+    """Return the columns of the test for random numbers of rows of both classes."""
+    batch, values, influences = _influences(comparison)
+    rows, scan = PairedRows.from_batch(batch), next(batch.scans())
+    totals = (scan.totals.pos + scan.totals.neg)[batch.group]
+    terms = [influence * totals for influence in influences]
+
+    def compare_pair(pair: tuple[int, int]) -> dict[str, Any]:
+        a, b = (batch.models.index(model) for model in pair)
+        variance = rows.variance_of_mean(terms[a] - terms[b])
+        columns = difference_columns(
+            comparison.hypothesis,
+            (values[a], values[b]),
+            variance,
+            variances=(rows.variance_of_mean(terms[a]), rows.variance_of_mean(terms[b])),
+        )
+        return comparison.record(
+            pair, columns, rows=rows.class_rows, units=rows.class_units, variance=variance, few=True
+        )
+
+    return run_parallel(compare_pair, comparison.pairs)
+
+
+def _lengths(batch: ModelBatch) -> NDArray[np.int64]:
+    return np.diff(np.append(batch.segment, len(batch.rows)))
+
+
+def _influences(
+    comparison: PairedComparison,
+) -> tuple[ModelBatch, list[FloatArray], list[FloatArray]]:
+    """Return the batch and, by model, the values of groups and the influence values of rows."""
+    batch = comparison.batch
+    if batch.instances.weight is None:
+        batch = batch.in_rank_order()  # sums of floats depend on the order of rows
+
+    def of_model(task: tuple[int, Scan]) -> tuple[FloatArray, FloatArray]:
+        model, scan = task
+        quantity = comparison.quantity(model)
+        find = _statistic_influences if quantity.rate is None else partial(_point_influences, model)
+        return find(batch, scan, quantity)  # type: ignore[operator]
+
+    results = run_parallel(of_model, zip(batch.models, batch.scans(), strict=True))
+    return batch, [values for values, _ in results], [influences for _, influences in results]
+
+
+def _statistic_influences(
+    batch: ModelBatch, scan: Scan, quantity: Quantity
+) -> tuple[FloatArray, FloatArray]:
+    """Return a statistic of each group, and the influence value of each row."""
+    values = quantity.values(scan)
+    result = np.full(len(batch.rows), np.nan)
+    assert quantity.statistic.influence is not None
+    for group, influences in group_influences(scan, quantity, values, np.arange(len(batch.rows))):
+        for side, influence in zip((group.pos, group.neg), influences, strict=True):
+            result[side.cluster] = influence[side.step]
+    return values, result
+
+
+def group_influences(
+    scan: Scan, quantity: Quantity, values: FloatArray, cluster: NDArray[np.int64] | None = None
+) -> list[tuple[GroupRows, Influences]]:
+    """Return the rows and the influence values of each group whose value is defined."""
+    function = quantity.statistic.influence
+    assert function is not None
+
+    def of_group(group: int) -> tuple[GroupRows, Influences]:
+        population = GroupRows.from_scan(scan, group, cluster)
+        return population, function(ReplicateCounts.observed(population).scan(corners=False))
+
+    return run_parallel(of_group, np.flatnonzero(np.isfinite(values)).tolist())
+
+
+def _point_influences(
+    model: int, batch: ModelBatch, scan: Scan, quantity: Quantity
+) -> tuple[FloatArray, FloatArray]:
+    """Return a metric at the point of each group, and the influence value of each row."""
+    search, instances = quantity.search, batch.instances
+    assert isinstance(search, PointSearch)
+    points = stack_points(search.points(scan))[:, 0]
+    slopes = point_slopes(scan, quantity, points)
+    score, state = instances.score[model][batch.rows], instances.state[model][batch.rows]
+    threshold = points[:, 0] if search.given is None else np.ones(len(points))
+    is_alert = np.where(
+        state == RowState.USED,
+        np.asarray(score, np.float64) >= threshold[batch.group],
+        batch.negative,
+    )
+    cell = np.where(batch.negative, np.where(is_alert, 1, 3), np.where(is_alert, 0, 2))
+    influences = slopes[batch.group, cell]
+    if search.unit is not None:
+        influences = influences * search.unit[batch.group]
+    return quantity.values(scan), influences
+
+
+def point_slopes(scan: Scan, quantity: Quantity, points: FloatArray) -> FloatArray:
+    """Return the influence value of a row in each of the four cells, for each group (rows)."""
+    search, rate = quantity.search, quantity.rate
+    assert isinstance(search, PointSearch)
+    assert rate is not None
+    slopes = count_slopes(rate, points, search)
+    if search.rate is not None:
+        limit = count_slopes(search.rate, points, search)
+        unit = 1.0 if search.unit is None else search.unit
+        alerts = (points[:, 1] + points[:, 2]) / unit - scan.totals.unscored_neg
+        share = local_event_rate(scan, alerts)
+        change = np.column_stack([share, 1 - share, -share, share - 1])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            factor = (slopes * change).sum(axis=1) / (limit * change).sum(axis=1)
+        slopes = slopes - np.nan_to_num(factor, posinf=0, neginf=0)[:, None] * limit
+    cells = points[:, 1:]
+    classes = [[0, 1, 2, 3]] if quantity.depends_on_prevalence else [[0, 2], [1, 3]]
+    for own in classes:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            mean = (slopes * cells)[:, own].sum(axis=1) / cells[:, own].sum(axis=1)
+        slopes[:, own] -= np.nan_to_num(mean)[:, None]
+    return slopes
+
+
+def local_event_rate(scan: Scan, alerts: FloatArray) -> FloatArray:
+    """Return the share of positives among the rows with ranks near `alerts`, in each group.
+
+    Tied rows share their ranks.
+    """
+    rows = scan.rows
+    length = rows.ends - rows.starts[:-1]
+    scored = np.repeat(rows.starts[:-1] - np.append(0, np.cumsum(length)[:-1]), length)
+    scored += np.arange(len(scored))
+    group = np.repeat(np.arange(len(length)), length)
+    codes = rows.codes[scored]
+    weight = np.ones(len(scored)) if rows.weights is None else rows.weights.row_weight[scored]
+    n, pos = (np.cumsum(part) for part in (weight, np.where(codes & 1, 0.0, weight)))
+    is_last = np.append(is_run_start(codes >> 1, group)[1:], True)[: len(codes)]
+    x, y = (np.append(0.0, values[is_last]) for values in (n, pos))
+    before = np.append(0.0, n)[np.cumsum(length) - length]
+    total = np.append(0.0, n)[np.cumsum(length)] - before
+    smaller = np.maximum(np.minimum(alerts, total - alerts), 0)
+    half = np.maximum(smaller**WINDOW_EXPONENT / 2, MIN_WINDOW)
+    low, high = np.clip(alerts - half, 0, total), np.clip(alerts + half, 0, total)
+    events = np.interp(before + high, x, y) - np.interp(before + low, x, y)
+    # A half is added to both classes, so that the rate is not 0 or 1 in a small window.
+    return np.asarray((events + 0.5) / (high - low + 1), np.float64)
+
+
+def delta_estimates(sample: UnpairedSample) -> UnpairedEstimates:
+    """Return the quantity of each group, and its variance from influence values."""
+    scan, quantity = sample.scan, sample.quantity
+    values = quantity.values(scan)
+    squares = np.full((2, len(values)), np.nan)  # sums of squares of both classes
+    if quantity.rate is not None:
+        assert quantity.search is not None
+        points = stack_points(quantity.search.points(scan))[:, 0]
+        terms = points[:, 1:] * point_slopes(scan, quantity, points) ** 2
+        squares = np.stack([terms[:, [0, 2]].sum(axis=1), terms[:, [1, 3]].sum(axis=1)])
+    else:
+        for group, influences in group_influences(scan, quantity, values):
+            for i, side in enumerate((group.pos, group.neg)):
+                squares[i, group.group] = side.rows @ influences[i][side.step] ** 2
+    rows = scan.totals.pos_rows, scan.totals.neg_rows
+    n = rows[0] + rows[1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if quantity.depends_on_prevalence:
+            variance = n / (n - 1) * squares.sum(axis=0)
+        else:
+            variance = sum(
+                np.where(part == 0, 0, size / (size - 1) * part)
+                for size, part in zip(rows, squares, strict=True)
+            )
+    variance = np.asarray(variance, np.float64)
+    variance[variance < ZERO_VARIANCE] = 0
+    return sample.estimates(values, variance, np.zeros(len(values)))
+
+
+def share_estimates(sample: UnpairedSample) -> UnpairedEstimates:
+    """Return a proportion at a given threshold of each group, its variance and number of rows."""
+    quantity, share = sample.quantity, sample.quantity.share
+    assert quantity.search is not None
+    assert share is not None
+    points = quantity.search.points(sample.scan)
+    total = np.sum([getattr(points, name)[:, 0] for name in share.denominator], axis=0) * 1.0
+    value = quantity.values(sample.scan)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        variance = value * (1 - value) / total
+    return sample.estimates(value, variance, np.zeros(len(value)), total=total)
