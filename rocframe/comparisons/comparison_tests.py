@@ -390,7 +390,8 @@ Pairs = Literal["all", "rest"]
 class ComparisonTest:
     """A test of the difference of two models.
 
-    `compares` states which quantities it compares. `compare_pairs` compares models that scored the
+    `compares` states which quantities it compares, and `is_default` whether it is their default,
+    unless an earlier test is. `compare_pairs` compares models that scored the
     same rows. For different rows, it is None, and `compare_estimates` compares two results of
     `estimator`. `needs_variance` is false if the test has a p-value for a variance of 0.
     `unsupported` maps options to hints for error messages.
@@ -398,6 +399,7 @@ class ComparisonTest:
 
     name: str
     compares: Callable[[Quantity], bool] = lambda quantity: quantity.is_area
+    is_default: Callable[[Quantity], bool] = lambda _: True
     compare_pairs: Callable[[PairedComparison], Iterable[dict[str, Any]]] | None = None
     estimator: Estimator | None = None
     compare_estimates: UnpairedTest = welch_columns
@@ -518,13 +520,14 @@ COMPARISON_TESTS: dict[str, ComparisonTest] = {
         ComparisonTest(
             name="delta",
             compares=lambda quantity: quantity.has_influence and not quantity.is_area,
+            is_default=lambda quantity: quantity.has_reliable_influence,
             compare_pairs=delta_test,
         ),
         ComparisonTest(
             name="delta_unpaired",
             compares=lambda quantity: quantity.has_influence and not quantity.is_area,
+            is_default=lambda quantity: quantity.has_reliable_influence,
             estimator=delta_estimates,
-            compare_estimates=wald_columns,
             unsupported=dict.fromkeys(("weight", "cluster"), UNPAIRED_BOOTSTRAP),
         ),
         ComparisonTest(
@@ -628,7 +631,9 @@ class CompareOptions:
             next(
                 test
                 for test in self.tests.values()
-                if test.is_paired != self.is_unpaired and test.supports(quantity, self.roles)
+                if test.is_paired != self.is_unpaired
+                and test.supports(quantity, self.roles)
+                and test.is_default(quantity)
             )
             for quantity in self.quantities
         ]

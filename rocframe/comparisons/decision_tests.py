@@ -246,7 +246,7 @@ def difference_score(
     The proportions under this hypothesis are the solution of a cubic equation (Farrington and
     Manning 1990).
     """
-    theta = n_b / n_a
+    theta = n_b / np.maximum(n_a, 1)
     cubic = 1 + theta
     square = -(1 + theta + p_a + theta * p_b + delta * (theta + 2))
     linear = delta**2 + delta * (2 * p_a + theta + 1) + p_a + theta * p_b

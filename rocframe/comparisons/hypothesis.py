@@ -39,7 +39,7 @@ from rocframe.metrics.intervals import (
 )
 from rocframe.metrics.statistics import PointSearch, rates_at, stack_points
 from rocframe.options import check_supported, parse_number, to_float
-from rocframe.rates import TOTALS, Rate, Settings, as_fpr_or_tpr
+from rocframe.rates import TOTALS, CountRatio, Rate, Settings, as_fpr_or_tpr
 from rocframe.schemas.table_type import THRESHOLD
 
 if TYPE_CHECKING:
@@ -54,7 +54,6 @@ if TYPE_CHECKING:
     from rocframe.inputs.cases import Cases
     from rocframe.kernel.scan import RandomDraws, Scannable
     from rocframe.metrics.statistics import RuleSearch
-    from rocframe.rates import CountRatio
     from rocframe.resampling import Statistic
 
     Estimator = Callable[["UnpairedSample"], "UnpairedEstimates"]
@@ -131,9 +130,22 @@ class Quantity:
         return isinstance(self.search, PointSearch)
 
     @property
+    def has_reliable_influence(self) -> bool:
+        """Whether the test by influence values keeps its level for small samples.
+
+        It does not if the threshold is the point of an FPR or TPR; see docs/coverage.md.
+        """
+        if self.rate is None or not isinstance(self.search, PointSearch):
+            return not self.statistic.has_t_reference
+        limit = None if self.search.rate is None else self.search.rate.formula
+        return limit is None or (isinstance(limit, CountRatio) and limit.numerator == ALERTS)
+
+    @property
     def is_area(self) -> bool:
         """Whether the quantity is the area under the ROC curve or a part of it."""
-        return self.rate_range is not None or (self.rate is None and self.statistic is AUC_STATISTIC)
+        return self.rate_range is not None or (
+            self.rate is None and self.statistic is AUC_STATISTIC
+        )
 
     @property
     def is_loss(self) -> bool:
@@ -202,6 +214,7 @@ class Quantity:
         return values if self.rate_range is None else self.rate_range.standardize(values)
 
 
+ALERTS = ("tp", "fp")
 DECISIONS = (("tp", "fp"), ("fn", "tn"), ("tn", "fn"))  # denominators of predictive values
 RATES_OF_AREAS = ("fpr", "tpr", "specificity", "sensitivity")
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rocframe.areas.pairs import ZERO_VARIANCE, class_sizes
+from rocframe.areas.pairs import ZERO_VARIANCE, VarianceParts, class_sizes
 from rocframe.comparisons.delong import PairedAreas
 from rocframe.comparisons.hypothesis import difference_columns
 from rocframe.comparisons.pairing import PairedRows
@@ -25,6 +25,7 @@ from rocframe.metrics.statistics import PointSearch, count_slopes, stack_points
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from rocframe.areas.pairs import ClassSizes
     from rocframe.comparisons.hypothesis import (
         PairedComparison,
         Quantity,
@@ -44,7 +45,7 @@ MIN_WINDOW = 2.0
 
 
 def delta_test(comparison: PairedComparison) -> list[dict[str, Any]]:
-    """Return the columns of the z test with the variance from influence values of each pair."""
+    """Return the columns of the t test with the variance from influence values of each pair."""
     quantity = comparison.hypothesis.quantity
     return (_test_of_all_rows if quantity.depends_on_prevalence else _test_of_classes)(comparison)
 
@@ -75,7 +76,8 @@ def _test_of_classes(comparison: PairedComparison) -> list[dict[str, Any]]:
             comparison.hypothesis,
             (values[a], values[b]),
             variance.total,
-            variances=(sums.variance(a).total, sums.variance(b).total),
+            sums.df(variance),
+            (sums.variance(a).total, sums.variance(b).total),
         )
         rows = sums.n_pos, sums.n_neg
         return comparison.record(
@@ -94,18 +96,30 @@ def _test_of_all_rows(comparison: PairedComparison) -> list[dict[str, Any]]:
 
     def compare_pair(pair: tuple[int, int]) -> dict[str, Any]:
         a, b = (batch.models.index(model) for model in pair)
-        variance = rows.variance_of_mean(terms[a] - terms[b])
+        change = terms[a] - terms[b]
+        variance = rows.variance_of_mean(change)
+        squares = batch.class_sums(rows.count * (rows.weight * change / totals) ** 2)
+        df = satterthwaite_df(squares, rows.class_units, rows.n_units)
         columns = difference_columns(
             comparison.hypothesis,
             (values[a], values[b]),
             variance,
-            variances=(rows.variance_of_mean(terms[a]), rows.variance_of_mean(terms[b])),
+            df,
+            (rows.variance_of_mean(terms[a]), rows.variance_of_mean(terms[b])),
         )
         return comparison.record(
             pair, columns, rows=rows.class_rows, units=rows.class_units, variance=variance, few=True
         )
 
     return run_parallel(compare_pair, comparison.pairs)
+
+
+def satterthwaite_df(
+    squares: NDArray[Any], units: ClassSizes, n_units: NDArray[np.int64]
+) -> FloatArray:
+    """Return Satterthwaite's degrees of freedom of a sum of the squares of both classes (rows)."""
+    parts = VarianceParts(squares.sum(axis=0), squares[0], squares[1])
+    return parts.df(units, n_units)
 
 
 def _lengths(batch: ModelBatch) -> NDArray[np.int64]:
@@ -136,10 +150,11 @@ def _statistic_influences(
     """Return a statistic of each group, and the influence value of each row."""
     values = quantity.values(scan)
     result = np.full(len(batch.rows), np.nan)
-    assert quantity.statistic.influence is not None
+    # Each row is a cluster of its own, whose number is the position of the row in its group.
     for group, influences in group_influences(scan, quantity, values, np.arange(len(batch.rows))):
         for side, influence in zip((group.pos, group.neg), influences, strict=True):
-            result[side.cluster] = influence[side.step]
+            assert side.cluster is not None
+            result[batch.starts[group.group] + side.cluster] = influence[side.step]
     return values, result
 
 
@@ -254,7 +269,8 @@ def delta_estimates(sample: UnpairedSample) -> UnpairedEstimates:
             )
     variance = np.asarray(variance, np.float64)
     variance[variance < ZERO_VARIANCE] = 0
-    return sample.estimates(values, variance, np.zeros(len(values)))
+    parts = VarianceParts(variance, squares[0], squares[1])
+    return sample.estimates(values, variance, parts.spread(rows))
 
 
 def share_estimates(sample: UnpairedSample) -> UnpairedEstimates:

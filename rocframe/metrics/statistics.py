@@ -258,6 +258,7 @@ CURVE_STATISTICS = {
     "pr_auc": Statistic(
         replicate=ReplicateStatistic(function=pr_auc, depends_on_prevalence=True),
         influence=pr_auc_influence,
+        has_t_reference=True,
     ),
 }
 

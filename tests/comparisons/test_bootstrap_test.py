@@ -203,7 +203,7 @@ def test_a_rate_that_is_undefined_in_the_data_has_no_standard_error(place):
     undefined = ["difference", "lower", "upper", "p_value", "p_adjusted", "se", "statistic"]
     assert [found[name] for name in (f"{other}_a", *undefined)] == [None] * 8
     assert found[f"{other}_b"] is not None
-    assert found["note"] == "redrawn:92"
+    assert found["note"] == "no_solution"
 
 
 def test_equal_models_have_no_difference():
