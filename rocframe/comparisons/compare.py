@@ -100,11 +100,12 @@ def compare(
     subject_to: Mapping[str, Sequence[float | None]] | None = None,
     minimize: bool | None = None,
 ) -> FrameT:
-    """Compare the AUC, or another metric, of each pair of models in each group.
+    """Compare the AUC, or other metrics, of each pair of models, or of groups of rows.
 
-    The default tests are paired: both models scored the same rows, in one score column each, or in
-    a long table where `id` identifies the instances. They have more power than a comparison of two
-    confidence intervals. For different rows, pass an unpaired `method`.
+    Tests are paired if both models scored the same rows, in one score column each, or in a long
+    table where `id` identifies the instances. They have more power than a comparison of two
+    confidence intervals. Without `id`, another column than `"model"` in `between`, such as
+    `"sex"`, compares groups of different rows with one model by unpaired tests.
 
     Parameters
     ----------
@@ -122,34 +123,55 @@ def compare(
         Group columns; null is a group.
     baseline : str, default None
         Model with which all other models are compared. It is `model_a`. None: all pairs.
-    metric : {"auc", "average_precision", "brier", "log_loss"}, default "auc"
-        `"auc"`: the AUC; with a range `fpr` or `tpr` the partial area, and at a number the other
-        rate. `"brier"` and `"log_loss"` are means of a loss of probabilities.
+    pairs : {"all", "rest"}, default "all"
+        `"rest"` compares each value of `between` with all other rows; `model_b` is then null.
+    metric : str, Expr or sequence of these, default "auc"
+        The metrics of `intervals`. For metrics of points, such as `"tpr"`, also pass `threshold`, a
+        rate, `alerts` or `rule`. `"auc"` is the partial area if `fpr` or `tpr` is a range, and the
+        other rate if one of them is a number. A list gives a row per metric.
     method : str, optional
-        By default `"delong_t"` for areas, `"t_test"` for losses, `"bootstrap"` for average
-        precision.
+        By default, the first of these tests that applies, except `"mcnemar_exact"`, and
+        `"bootstrap"` before `"delta"` at an FPR or TPR and for areas under the precision-recall
+        curve. Tests whose names end with `_unpaired`, and `"miettinen_nurminen"`, are for different
+        rows.
 
-        - `"delong_t"`, for areas: a t test with DeLong's variance and Satterthwaite's degrees of
-          freedom.
-        - `"delong"`: a z test with the same variance, for at least about 50 rows of each class.
-        - `"delong_t_unpaired"`, `"delong_unpaired"`: for models that scored different rows, with
-          Satterthwaite's or with Welch's degrees of freedom.
-        - `"t_test"`, `"t_test_unpaired"`: a paired t test of losses, and Welch's for different
-          rows.
-        - `"bootstrap"`, for all metrics: a z test (for average precision, a t test) with the
-          variance over resamples, which are the same for both models.
+        - `"delong_t"`, `"delong_t_unpaired"`, for areas: a t test with DeLong's variance and
+          Satterthwaite's degrees of freedom.
+        - `"delong"`, `"delong_unpaired"`: a z test with the same variance, or a t test with Welch's
+          degrees of freedom, for at least about 50 rows of each class.
+        - `"t_test"`, `"t_test_unpaired"`, for `"brier"` and `"log_loss"`: t tests of losses.
+        - `"mcnemar"`, `"mcnemar_exact"`, for shares of all rows or of those of a class at given
+          thresholds, such as `"tpr"` and `"accuracy"`: McNemar's test (mid-p or exact), and Tango's
+          limits.
+        - `"kosinski"`, for predictive values at given thresholds, such as `"precision"`: a weighted
+          score test, and Wald limits.
+        - `"miettinen_nurminen"`, for shares at given thresholds: the score test and its limits.
+        - `"delta"`, `"delta_unpaired"`: a t test with the variance from the derivatives with
+          respect to the weights of rows, for metrics of which these are known.
+        - `"bootstrap"`, `"bootstrap_unpaired"`, for all metrics: a z test (for areas under the
+          precision-recall curve, a t test) with the variance over resamples.
         - `"permutation"`, for areas: exchanges the two ranks of random rows between the models.
         - `"venkatraman"`: a test of the complete curves with the same permutations. Curves can
           differ even if their areas are equal.
+    threshold : float, mapping or DataFrame, default None
+        A threshold that was chosen without these data: of all models, by model, or a table with the
+        columns `threshold` and those of models and groups, such as that of `operating_point`.
     fpr : float or (float, float), default None
-        Range of the false positive rate, such as `(0, 0.1)`, to compare partial areas, or a number,
-        to compare the true positive rates at this rate with `method="bootstrap"`.
+        False positive rate at which metrics are compared, with the lowest threshold that does not
+        exceed it in these data, or a range such as `(0, 0.1)` for partial areas.
     tpr : float or (float, float), default None
-        The same for the true positive rate: a range such as `(0.9, 1)`, or a number.
+        The same for the true positive rate: a number, or a range such as `(0.9, 1)`.
     specificity : float or (float, float), default None
         Specificity, 1 - FPR: `(0.9, 1)` is the same as `fpr=(0, 0.1)`.
     sensitivity : float or (float, float), default None
         Another name of `tpr`.
+    alert_rate : float, default None
+        Share of the rows with the highest scores at which metrics are compared.
+    alerts : float, default None
+        Number of the rows with the highest scores, such as 500 letters.
+    rule : str or Expr, default None
+        Rule of `operating_point` (except `"bayes"`) that chooses the threshold of each model, and
+        again in each resample.
     standardize : {"mcclish"}, default None
         `"mcclish"` rescales a partial area so that a random model has 0.5 and a perfect model has
         1.
@@ -185,6 +207,18 @@ def compare(
         Number of equal rows that a row represents. Required if there is a column `count`.
     missing : {"raise", "drop", "worst"}, default "raise"
         Missing values: an error, rows left out, or missing scores count as errors.
+    prevalence : float, default None
+        Prevalence, by default that of the data, at which metrics such as precision are computed.
+    beta : float, default 1.0
+        Weight of recall relative to precision in `"f_beta"`.
+    costs : mapping of str to float, default None
+        Costs of one `tp`, `fp`, `fn` and `tn`, by default 0, for the metric `"expected_cost"`.
+    benefits : mapping of str to float, default None
+        Benefits of one `tp`, `fp`, `fn` and `tn`, by default 0, for the rule `"profit"`.
+    subject_to : mapping of str to sequence, default None
+        Constraints of the rule: lowest and highest value of metrics, as in `operating_point`.
+    minimize : bool, default None
+        Whether the rule minimizes its metric or expression, as in `operating_point`.
 
     Returns
     -------
@@ -192,23 +226,30 @@ def compare(
         One row per group and pair of models that both have rows in the group, sorted by group,
         `model_a` and `model_b`: `*by`, `model_a, model_b, difference, lower, upper, p_value,
         p_adjusted, se, statistic, df, auc_a, auc_b, n_paired, n_pos, n_neg, ci_level, test, note`.
+        `model_a` and `model_b` are values of `between`.
+
+        If `metric` is a list, there is a row per metric, in the given order, and more columns:
+        `*by`, `model_a, model_b, metric, difference, lower, upper, p_value, p_adjusted, ratio,
+        ratio_lower, ratio_upper, se, statistic, df, estimate_a, estimate_b, threshold_a,
+        threshold_b, n_paired, n_pos, n_neg, ci_level, test, note`. `ratio` is `estimate_a` /
+        `estimate_b`. The family `"group"` then includes all metrics.
 
         - `difference` (Float64) is the value of `model_a` minus the value of `model_b`. Its limits
           are not adjusted for the number of tests; `p_adjusted` is.
-        - `auc_a` and `auc_b` (Float64) are the areas. With a range, they are named `partial_auc_a`
-          and `partial_auc_b`; with a fixed rate, `tpr_a` and `tpr_b`, or `fpr_a` and `fpr_b`; with
-          other metrics, `average_precision_a` and `average_precision_b`, `brier_a` and `brier_b`,
-          or `log_loss_a` and `log_loss_b`.
+        - `auc_a` and `auc_b` (Float64) are the values of the metric, and named after it, such as
+          `partial_auc_a`, `tpr_a` or `brier_a`.
         - `n_paired`, `n_pos` and `n_neg` (Int64) count the instances that both models scored; for
           unpaired tests, `n_paired` is null, the others are those of the model that has fewer.
 
         The statistics are null if a class has fewer than two rows or clusters (for permutations, no
-        rows; for t tests of losses, both classes together), or if the variance of the difference is
-        0; a difference of 0 then has a p-value. `"permutation"` and `"venkatraman"` have no limits.
+        rows; for t tests of losses, both classes together; not for tests of shares of decisions),
+        or if the variance of the difference is 0; a difference of 0 then has a p-value. Limits are
+        null for `"permutation"` and `"venkatraman"`.
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
-        no_negatives, one_positive, one_negative, zero_variance`, `few_rows:3` (below 4 rows or
-        clusters of a class), `redrawn:3` (resamples) or `unmatched:3`.
+        no_negatives, one_positive, one_negative, zero_variance, no_solution` (an undefined metric),
+        `few_rows:3` (below 4 rows or clusters of a class), `redrawn:3` (resamples) or
+        `unmatched:3`.
 
     Raises
     ------
@@ -224,7 +265,8 @@ def compare(
     -----
     The tests assume that rows or clusters are independent, and that the models were fitted on other
     data. They do not account for the variation between models fitted on different training data.
-    For losses, and for the FPR at a fixed TPR, `model_a` is better if `difference` is negative.
+    For losses, and for metrics such as the FPR, `model_a` is better if `difference` is negative.
+    Levels and coverage in small samples are on the page "Coverage of intervals and tests".
 
     References
     ----------
@@ -237,6 +279,13 @@ def compare(
     - F. X. Diebold, R. S. Mariano (1995), Journal of Business and Economic Statistics 13(3),
       253-263. doi:10.1080/07350015.1995.10524599
     - A. I. Bandos et al. (2005), Statistics in Medicine 24(18), 2873-2893. doi:10.1002/sim.2149
+    - M. W. Fagerland, S. Lydersen, P. Laake (2013), BMC Medical Research Methodology 13, 91.
+      doi:10.1186/1471-2288-13-91
+    - T. Tango (1998), Statistics in Medicine 17(8), 891-908.
+      doi:10.1002/(SICI)1097-0258(19980430)17:8<891::AID-SIM780>3.0.CO;2-B
+    - A. S. Kosinski (2013), Statistics in Medicine 32(6), 964-977. doi:10.1002/sim.5587
+    - O. Miettinen, M. Nurminen (1985), Statistics in Medicine 4(2), 213-226.
+      doi:10.1002/sim.4780040211
 
     Examples
     --------
