@@ -87,17 +87,18 @@ def _paired_share(
     """Return the rows of the proportion that is compared, from the decisions of both models."""
     batch, share = comparison.batch, comparison.hypothesis.quantity.share
     assert share is not None
-    negative = batch.negative
-    in_total = np.where(negative, "fp" in share.denominator, "tp" in share.denominator)
-    alerts, others = (
-        np.where(negative, of_negatives in share.numerator, of_positives in share.numerator)
-        for of_positives, of_negatives in (("tp", "fp"), ("fn", "tn"))
-    )
-    success_a, success_b = (in_total & np.where(alert, alerts, others) for alert in (a, b))
-    selections = success_a & success_b, success_a & ~success_b, success_b & ~success_a, in_total
-    return PairedShare(
-        *(batch.class_sums(batch.count * rows).sum(axis=0).astype(float) for rows in selections)
-    )
+    counts = batch.decision_counts(a, b, batch.count)
+    pairs = np.zeros((len(counts), 4))  # in the numerator: of both models, of a, of b, of none
+    for number, (alert, other) in enumerate((("tp", "fn"), ("fp", "tn"))):
+        if alert not in share.denominator:
+            continue
+        of_alerts, of_others = alert in share.numerator, other in share.numerator
+        if of_alerts == of_others:  # all rows of the class, or none
+            pairs[:, 0 if of_alerts else 3] += counts[:, number].sum(axis=1)
+        else:
+            pairs += counts[:, number, :: 1 if of_alerts else -1]
+    both, only_a, only_b, _ = pairs.T
+    return PairedShare(both, only_a, only_b, pairs.sum(axis=1))
 
 
 def mcnemar_p_value(share: PairedShare, alternative: Alternative, *, mid: bool) -> FloatArray:
@@ -159,17 +160,15 @@ def kosinski_test(comparison: PairedComparison) -> list[dict[str, Any]]:
     share, decisions = hypothesis.quantity.share, comparison.decisions()
     assert share is not None
     of_alerts = "tp" in share.denominator
-    success = ~batch.negative if share.numerator[0] in {"tp", "fn"} else batch.negative
+    success = 0 if share.numerator[0] in {"tp", "fn"} else 1  # the class of the numerator
     units = tuple(batch.class_sums(batch.count))
 
-    def counted(rows: NDArray[np.bool_]) -> FloatArray:
-        sums: FloatArray = batch.class_sums(batch.count * rows).sum(axis=0).astype(float)
-        return sums
-
     def compare_pair(pair: tuple[int, int]) -> dict[str, Any]:
-        a, b = (decisions[model] == of_alerts for model in pair)
-        n_a, n_b, n_both = counted(a), counted(b), counted(a & b)
-        of_a, of_b, of_both = (counted(rows & success) for rows in (a, b, a & b))
+        a, b = (decisions[model] for model in pair)
+        counts = batch.decision_counts(a, b, batch.count)
+        both, only_a, only_b, _ = np.moveaxis(counts if of_alerts else counts[:, :, ::-1], 2, 0)
+        of_a, of_b, of_both = (part[:, success] for part in (both + only_a, both + only_b, both))
+        n_a, n_b, n_both = (part.sum(axis=1) for part in (both + only_a, both + only_b, both))
         with np.errstate(divide="ignore", invalid="ignore"):
             p_a, p_b, pooled = of_a / n_a, of_b / n_b, (of_a + of_b) / (n_a + n_b)
             common = of_both * (1 - pooled) ** 2 + (n_both - of_both) * pooled**2

@@ -336,15 +336,19 @@ class PairedComparison:
     draws: RandomDraws
     thresholds: NDArray[np.float64] | None = None
 
+    def given(self, model: int) -> NDArray[np.float64] | None:
+        """Return the given thresholds of a model in the groups of the batch, if there are any."""
+        return None if self.thresholds is None else self.thresholds[model, self.batch.groups]
+
     def quantity(self, model: int) -> Quantity:
         """Return the compared quantity of a model, in the groups of the batch."""
-        quantity, batch = self.hypothesis.quantity, self.batch
-        given = None if self.thresholds is None else self.thresholds[model, batch.groups]
-        return quantity.of_groups(given, batch.weight_unit)
+        return self.hypothesis.quantity.of_groups(self.given(model), self.batch.weight_unit)
 
     def point_thresholds(self) -> dict[int, NDArray[np.float64]]:
         """Return the threshold of each model in each group, if metrics at points are compared."""
         batch = self.batch
+        if self.hypothesis.quantity.is_at_given_threshold:
+            return {model: self.given(model) for model in batch.models}  # type: ignore[misc]
         return {
             model: thresholds
             for model, scan in zip(batch.models, batch.scans(), strict=True)

@@ -20,7 +20,7 @@ from rocframe.inputs.cases import RowState
 from rocframe.kernel.arrays import run_parallel
 from rocframe.kernel.groups import is_run_start
 from rocframe.kernel.scan import GroupRows, ReplicateCounts
-from rocframe.metrics.statistics import PointSearch, count_slopes, stack_points
+from rocframe.metrics.statistics import PointSearch, count_slopes, rates_at, stack_points
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -47,7 +47,97 @@ MIN_WINDOW = 2.0
 def delta_test(comparison: PairedComparison) -> list[dict[str, Any]]:
     """Return the columns of the t test with the variance from influence values of each pair."""
     quantity = comparison.hypothesis.quantity
+    if quantity.rate is not None and comparison.batch.instances.cluster is None:
+        return _test_of_decisions(comparison)
     return (_test_of_all_rows if quantity.depends_on_prevalence else _test_of_classes)(comparison)
+
+
+# The counts that contain the rows of each class (rows) with both positive decisions, only that of
+# model a, only that of model b, and none; as positions in `CONFUSION`.
+CELLS_OF_A = [[0, 0, 2, 2], [1, 1, 3, 3]]
+CELLS_OF_B = [[0, 2, 0, 2], [1, 3, 1, 3]]
+
+
+def _test_of_decisions(comparison: PairedComparison) -> list[dict[str, Any]]:
+    """Return the columns of the test of metrics at points, from numbers of pairs of decisions."""
+    batch, hypothesis = comparison.batch, comparison.hypothesis
+    weight = 1.0 if batch.weight is None else batch.weight
+    row_weight, squares = batch.count * weight, batch.count * weight**2
+    rows = tuple(batch.class_sums(batch.count))
+    sizes = np.stack(rows, axis=1).astype(float)
+    if hypothesis.quantity.depends_on_prevalence:
+        sizes = np.repeat(sizes.sum(axis=1, keepdims=True), 2, axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        factor = sizes / (sizes - 1)
+    decided = comparison.decisions() if hypothesis.quantity.is_at_given_threshold else None
+
+    def of_model(task: tuple[int, Any]) -> tuple[FloatArray, FloatArray, NDArray[np.bool_]]:
+        model, scan = task
+        quantity = comparison.quantity(model)
+        if decided is not None:
+            counts = batch.decision_counts(decided[model], decided[model], row_weight)
+            threshold = comparison.given(model)
+            points = np.column_stack([threshold, counts[:, :, 0], counts[:, :, 3]])
+            points[:, 1:] *= 1.0 if batch.weight_unit is None else batch.weight_unit[:, None]
+            return *_values_and_slopes(None, quantity, points), decided[model]
+        points = stack_points(quantity.search.points(scan))[:, 0]  # type: ignore[union-attr]
+        is_alert = _decisions_at(batch, model, points[:, 0])
+        return *_values_and_slopes(scan, quantity, points), is_alert
+
+    scans = batch.scans() if decided is None else [None] * len(batch.models)
+    results = run_parallel(of_model, zip(batch.models, scans, strict=True))
+    values, slopes, decisions = (
+        dict(zip(batch.models, part, strict=True)) for part in zip(*results, strict=True)
+    )
+
+    def variance_of(terms: FloatArray, counts: FloatArray) -> VarianceParts:
+        parts = factor * (counts * terms**2).sum(axis=2)
+        # A class without rows has no part, if the metric does not depend on it.
+        parts[(counts.sum(axis=2) == 0) & ~np.isnan(terms).any(axis=2)] = 0
+        total = parts.sum(axis=1)
+        total[total < ZERO_VARIANCE] = 0
+        return VarianceParts(total, parts[:, 0], parts[:, 1])
+
+    def compare_pair(pair: tuple[int, int]) -> dict[str, Any]:
+        a, b = pair
+        counts = batch.decision_counts(decisions[a], decisions[b], squares)
+        of_a, of_b = slopes[a][:, CELLS_OF_A], slopes[b][:, CELLS_OF_B]
+        variance = variance_of(of_a - of_b, counts)
+        columns = difference_columns(
+            hypothesis,
+            (values[a], values[b]),
+            variance.total,
+            variance.df(rows, rows[0] + rows[1]),
+            (variance_of(of_a, counts).total, variance_of(of_b, counts).total),
+        )
+        return comparison.record(
+            pair, columns, rows=rows, units=rows, variance=variance.total, few=True
+        )
+
+    return run_parallel(compare_pair, comparison.pairs, arrays_only=True)
+
+
+def _values_and_slopes(
+    scan: Scan | None, quantity: Quantity, points: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return a metric at the point of each group, and the influence values of the four counts."""
+    assert quantity.rate is not None
+    assert quantity.search is not None
+    (values,) = rates_at(points[:, None, :], [quantity.rate], quantity.search).values()
+    slopes = point_slopes(scan, quantity, points)
+    slopes[np.isnan(values[:, 0])] = np.nan
+    unit = quantity.search.unit
+    return values[:, 0], slopes if unit is None else slopes * unit[:, None]
+
+
+def _decisions_at(batch: ModelBatch, model: int, threshold: FloatArray) -> NDArray[np.bool_]:
+    """Return which rows are at or above the threshold of their group, by the scores of a model."""
+    score, state = (
+        batch.instances.score[model][batch.rows],
+        batch.instances.state[model][batch.rows],
+    )
+    limits = np.asarray(threshold, np.float64)[batch.group]
+    return np.where(state == RowState.USED, np.asarray(score, np.float64) >= limits, batch.negative)
 
 
 def _test_of_classes(comparison: PairedComparison) -> list[dict[str, Any]]:
@@ -176,31 +266,23 @@ def _point_influences(
     model: int, batch: ModelBatch, scan: Scan, quantity: Quantity
 ) -> tuple[FloatArray, FloatArray]:
     """Return a metric at the point of each group, and the influence value of each row."""
-    search, instances = quantity.search, batch.instances
+    search = quantity.search
     assert isinstance(search, PointSearch)
     points = stack_points(search.points(scan))[:, 0]
-    slopes = point_slopes(scan, quantity, points)
-    score, state = instances.score[model][batch.rows], instances.state[model][batch.rows]
+    values, slopes = _values_and_slopes(scan, quantity, points)
     threshold = points[:, 0] if search.given is None else np.ones(len(points))
-    is_alert = np.where(
-        state == RowState.USED,
-        np.asarray(score, np.float64) >= threshold[batch.group],
-        batch.negative,
-    )
+    is_alert = _decisions_at(batch, model, threshold)
     cell = np.where(batch.negative, np.where(is_alert, 1, 3), np.where(is_alert, 0, 2))
-    influences = slopes[batch.group, cell]
-    if search.unit is not None:
-        influences = influences * search.unit[batch.group]
-    return quantity.values(scan), influences
+    return values, slopes[batch.group, cell]
 
 
-def point_slopes(scan: Scan, quantity: Quantity, points: FloatArray) -> FloatArray:
+def point_slopes(scan: Scan | None, quantity: Quantity, points: FloatArray) -> FloatArray:
     """Return the influence value of a row in each of the four cells, for each group (rows)."""
     search, rate = quantity.search, quantity.rate
     assert isinstance(search, PointSearch)
     assert rate is not None
     slopes = count_slopes(rate, points, search)
-    if search.rate is not None:
+    if search.rate is not None and scan is not None:
         limit = count_slopes(search.rate, points, search)
         unit = 1.0 if search.unit is None else search.unit
         alerts = (points[:, 1] + points[:, 2]) / unit - scan.totals.unscored_neg

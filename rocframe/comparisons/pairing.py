@@ -673,6 +673,17 @@ class ModelBatch:
             )
             yield Scan.from_rows(sort_grouped_rows(cases, groups))
 
+    def decision_counts(
+        self, a: NDArray[np.bool_], b: NDArray[np.bool_], values: NDArray[Any]
+    ) -> NDArray[np.float64]:
+        """Return sums of `values` by group, class and decisions: alerts of both, of a, of b, of none.
+
+        The axes are the group, the class (positives first) and the four pairs of decisions.
+        """
+        cell = 4 * (2 * self.group + self.negative) + 2 * ~a + ~b
+        sums = np.bincount(cell, values, 8 * len(self.groups))
+        return sums.reshape(-1, 2, 4).astype(np.float64)
+
     def in_rank_order(self) -> ModelBatch:
         """Sort the rows of each class by rank, so that results do not depend on the input order."""
         table = self._distinct_columns()
