@@ -34,8 +34,10 @@ from rocframe.comparisons.pairing import (
 )
 from rocframe.errors import OptionValueError
 from rocframe.inference import check_adjust, is_as_extreme, permutation_p_value
+from rocframe.inputs.cases import RowState
 from rocframe.kernel.arrays import batch_sizes, run_parallel
 from rocframe.kernel.scan import BLOCK_ROWS, RandomDraws, ReplicateStatistic, resample_groups
+from rocframe.metrics.statistics import PointSearch
 from rocframe.options import NOT_GIVEN, NotGiven, check_choice, check_supported
 from rocframe.resampling import IntervalColumns
 from rocframe.text import join_names
@@ -56,7 +58,7 @@ if TYPE_CHECKING:
     from rocframe.comparisons.pairing import Instances, PairingColumns, UnpairedModels
     from rocframe.inference import Adjust, Alternative
     from rocframe.inputs.roles import Roles
-    from rocframe.kernel.scan import Block, ReplicateCounts, Seed
+    from rocframe.kernel.scan import Block, ReplicateCounts, Scan, Seed
 
 
 def t_test(comparison: PairedComparison) -> list[dict[str, Any]]:
@@ -113,7 +115,92 @@ def loss_estimates(sample: UnpairedSample) -> UnpairedEstimates:
 
 def bootstrap_test(comparison: PairedComparison) -> list[dict[str, Any]]:
     """Return the columns of the bootstrap test of each pair, which has its own resamples."""
+    comparison = _merge_distant_rows(comparison)
     return [_resampled_pair(comparison, pair) for pair in comparison.pairs]
+
+
+# A threshold of a resample that is the point of a given rate is within this many standard errors
+# (and rows) of that of the data, with a probability of 1 up to rounding errors.
+WINDOW_ERRORS = 8
+WINDOW_ROWS = 30
+MAX_MERGED_MODELS = 30  # one bit of an integer for each model
+
+
+def _merge_distant_rows(comparison: PairedComparison) -> PairedComparison:
+    """Merge rows whose scores by all models are far from the thresholds, for metrics at a rate.
+
+    The thresholds of resamples, and all counts at these thresholds, do not change.
+    """
+    batch, instances = comparison.batch, comparison.batch.instances
+    search = comparison.hypothesis.quantity.search
+    has_window = isinstance(search, PointSearch) and search.window_classes is not None
+    if (
+        not has_window
+        or instances.weight is not None
+        or instances.cluster is not None
+        or len(batch.models) > MAX_MERGED_MODELS
+    ):
+        return comparison
+    group, score = batch.group, list(instances.score)
+    key, is_distant = 2 * group + batch.negative, np.ones(len(batch.rows), bool)
+
+    def limits(task: tuple[int, Scan]) -> NDArray[Any]:
+        return _score_window(task[1], comparison.quantity(task[0]))
+
+    windows = run_parallel(limits, zip(batch.models, batch.scans(), strict=True))
+    for model, (low, high) in zip(batch.models, windows, strict=True):
+        values = score[model][batch.rows]
+        is_above, is_below = values > high[group], values < low[group]
+        is_distant &= is_above | is_below
+        is_distant &= instances.state[model][batch.rows] == RowState.USED
+        key = 2 * key + is_above
+        score[model] = score[model].copy()
+        score[model][batch.rows] = np.clip(values, low[group], high[group])
+    distant = np.flatnonzero(is_distant)
+    _, first, number = np.unique(key[distant], return_index=True, return_inverse=True)
+    count = np.zeros(len(instances.negative), np.int64)
+    count[batch.rows] = batch.count
+    merged = np.bincount(number, batch.count[distant], len(first)).astype(np.int64)
+    count[batch.rows[distant[first]]] = merged
+    kept = ~is_distant
+    kept[distant[first]] = True
+    before = np.append(0, np.cumsum(kept))
+    batch = replace(
+        batch,
+        instances=replace(instances, score=score, count=count),
+        rows=batch.rows[kept],
+        starts=before[batch.starts],
+        middle=before[batch.middle],
+    )
+    return replace(comparison, batch=batch)
+
+
+def _score_window(scan: Scan, quantity: Quantity) -> NDArray[Any]:
+    """Return the lowest and the highest score of each group that can be the threshold."""
+    search, rows = quantity.search, scan.rows
+    assert isinstance(search, PointSearch)
+    classes = search.window_classes
+    assert classes is not None
+    points = search.points(scan, scores=False)
+    weight = np.ones(len(rows.codes)) if rows.weights is None else rows.weights.row_weight
+    negative = (rows.codes & 1).astype(bool)
+    scored = rows.codes < rows.codec.first_reserved
+    weight = np.where(scored & np.where(negative, classes[1], classes[0]), weight, 0.0)
+    total = np.append(0.0, np.cumsum(weight))
+    start, end = total[rows.starts[:-1]], total[rows.ends]
+    rank = np.sum(
+        [each[:, 0] for each, own in ((points.tp, classes[0]), (points.fp, classes[1])) if own],
+        axis=0,
+    )
+    rank = np.clip(rank, 0, end - start)
+    half = WINDOW_ERRORS * np.sqrt(rank * (1 - rank / np.maximum(end - start, 1)) + 1) + WINDOW_ROWS
+    ends = []
+    for limit, outside in ((rank + half, -np.inf), (rank - half, np.inf)):
+        position = np.searchsorted(total, start + limit, "left") - 1
+        inside = (limit > 0) & (start + limit < end)
+        code = rows.codes[np.where(inside, position, 0)] >> 1 if len(rows.codes) else inside
+        ends.append(np.where(inside, rows.codec.decode(code), outside))
+    return np.stack(ends)
 
 
 def _resampled_pair(comparison: PairedComparison, pair: tuple[int, int]) -> dict[str, Any]:

@@ -131,14 +131,13 @@ class Quantity:
 
     @property
     def has_reliable_influence(self) -> bool:
-        """Whether the test by influence values keeps its level for small samples.
+        """Whether the test by influence values keeps its level in small samples.
 
-        It does not if the threshold is the point of an FPR or TPR; see docs/coverage.md.
+        It does not at an estimated threshold, if scores are tied; see docs/coverage.md.
         """
-        if self.rate is None or not isinstance(self.search, PointSearch):
-            return not self.statistic.has_t_reference
-        limit = None if self.search.rate is None else self.search.rate.formula
-        return limit is None or (isinstance(limit, CountRatio) and limit.numerator == ALERTS)
+        return self.is_at_given_threshold or (
+            self.rate is None and not self.statistic.has_t_reference
+        )
 
     @property
     def is_area(self) -> bool:
@@ -214,7 +213,6 @@ class Quantity:
         return values if self.rate_range is None else self.rate_range.standardize(values)
 
 
-ALERTS = ("tp", "fp")
 DECISIONS = (("tp", "fp"), ("fn", "tn"), ("tn", "fn"))  # denominators of predictive values
 RATES_OF_AREAS = ("fpr", "tpr", "specificity", "sensitivity")
 

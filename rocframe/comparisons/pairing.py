@@ -676,7 +676,7 @@ class ModelBatch:
     def decision_counts(
         self, a: NDArray[np.bool_], b: NDArray[np.bool_], values: NDArray[Any]
     ) -> NDArray[np.float64]:
-        """Return sums of `values` by group, class and decisions: alerts of both, of a, of b, of none.
+        """Return sums of `values` by group, class and decisions: alerts by both, a, b, or none.
 
         The axes are the group, the class (positives first) and the four pairs of decisions.
         """

@@ -562,6 +562,15 @@ class PointSearch:
         return self.rate is not None and self.rate.varies_with_prevalence
 
     @property
+    def window_classes(self) -> tuple[bool, bool] | None:
+        """Whether the rate counts positives, and negatives; None if it is no number or share."""
+        ratio = None if self.rate is None else self.rate.count_ratio
+        if ratio is None:
+            return None
+        names = {*(ratio.denominator or ratio.numerator)}
+        return not names.isdisjoint({"tp", "fn"}), not names.isdisjoint({"fp", "tn"})
+
+    @property
     def is_first(self) -> bool:
         """Whether the point is the first row that meets the condition, instead of the last row."""
         return self.rate is not None and self.rate.occurrence == "first"
