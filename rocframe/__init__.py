@@ -128,6 +128,7 @@ if TYPE_CHECKING:
     from rocframe.decisions.concavities import concavities, repair_scores, repaired_auc
     from rocframe.decisions.cost_curve import cost_curve
     from rocframe.decisions.decision_curve import decision_curve
+    from rocframe.decisions.gains import gains
     from rocframe.decisions.h_measure import h_measure
     from rocframe.decisions.hull import hull, iso_lines
     from rocframe.decisions.mix import draw_decisions, mix
@@ -208,6 +209,7 @@ __all__ = [
     "expand_counts",
     "fit_calibration",
     "fold_auc",
+    "gains",
     "gate",
     "h_measure",
     "hull",

@@ -179,6 +179,7 @@ class RocFrame(Namespace):
     drift = LazyMethod("rocframe.comparisons.drift")
     drift_test = LazyMethod("rocframe.comparisons.drift_test")
     auc_test = LazyMethod("rocframe.significance")
+    gains = LazyMethod("rocframe.decisions.gains")
     h_measure = LazyMethod("rocframe.decisions.h_measure")
     summary = LazyMethod("rocframe.summaries")
     intervals = LazyMethod("rocframe.metrics.intervals")

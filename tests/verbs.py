@@ -161,6 +161,12 @@ OF_PREDICTIONS = {
         ranks=False,
         other_if_weighted=("lower", "upper", "ci_level", "ci_method"),
     ),
+    "calibration with edges": Verb(
+        "calibration",
+        {"bins": [0, 0.2, 0.5, 1]},
+        ranks=False,
+        other_if_weighted=("lower", "upper", "ci_level", "ci_method"),
+    ),
     "calibration, isotonic": Verb("calibration", {"method": "isotonic"}, ranks=False),
     "calibration, smooth": Verb(
         "calibration", {"method": "kernel", "consistency": True, **SEED}, ranks=False

@@ -219,6 +219,17 @@ def transfer_chart(
     return draw_dots(table, layout.by, options, style)
 
 
+def gains_chart(
+    table: pl.DataFrame, layout: Table, options: ChartOptions
+) -> alt.LayerChart | alt.FacetChart:
+    """Draw the lift of each bin, and of all bins from the highest scores to this bin."""
+    name = free_name("alert rate", table.columns)
+    edges = (distinct_number_texts(table.get_column(f"alert_rate_{end}")) for end in ("low", "high"))
+    texts = [f"{low} to {high}" for low, high in zip(*edges, strict=True)]
+    table = table.with_columns(pl.Series(name, texts, pl.String))
+    return draw_dots(table, layout.by, options, replace(layout.dots, part=name))
+
+
 def superiority_chart(
     table: pl.DataFrame, layout: Table, options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:
