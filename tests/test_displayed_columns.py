@@ -51,6 +51,7 @@ ANSWERS = {
     "pooling_gap": ("gap", "pooled_auc"),
     "plan": ("difference", "n_pos", "n_neg", "power"),
     "calibration": ("score_mean", "event_rate", *LIMITS),
+    "gains": ("event_rate", "cumulative_lift", "cumulative_capture_rate", "ks"),
     "calibration_summary": ("brier", "brier_skill"),
     "fit_calibration": ("score", "probability", "intercept", "slope"),
     "murphy_curve": ("probability_threshold", "elementary_score"),

@@ -149,7 +149,7 @@ def test_functions_that_measure_cite_where_they_come_from():
         *("operating_point", "ties", "tie_bounds", "transfer", "hull", "concavities"),
         *("iso_lines", "mix", "confusion_matrix", "combine", "combine_points", "cost_curve"),
         *("relative_superiority", "lc_index", "decision_curve", "murphy_curve", "h_measure"),
-        *("summary", "area", "average", "simplify"),
+        *("gains", "summary", "area", "average", "simplify"),
         *PLAN,
         *COMPARE,
     ]
@@ -160,7 +160,7 @@ def test_functions_that_measure_cite_where_they_come_from():
 
 READ_PREDICTIONS = [
     *("curve", "auc", "drift", "intervals", "auc_test", "band", "fold_auc", "h_measure"),
-    *("pooling_gap", "summary"),
+    *("pooling_gap", "summary", "gains"),
     *COMPARE,
 ]
 READ_PROBABILITIES = [

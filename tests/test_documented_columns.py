@@ -54,6 +54,7 @@ CONDITIONAL = {
     "h_measure": {"model"},
     "calibration": {"model", "consistency_lower", "consistency_upper"},
     "calibration_summary": {"model"},
+    "gains": {"model"},
     "fit_calibration": {"model", "over"},
     "murphy_curve": {"side"},
     "transfer": {"prevalence", "subject_to", "is_met"},

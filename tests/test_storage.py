@@ -208,6 +208,7 @@ def described():
         (rf.contrast(AS_M, "label", PAIR, by="m"), ("contrast", None, ["m"], HALF)),
         (rf.auc_covariance(AS_M, "label", PAIR, by="m"), ("auc_covariance", None, ["m"], HALF)),
         (rf.hull_shares(LOG, "label", PAIR, n_boot=2), ("hull_shares", None, BY_MODEL, ROW)),
+        (of_log(rf.gains, by="model"), ("gains", None, BY_MODEL, ROW)),
         (of_log(rf.band, by="model", grid=3), ("band", None, BY_MODEL, ROW)),
         (
             of_log(rf.intervals, metrics=["auc", "tpr"], fpr=0.1, by="model", ci=None),

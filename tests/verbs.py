@@ -151,6 +151,11 @@ OF_PREDICTIONS = {
     "summary": Verb("summary", ranks=False),
     "h measure": Verb("h_measure"),
     "h measure of models": Verb("h_measure", {"prior": "prevalence"}, two_scores=True),
+    "gains": Verb("gains", {"bins": 3}, ranks=False),
+    "gains, whole ties": Verb(
+        "gains", {"bins": [0, 0.2, 0.5, 1], "interpolate": False}, ranks=False
+    ),
+    "gains of models": Verb("gains", {"bins": 2}, two_scores=True, ranks=False),
     "calibration summary": Verb("calibration_summary", ranks=False),
     "calibration summary, uniform bins": Verb(
         "calibration_summary", {"bins": 3, "method": "uniform"}, ranks=False

@@ -223,11 +223,13 @@ def gains_chart(
     table: pl.DataFrame, layout: Table, options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw the lift of each bin, and of all bins from the highest scores to this bin."""
-    name = free_name("alert rate", table.columns)
-    edges = (distinct_number_texts(table.get_column(f"alert_rate_{end}")) for end in ("low", "high"))
-    texts = [f"{low} to {high}" for low, high in zip(*edges, strict=True)]
-    table = table.with_columns(pl.Series(name, texts, pl.String))
-    return draw_dots(table, layout.by, options, replace(layout.dots, part=name))
+    low, high = (
+        distinct_number_texts(table.get_column(name))
+        for name in ("alert_rate_low", "alert_rate_high")
+    )
+    texts = [f"{start} to {end}" for start, end in zip(low, high, strict=True)]
+    table = table.with_columns(pl.Series("bin", texts, pl.String))
+    return draw_dots(table, layout.by, options, layout.dots)
 
 
 def superiority_chart(

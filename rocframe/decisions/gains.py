@@ -83,22 +83,23 @@ def gains(
     -------
     DataFrame or LazyFrame
         One row per group and bin, from the highest scores to the lowest: `*by`, (`model`,) `bin,
-        alert_rate_low, alert_rate_high, event_rate, lift, capture_rate, cumulative_event_rate,
-        cumulative_lift, cumulative_capture_rate, ks, score_min, score_max, score_mean, n, n_pos,
-        cumulative_n, cumulative_n_pos, note`. `bin` (from 0) is Int64, `note` String. The counts
-        are Float64, or Int64 with `interpolate=False` and without weights. All others are Float64.
+        event_rate, lift, capture_rate, alert_rate_low, alert_rate_high, n, n_pos, score_min,
+        score_max, score_mean, cumulative_n, cumulative_n_pos, cumulative_event_rate,
+        cumulative_lift, cumulative_capture_rate, ks, note`. `bin` (from 0) is Int64, `note` String.
+        The counts are Float64, or Int64 with `interpolate=False` and without weights. All others
+        are Float64.
 
         - `lift`: `event_rate` of the bin divided by that of the group.
         - `capture_rate`: share of the positives of the group that are in the bin.
+        - `n, n_pos`: rows and positives in the bin, with weights the sums of their weights.
+        - `score_min, score_max, score_mean`: of the scores in the bin.
         - `cumulative_…`: the same for this bin and all bins above it together.
         - `ks`: TPR - FPR at the end of the bin.
-        - `score_min, score_max, score_mean`: of the scores in the bin.
-        - `n, n_pos`: rows and positives, with weights the sums of their weights.
 
         Event rates and lifts are null without rows. Lifts, capture rates and `ks` are null in
         groups without positives, and `ks` without negatives. Scores are null in a bin without rows
-        with a score. `note` (String) is null or `no_rows`, `no_positives`, `no_negatives`,
-        `one_positive` or `one_negative`.
+        with a score. `note` (String) is null or `no_rows` (in the bin), `no_positives`,
+        `no_negatives`, `one_positive` or `one_negative` (in the group).
 
     Raises
     ------
@@ -132,6 +133,16 @@ def gains(
     >>> table = rf.gains(predictions, "label", "score", bins=4)
     >>> table.select("alert_rate_high", "event_rate", "lift", "cumulative_capture_rate", "ks")
     shape: (4, 5)
+    ┌─────────────────┬────────────┬──────────┬─────────────────────────┬──────────┐
+    │ alert_rate_high ┆ event_rate ┆ lift     ┆ cumulative_capture_rate ┆ ks       │
+    │ ---             ┆ ---        ┆ ---      ┆ ---                     ┆ ---      │
+    │ f64             ┆ f64        ┆ f64      ┆ f64                     ┆ f64      │
+    ╞═════════════════╪════════════╪══════════╪═════════════════════════╪══════════╡
+    │ 0.25            ┆ 1.0        ┆ 2.666667 ┆ 0.666667                ┆ 0.666667 │
+    │ 0.5             ┆ 0.25       ┆ 0.666667 ┆ 0.833333                ┆ 0.533333 │
+    │ 0.75            ┆ 0.25       ┆ 0.666667 ┆ 1.0                     ┆ 0.4      │
+    │ 1.0             ┆ 0.0        ┆ 0.0      ┆ 1.0                     ┆ 0.0      │
+    └─────────────────┴────────────┴──────────┴─────────────────────────┴──────────┘
     """
     edges = bin_edges(parse_bins(bins, example="[0, 0.01, 0.05, 0.1, 1]"))
     check_flag("interpolate", interpolate)
@@ -203,6 +214,7 @@ def _gains_of_curves(
 ) -> pl.DataFrame:
     """Return the gains table of all curves, with a row for each curve and bin."""
     n_curves, n_bins = len(curves.firsts), len(edges) - 1
+    totals = np.stack([curves.pos, curves.neg])[..., None]
     points = Edges.find(curves, edges, interpolate=interpolate)
     pos, neg = (total[:, None] for total in curves.class_sizes)
     tp, alerts = _counts_above(curves, points, pos + neg, interpolate=interpolate)
@@ -216,15 +228,15 @@ def _gains_of_curves(
             "event_rate": event_rate,
             "lift": event_rate / prevalence,
             "capture_rate": n_pos / pos,
+            "n": n,
+            "n_pos": n_pos,
+            **_scores_of_bins(curves, points),
+            "cumulative_n": alerts,
+            "cumulative_n_pos": tp,
             "cumulative_event_rate": cumulative_rate,
             "cumulative_lift": cumulative_rate / prevalence,
             "cumulative_capture_rate": tp / pos,
             "ks": tp / pos - (alerts - tp) / neg,
-            **_scores_of_bins(curves, points),
-            "n": n,
-            "n_pos": n_pos,
-            "cumulative_n": alerts,
-            "cumulative_n_pos": tp,
         }
     return build_table(
         curves.keys,
@@ -233,7 +245,7 @@ def _gains_of_curves(
             "alert_rate_low": np.tile(edges[:-1], n_curves),
             "alert_rate_high": np.tile(edges[1:], n_curves),
             **{name: column.ravel() for name, column in values.items()},
-            "note": class_notes(curves.pos, curves.neg).repeat(n_bins).tolist(),
+            "note": class_notes(*np.where(n > 0, totals, 0).reshape(2, -1)).tolist(),
         },
         schema,
         rows=np.repeat(np.arange(n_curves), n_bins),

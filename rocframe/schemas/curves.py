@@ -416,14 +416,15 @@ CLASS_MATRICES = TableType(
 
 def gains_columns(*, interpolate: bool = True, count: pl.DataType | None = None) -> Schema:
     """Return the columns of `gains`; `count` is the dtype of the counts of undivided rows."""
-    rates = ("event_rate", "lift", "capture_rate")
-    counts = ("n", "n_pos", "cumulative_n", "cumulative_n_pos")
+    rates, counts = ("event_rate", "lift", "capture_rate"), ("n", "n_pos")
+    dtype = pl.Float64() if interpolate or count is None else count
     return (
         integers("bin")
-        | floats("alert_rate_low", "alert_rate_high", *rates)
-        | floats(*(f"cumulative_{name}" for name in rates), "ks")
+        | floats(*rates, "alert_rate_low", "alert_rate_high")
+        | dict.fromkeys(counts, dtype)
         | floats("score_min", "score_max", "score_mean")
-        | dict.fromkeys(counts, pl.Float64() if interpolate or count is None else count)
+        | dict.fromkeys((f"cumulative_{name}" for name in counts), dtype)
+        | floats(*(f"cumulative_{name}" for name in rates), "ks")
         | strings("note")
     )
 
@@ -438,8 +439,9 @@ GAINS = TableType(
         axis="Lift",
         marks=("lift", "cumulative_lift"),
         chance=1.0,
+        part="bin",
         ranked=False,
-        subtitle="Dashed: event rate of all rows",
+        subtitle="Bins: alert rates. Dashed: lift of all rows",
     ),
 )
 

@@ -68,6 +68,7 @@ TABLE_FUNCTIONS = {
     "calibration summary": lambda table, by: rf.calibration_summary(
         table, "label", pl.col("score") / 10, by=by
     ),
+    "gains": lambda table, by: rf.gains(table, "label", "score", by=by, bins=3),
     "h measure": lambda table, by: rf.h_measure(table, "label", "score", by=by),
     "combined decisions": lambda table, by: rf.combine(
         table, "label", "score", between="m", id="id", by=by, threshold=0.5
