@@ -284,9 +284,9 @@ def parse_bins(bins: object, *, example: str) -> int | list[float]:
     return edges
 
 
-def bin_edges(bins: int | list[float]) -> list[float]:
-    """Return the edges of bins: a list, or those of equal bins from 0 to 1, correctly rounded."""
-    return [i / bins for i in range(bins + 1)] if isinstance(bins, int) else bins
+def unit_edges(bins: int | list[float]) -> list[float]:
+    """Return the edges of bins of [0, 1]: a list, or those of equal bins, correctly rounded."""
+    return grid_values(bins + 1) if isinstance(bins, int) else bins
 
 
 def parse_names(by: str | pl.Expr | Iterable[str | pl.Expr] | None) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ import polars as pl
 import polars.selectors as cs
 
 from rocframe.curves.simplify import parse_max_error, simplification
+from rocframe.curves.table import curve_layout, read_curves
 from rocframe.curves.thinning import CurveCounts
 from rocframe.errors import MissingColumnError, RepeatedNameError
 from rocframe.frames import as_input_frame, build_table, number_keys, take_rows
@@ -39,6 +40,7 @@ from rocframe.schemas.table_type import CURVE_COLUMNS, MODEL, THRESHOLD
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from rocframe.curves.table import Curves
     from rocframe.frames import FrameT
     from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
@@ -328,6 +330,13 @@ def full_curves(cases: Cases) -> pl.DataFrame:
     curves = trace_curves(Scan.from_cases(cases))
     keys = repeat_keys(curves.scan.rows.keys, np.diff(curves.starts))
     return keys.hstack(pl.DataFrame({THRESHOLD: curves.threshold, **curves.counts}))
+
+
+def complete_curves(cases: Cases) -> Curves:
+    """Return the curves of all groups."""
+    table = full_curves(cases)
+    layout = curve_layout(table.schema, cases.keys.columns, ())
+    return read_curves(table.select(layout.count_columns), layout)
 
 
 def trace_curves(scan: Scan) -> CurveArrays:

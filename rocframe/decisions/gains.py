@@ -6,23 +6,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
-from rocframe.curves.curve import full_curves
+from rocframe.curves.curve import complete_curves
 from rocframe.curves.locate import CurveAxis, interpolated_values
-from rocframe.curves.table import curve_layout, read_curves
 from rocframe.frames import as_input_frame, build_table
 from rocframe.inference import class_notes
 from rocframe.inputs.cases import plan_table
 from rocframe.inputs.roles import Roles
-from rocframe.options import NOT_GIVEN, bin_edges, check_flag, parse_bins, public
+from rocframe.options import NOT_GIVEN, check_flag, parse_bins, public, unit_edges
 from rocframe.rates import RATES
 from rocframe.schemas.curves import gains_columns
 from rocframe.schemas.table_type import THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    import polars as pl
 
     from rocframe.curves.table import Curves
     from rocframe.frames import FrameT
@@ -67,9 +65,10 @@ def gains(
         Number of bins of equal size, or alert rates that rise from 0 to 1, such as
         `[0, 0.01, 0.05, 0.1, 1]`. Bin i is above `bins[i]` and at most `bins[i + 1]`.
     interpolate : bool, default True
-        Whether a tie at an edge is divided: both bins have the expected counts if the tied rows are
-        in random order, which can be fractions. False: a bin ends at the row of the curve that `at`
-        returns for the alert rate, so that ties at its end are in the next bin.
+        Whether rows at an edge are divided, so that bins have exactly the given alert rates: both
+        bins have the expected counts, which can be fractions, if tied rows are in random order.
+        False: a bin ends at the row of the curve that `at` returns for the alert rate; rows with
+        equal scores are in one bin, the lower one if they are on both sides of an edge.
     positive : object, default None
         Value of `label` that is the positive class.
     weight : str or Expr, default None
@@ -144,26 +143,20 @@ def gains(
     │ 1.0             ┆ 0.0        ┆ 0.0      ┆ 1.0                     ┆ 0.0      │
     └─────────────────┴────────────┴──────────┴─────────────────────────┴──────────┘
     """
-    edges = bin_edges(parse_bins(bins, example="[0, 0.01, 0.05, 0.1, 1]"))
+    edges = unit_edges(parse_bins(bins, example="[0, 0.01, 0.05, 0.1, 1]"))
     check_flag("interpolate", interpolate)
     roles = Roles(label, score, by, positive, weight, count, missing)
-    columns = gains_columns(interpolate=interpolate, count=roles.count_dtype)
+    columns = gains_columns(pl.Float64() if interpolate else roles.count_dtype)
     table = plan_table(
         predictions,
         roles,
         lambda cases: _gains_of_curves(
-            _curves_of(full_curves(cases)), np.array(edges), columns, interpolate=interpolate
+            complete_curves(cases), np.array(edges), columns, interpolate=interpolate
         ),
         columns=columns,
         anchor="bin",
     )
     return as_input_frame(predictions, table)
-
-
-def _curves_of(table: pl.DataFrame) -> Curves:
-    """Return the curves of a table of `full_curves`."""
-    layout = curve_layout(table.schema, None, ())
-    return read_curves(table.select(layout.count_columns), layout)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

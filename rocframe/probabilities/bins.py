@@ -16,7 +16,7 @@ from rocframe.curves.convex_hull import hull_vertices
 from rocframe.inference import STANDARD_NORMAL
 from rocframe.kernel.arrays import exact_product, run_parallel
 from rocframe.kernel.groups import cumulative_sums, is_run_start, round_thresholds, run_starts
-from rocframe.options import bin_edges, check_choice, parse_bins
+from rocframe.options import check_choice, parse_bins, unit_edges
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -40,16 +40,16 @@ class Binning:
     `method` is its name in tables.
     """
 
-    method: BinMethod | Literal["edges"] = "quantile"
+    method: str = "quantile"
     n: int = 10
     edges: FloatArray | None = None
 
     @classmethod
-    def parse(cls, method: BinMethod, bins: object) -> Binning:
+    def parse(cls, method: str, bins: object) -> Binning:
         """Check the options `method` and `bins`; edges in `bins` replace the method."""
         check_choice("method", method, get_args(BinMethod))
         parsed = parse_bins(bins, example="[0, 0.01, 0.05, 0.2, 1]")
-        edges = np.array(bin_edges(parsed))
+        edges = np.array(unit_edges(parsed))
         if isinstance(parsed, list):
             return cls(method="edges", n=len(edges) - 1, edges=edges)
         return cls(method=method, n=parsed, edges=edges if method == "uniform" else None)

@@ -414,16 +414,15 @@ CLASS_MATRICES = TableType(
 )
 
 
-def gains_columns(*, interpolate: bool = True, count: pl.DataType | None = None) -> Schema:
-    """Return the columns of `gains`; `count` is the dtype of the counts of undivided rows."""
+def gains_columns(count: pl.DataType) -> Schema:
+    """Return the columns of `gains`; `count` is the dtype of the counts."""
     rates, counts = ("event_rate", "lift", "capture_rate"), ("n", "n_pos")
-    dtype = pl.Float64() if interpolate or count is None else count
     return (
         integers("bin")
         | floats(*rates, "alert_rate_low", "alert_rate_high")
-        | dict.fromkeys(counts, dtype)
+        | dict.fromkeys(counts, count)
         | floats("score_min", "score_max", "score_mean")
-        | dict.fromkeys((f"cumulative_{name}" for name in counts), dtype)
+        | dict.fromkeys((f"cumulative_{name}" for name in counts), count)
         | floats(*(f"cumulative_{name}" for name in rates), "ks")
         | strings("note")
     )
@@ -432,7 +431,7 @@ def gains_columns(*, interpolate: bool = True, count: pl.DataType | None = None)
 GAINS = TableType(
     name="gains",
     columns=gains_columns,
-    recognize=has_columns(*gains_columns(), adjacent=3),
+    recognize=has_columns(*gains_columns(pl.Float64()), adjacent=3),
     drawing="rocframe.charts.dot_charts:gains_chart",
     dots=DotStyle(
         title="Gains",
