@@ -214,7 +214,7 @@ def _gains_of_curves(
     n, n_pos = (np.diff(counts, axis=1) for counts in (alerts, tp))
     alerts, tp = alerts[:, 1:], tp[:, 1:]
     with np.errstate(divide="ignore", invalid="ignore"):
-        # Rounding errors of differences of counts are removed.
+        # The difference of two sums of weights has a rounding error.
         event_rate, cumulative_rate = np.minimum(n_pos / n, 1), tp / alerts
         prevalence = pos / (pos + neg)
         values = {
