@@ -265,7 +265,7 @@ def _scores_of_bins(curves: Curves, edges: Edges) -> dict[str, FloatArray]:
     """Return the range and the mean of the scores in each bin; NaN without scores."""
     threshold = np.asarray(curves.columns[THRESHOLD], np.float64)
     alerts = curves.columns["tp"] + curves.columns["fp"]
-    weight = np.diff(alerts, prepend=0).astype(np.float64)
+    weight = np.diff(alerts, prepend=0)
     weight[curves.firsts] = 0
     top = edges.row[:, :-1] + 1
     bottom = edges.row[:, 1:] + (edges.fraction[:, 1:] > 0)

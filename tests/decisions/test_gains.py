@@ -245,6 +245,7 @@ def test_ties_are_divided_by_expectation_or_kept_whole():
     constant = rf.gains(PREDICTIONS, "label", pl.lit(0.5), bins=4, interpolate=False)
     assert constant["n"].to_list() == [0, 0, 0, 8]
     assert constant["event_rate"].to_list() == [None, None, None, 0.375]
+    assert constant["note"].to_list() == [*["no_rows"] * 3, None]
     spread = rf.gains(PREDICTIONS, "label", pl.lit(0.5), bins=4)
     assert spread["lift"].to_list() == pytest.approx([1.0] * 4)
 
@@ -295,6 +296,14 @@ def test_sums_of_weights_at_an_edge_are_compared_without_their_rounding_errors(i
     assert table["score_min"].to_list() == table["score_max"].to_list() == [*range(10, 0, -1)]
     assert table["event_rate"].to_list() == pytest.approx([1, 0] * 5)
     assert table["n"].to_list() == pytest.approx([0.1] * 10)
+
+
+def test_no_event_rate_is_above_1_because_of_rounding():
+    rng = np.random.default_rng(2)
+    frame = pl.DataFrame({"score": rng.permutation(2000), "w": rng.random(2000)})
+    frame = frame.with_columns(label=pl.col("score") % 20 != 1)
+    table = rf.gains(frame, "label", "score", weight="w", bins=1000)
+    assert 0 <= table["event_rate"].min() < table["event_rate"].max() == 1
 
 
 def test_a_group_column_can_have_the_name_of_a_column_of_curves():
