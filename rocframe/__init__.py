@@ -103,6 +103,7 @@ if TYPE_CHECKING:
     from rocframe.areas.tie_bounds import tie_bounds, ties
     from rocframe.averages.average import average
     from rocframe.averages.fold_auc import fold_auc, pooling_gap
+    from rocframe.averages.pool_imputations import pool_imputations
     from rocframe.bands.band import band
     from rocframe.bands.smooth import smooth, theoretical_curve
     from rocframe.charts.chart import chart
@@ -222,6 +223,7 @@ __all__ = [
     "one_vs_one",
     "one_vs_rest",
     "operating_point",
+    "pool_imputations",
     "pooling_gap",
     "power",
     "read",

@@ -154,6 +154,7 @@ def test_functions_that_measure_cite_where_they_come_from():
         *COMPARE,
     ]
     measures += [*MANY_CLASSES, "multiclass_metrics", "volume", "fold_auc", "pooling_gap"]
+    measures.append("pool_imputations")
     for name in measures:
         assert "doi:10." in sections(FUNCTIONS[name])["References"]
 

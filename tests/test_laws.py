@@ -514,7 +514,8 @@ def test_a_group_column_by_expression_is_a_computed_column_in_every_function_wit
                 table = verb.table_of(rows, by="g")
                 keys = [] if verb.key is None or verb.function == "combine_points" else [verb.key]
             tested.add(verb.function)
-            if name == "area of an average" or verb.function == "add_metrics":  # without `by`
+            parameters = inspect.signature(getattr(rf, verb.function)).parameters
+            if name == "area of an average" or "by" not in parameters:
                 continue
             with case(name):
                 expected = verb(table.select(key, pl.all()), by=["key", *keys])
