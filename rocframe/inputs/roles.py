@@ -92,6 +92,7 @@ class Roles:
                     "weight= is given as well",
                     f"Leave out weight=, and multiply each {argument} by the weight of its row.",
                 )
+        _ = self.total_over  # raises an error for wrong names
         if self.cluster is not None and self.count is not None and self.count is not NOT_GIVEN:
             raise OptionValueError.compose(
                 "count",
@@ -118,8 +119,8 @@ class Roles:
         by, total = parse_names(self.by), self.total
         if total is False:
             return ()
-        names: tuple[str, ...] = by if total is True else tuple(to_list(total))
-        if not names or not by or not all(isinstance(name, str) and name in by for name in names):
+        names = by if total is True else tuple(to_list(total))
+        if not names or any(name not in by for name in names):
             problem = "expected True, False or names of group columns in by="
             hint = f"Group columns: {format_list(by)}." if by else "There are no group columns."
             raise OptionValueError.compose("total", total, problem, hint)
@@ -185,8 +186,8 @@ def bind_roles(
     if models is not None and keyed and MODEL in table:
         rest = [name for name in table if name != MODEL]
         raise RepeatedNameError.in_result("metrics", MODEL, (MODEL, *rest))
-    key = (MODEL,) if models is not None and keyed else ()
-    key += (TOTAL,) if roles.total_over else ()
+    key = [MODEL] if models is not None and keyed else []
+    key += [TOTAL] if roles.total_over else []
     result_keys, over_keys = by[: len(by) - over], by[len(by) - over :]
     check_group_columns(result_keys, schema, (*table, *key))
     for name in over_keys:
