@@ -33,6 +33,7 @@ from rocframe.options import (
     group_dtypes,
     parse_number,
     public,
+    to_float,
 )
 from rocframe.rates import NAMES
 from rocframe.schemas import table_of
@@ -109,8 +110,8 @@ def pool_imputations(
         of a comparison are group columns. `metric`, `at`, `scale` and `note` are String,
         `n_imputations` is Int64, all others Float64.
 
-        `metric` is the name of the pooled column, such as `auc`, and null for tables of users
-        without a column `metric`. `within_variance` and `between_variance` are on the `scale`; `se`
+        Without a column `metric` in the table, `metric` is the name of the pooled column, such as
+        `auc`. `within_variance` and `between_variance` are on the `scale`; `se`
         is on that of the estimate, by the delta method. `relative_increase` is the increase of the
         variance because of missing data, and `fraction_missing` the fraction of missing
         information. Limits have the t distribution with `df` degrees of freedom.
@@ -161,7 +162,7 @@ def pool_imputations(
     """
     check_choice("scale", scale, (*get_args(PoolingScale), None))
     level, over = parse_level(level), parse_over(over)
-    if df_complete is not None and df_complete != inf:
+    if df_complete is not None and to_float(df_complete) != inf:
         df_complete = parse_number("df_complete", df_complete, low=0, example=49)
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
@@ -252,9 +253,9 @@ def _pool_table(
     keys = select_keys(first, layout.by)
     if not frame.height:
         return build_table(keys, {}, POOLED.columns())
-    metrics: list[str | None] = [layout.estimate] * first.height
-    if layout.estimate == "estimate":
-        metrics = first["metric"].to_list() if "metric" in layout.parts else [None] * first.height
+    metrics = [layout.estimate] * first.height
+    if "metric" in layout.parts:
+        metrics = first["metric"].to_list()
     scales = [scale or ("logit" if name in UNIT_METRICS else "identity") for name in metrics]
     is_logit = np.array(scales) == "logit"
     value, se, *sizes = (

@@ -28,6 +28,7 @@ from rocframe.charts.style import (
     sentences,
     short_name,
     theme_colors,
+    theme_sets_colors,
     tooltip,
     value_texts,
 )
@@ -335,13 +336,19 @@ class Groups:
 
 
 def total_scale(values: Sequence[str], total: str, *, ordered: bool) -> alt.Scale:
-    """Return a scale of colors in which the value `total` is gray."""
+    """Return a scale of colors in which the value `total` is gray.
+
+    If the theme names a color scheme, whose colors are not known, the total has its next color.
+    """
     groups = [value for value in values if value != total]
-    colors = color_scale(groups, ordered=ordered)._get("range")
-    if colors is alt.Undefined:
-        palette = theme_colors() or COLORS
+    scale = color_scale([*groups, total], ordered=ordered)
+    palette = theme_colors() or (None if theme_sets_colors() else COLORS)
+    if scale._get("range") is not alt.Undefined:  # shades of ordered values
+        palette = color_scale(groups, ordered=ordered)._get("range")
+    if palette:
         colors = [palette[i % len(palette)] for i in range(len(groups))]
-    return alt.Scale(domain=[*groups, total], range=[*colors, REFERENCE_COLOR])
+        scale.range = [*colors, REFERENCE_COLOR]
+    return scale
 
 
 def _remove_legends(chart: alt.LayerChart) -> None:

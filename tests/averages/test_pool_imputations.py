@@ -12,6 +12,7 @@ from polars.testing import assert_frame_equal
 from scipy import stats
 
 import rocframe as rf
+from tests.charts.specifications import records
 
 VALUES = [Fraction(80, 100), Fraction(82, 100), Fraction(78, 100)]
 ERRORS = [Fraction(30, 1000), Fraction(29, 1000), Fraction(31, 1000)]
@@ -66,7 +67,7 @@ def test_the_logit_scale_pools_log_odds_with_variances_by_the_delta_method():
     errors = [e / (v * (1 - v)) for v, e in zip(VALUES, ERRORS, strict=True)]
     table = pl.DataFrame({"imputation": [1, 2, 3], "estimate": odds, "se": map(float, errors)})
     identity = rf.pool_imputations(table)
-    assert identity["scale"].to_list() == ["identity"]
+    assert identity.select("metric", "scale").rows() == [("estimate", "identity")]
     estimate, lower, upper, se = identity.select("estimate", "lower", "upper", "se").row(0)
     back = [1 / (1 + exp(-value)) for value in (estimate, lower, upper)]
     expected = [*back, se * back[0] * (1 - back[0])]
@@ -208,3 +209,16 @@ def test_infinite_degrees_of_freedom_give_limits_of_the_normal_distribution():
         found = rf.pool_imputations(table, **options)
         assert found["upper"][0] == pytest.approx(0.4 + 0.1 * stats.norm.ppf(0.975), rel=1e-9)
         assert found["df"].to_list() == [None]
+
+
+def test_the_chart_has_a_dot_with_its_interval_for_each_metric():
+    metrics = ["tpr", "lift"]
+    options = {"threshold": 0.5, "by": "imputation", "n_boot": 20, "seed": 1}
+    pooled = rf.pool_imputations(
+        rf.intervals(imputed_rows(), "label", "score", metrics=metrics, **options)
+    )
+    shown = [row for row in records(pooled.roc.chart()) if "estimate" in row]
+    assert [row["metric"] for row in shown] == ["tpr at threshold 0.5", "lift at threshold 0.5"]
+    assert [row["lower"] for row in shown] == pytest.approx(pooled["lower"].to_list())
+    unnamed = rf.pool_imputations(areas().rename({"auc": "estimate"}))
+    assert unnamed.roc.chart().to_dict()["title"]["text"] == "estimate"
