@@ -116,9 +116,10 @@ class Roles:
     @property
     def total_over(self) -> tuple[str, ...]:
         """The group columns over which rows of totals are computed; none without totals."""
-        by, total = parse_names(self.by), self.total
+        total = self.total
         if total is False:
             return ()
+        by = parse_names(self.by)
         names = by if total is True else tuple(to_list(total))
         if not names or any(name not in by for name in names):
             problem = "expected True, False or names of group columns in by="
