@@ -105,6 +105,14 @@ PERSON_ROWS = 5
 PERSON_CORRELATION = 0.5
 PERSON_WINDOWS = ("one window", "two windows", "all windows")
 READERS = 5
+IMPUTATIONS = 5
+# The class sizes, the share of missing scores, and the AUC.
+IMPUTED_CASES = tuple(
+    (sizes, missing, area)
+    for sizes in ((20, 20), (20, 200), (100, 100))
+    for missing in (0.1, 0.3, 0.5)
+    for area in (0.75, 0.9)
+)
 READER_CASES = ((20, 20), (50, 50))
 CALIBRATED_ROWS = (30, 100, 1000)
 BETA_SHAPES = ((1, 1), (2, 8), (1, 9), (1, 49))
@@ -407,6 +415,56 @@ def reader_intervals(samples: int, resampled: int, n_boot: int, seed: int) -> It
             ]
             yield f"| {n_pos}, {n_neg} | {area:g} | {' | '.join(cells)} |"
     yield ""
+
+
+def pooled_intervals(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
+    """Yield the coverage of AUCs that are pooled over imputed data sets, in percent."""
+    del resampled, n_boot
+    yield "| positives, negatives | missing | AUC | logit scale | identity scale | `fold_auc` |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    for (n_pos, n_neg), missing, area in IMPUTED_CASES:
+        rng = np.random.default_rng([seed, n_pos, n_neg, round(100 * missing), round(100 * area)])
+        label = np.arange(n_pos + n_neg) < n_pos
+        score = rng.normal(size=(samples, len(label))) + normal(area).means[0] * label
+        is_missing = rng.random(score.shape) < missing
+        shape = (IMPUTATIONS, *score.shape)
+        table = pl.DataFrame(
+            {
+                "imputation": np.broadcast_to(np.arange(IMPUTATIONS)[:, None, None], shape).ravel(),
+                "sample": np.broadcast_to(np.arange(samples)[:, None], shape).ravel(),
+                "label": np.broadcast_to(label, shape).ravel(),
+                "score": np.stack(
+                    [_impute(score, is_missing, label, rng) for _ in range(IMPUTATIONS)]
+                ).ravel(),
+            }
+        )
+        areas = rf.auc(table, "label", "score", by=["sample", "imputation"])
+        results = [
+            *(rf.pool_imputations(areas, scale=s, level=LEVEL) for s in ("logit", "identity")),
+            rf.fold_auc(table, "label", "score", over="imputation", by="sample", level=LEVEL),
+        ]
+        cells = [_interval_cell(result, area) for result in results]
+        yield f"| {n_pos}, {n_neg} | {100 * missing:.0f} % | {area:g} | {' | '.join(cells)} |"
+    yield ""
+
+
+def _impute(
+    score: NDArray[np.float64],
+    is_missing: NDArray[np.bool_],
+    label: NDArray[np.bool_],
+    rng: np.random.Generator,
+) -> NDArray[np.float64]:
+    """Draw the missing scores from the posterior predictive normal distribution of each class."""
+    result = score.copy()
+    for in_class in (label, ~label):
+        values, known = score[:, in_class], ~is_missing[:, in_class]
+        n = np.maximum(known.sum(axis=1, keepdims=True), 3)
+        mean = (values * known).sum(axis=1, keepdims=True) / n
+        squares = ((values - mean) ** 2 * known).sum(axis=1, keepdims=True)
+        sd = np.sqrt(squares / rng.chisquare(n - 1))
+        drawn = mean + sd * (rng.normal(size=n.shape) / np.sqrt(n) + rng.normal(size=values.shape))
+        result[:, in_class] = np.where(known, values, drawn)
+    return result
 
 
 def hosmer_lemeshow_tests(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
@@ -1124,6 +1182,10 @@ def main(arguments: list[str] | None = None) -> None:
             2,
         ),
         "Means over readers: coverage in percent (mean width)": (reader_intervals, 1),
+        "Areas pooled over imputed data sets: coverage in percent (mean width)": (
+            pooled_intervals,
+            1,
+        ),
         "Hosmer-Lemeshow test: rejections of calibrated scores, in percent": (
             hosmer_lemeshow_tests,
             1,

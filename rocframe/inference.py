@@ -456,6 +456,7 @@ Note = Literal[
     "identical_scores",
     "zero_variance",
     "one_curve",
+    "one_imputation",
     "no_solution",
     "no_limits",
     "negative_slope",
@@ -467,6 +468,7 @@ Note = Literal[
     "unmatched",
     "left_out",
     "lacks_rows",
+    "undefined",
     "fewer",
 ]
 SEPARATOR = "; "  # between two notes of the same row
@@ -553,14 +555,17 @@ def join_notes(*notes: str | None) -> str | None:
 
 
 def exclusion_notes(
-    names: NDArray[np.object_], usable: NDArray[np.bool_], starts: NDArray[np.int64]
+    names: NDArray[np.object_],
+    usable: NDArray[np.bool_],
+    starts: NDArray[np.int64],
+    note: Note = "left_out",
 ) -> list[str | None]:
     """Return, for each group, the note with the number and names of excluded curves, or None."""
     notes: list[str | None] = [None] * (len(starts) - 1)
     excluded = np.flatnonzero(~usable)
     group = groups_of_rows(starts, excluded)
     for first, end in pairwise([*run_starts(group).tolist(), len(group)]):
-        notes[group[first]] = note_with_keys("left_out", names[excluded[first:end]].tolist())
+        notes[group[first]] = note_with_keys(note, names[excluded[first:end]].tolist())
     return notes
 
 

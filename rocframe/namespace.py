@@ -45,6 +45,7 @@ NAME_ALIASES = {
         "calibration": "calibration_curve reliability_diagram reliability",
         "murphy_curve": "murphy murphy_diagram plot_murphy_diagram",
         "brier": "brier_score brier_score_loss",
+        "pool_imputations": "pool rubin rubins_rules mice pool_auc",
         "windows": "group_by_dynamic rolling time_windows",
     }.items()
     for alias in aliases.split()
@@ -217,6 +218,7 @@ class RocFrame(Namespace):
     average = LazyMethod("rocframe.averages.average")
     fold_auc = LazyMethod("rocframe.averages.fold_auc")
     pooling_gap = LazyMethod("rocframe.averages.fold_auc")
+    pool_imputations = LazyMethod("rocframe.averages.pool_imputations")
     chart = LazyMethod("rocframe.charts.chart")
     dashboard = LazyMethod("rocframe.charts.dashboard")
     report = LazyMethod("rocframe.reports.report")

@@ -424,6 +424,7 @@ ARGUMENT_ALIASES: dict[str, tuple[str, ...]] = {
         ("positive",): "pos_label pos_class positive_class positive_label event levels",
         ("by",): "group_by groupby group groups strata",
         ("between", "by"): "model models",
+        ("total",): "overall margins",
         ("over", "by"): "fold folds cv",
         ("over", "between", "by"): "across",
         ("across", "by"): "over",

@@ -48,6 +48,7 @@ ANSWERS = {
     "multiclass_auc": ("auc", *LIMITS, "average", "n_classes_used"),
     "volume": ("volume", *LIMITS),
     "fold_auc": ("mean_auc", *LIMITS),
+    "pool_imputations": ("metric", "estimate", *LIMITS),
     "pooling_gap": ("gap", "pooled_auc"),
     "plan": ("difference", "n_pos", "n_neg", "power"),
     "calibration": ("score_mean", "event_rate", *LIMITS),
@@ -76,7 +77,7 @@ HIDDEN = {
         "gate": ((), ("limit",)),
     },
     "the metric, the pair of models or the point of the curve is the first part of the answer": {
-        "intervals": (("upper",), LIMITS),
+        **dict.fromkeys(["intervals", "pool_imputations"], (("upper",), LIMITS)),
         "comparison": ((*LIMITS, "p_adjusted"), ("difference", *LIMITS, "p_adjusted")),
         "band": (LIMITS, LIMITS),
         "average": tuple(

@@ -154,6 +154,7 @@ def test_functions_that_measure_cite_where_they_come_from():
         *COMPARE,
     ]
     measures += [*MANY_CLASSES, "multiclass_metrics", "volume", "fold_auc", "pooling_gap"]
+    measures.append("pool_imputations")
     for name in measures:
         assert "doi:10." in sections(FUNCTIONS[name])["References"]
 
@@ -232,7 +233,8 @@ def test_shared_parameters_are_explained_in_the_same_words_everywhere():
     every["missing"] -= {documented(f)["missing"] for f in (rf.multiclass_auc, rf.volume)}
     # `compress` does not convert the tables of other packages.
     every["predictions"] -= {documented(rf.compress)["predictions"]}
-    for parameter in ("label", "weight", "missing", "level", "predictions", "curves", "cluster"):
+    shared = ("label", "weight", "missing", "level", "predictions", "curves", "cluster", "total")
+    for parameter in shared:
         assert len(every[parameter]) == 1, parameter
     # `compress` keeps several scores side by side, and `confusion_matrix` takes decisions.
     every["score"] -= {documented(f)["score"] for f in (rf.compress, rf.confusion_matrix)}

@@ -126,10 +126,11 @@ def test_the_page_on_tables_lists_the_columns_of_each_type_of_table():
                     assert_listed(table, alternative)
                 else:
                     listed.append(assert_listed(table, found))
-    # Tables without a record of their own: predictions that are compressed, of many classes or in
-    # windows, curves at given thresholds, simplified curves, averages of metrics, all areas.
+    # Tables without a record of their own: totals, predictions that are compressed, of many classes
+    # or in windows, curves at given thresholds, simplified curves, averages of metrics, all areas.
     others = [names for names in found if names not in listed]
     assert [names[:2] for names in others] == [
+        ["total"],
         ["label", "score"],
         ["id", "class"],
         ["window", "window_end"],

@@ -320,6 +320,13 @@ OF_CURVES = {
         key="fold",
     ),
     "area of an average": TableVerb("area", key="fold", first=("average", {"grid": "union"})),
+    "areas pooled over folds": TableVerb(
+        "pool_imputations",
+        {"over": "fold"},
+        key="fold",
+        source="auc",
+        other_if_weighted=("df", "fraction_missing", "within_variance", "relative_increase"),
+    ),
     "area of smooth curves": TableVerb("area", source="smooth"),
     "operating point of smooth curves": TableVerb(
         "operating_point", {"rule": ["youden", "f1"]}, source="smooth"

@@ -153,7 +153,8 @@ def fold_auc(
     The intervals treat the fitted models as fixed and the test rows as random: they do not include
     the variation between models fitted on other rows, or between readers. If a case is in several
     folds, as in repeated cross-validation, the limits are too narrow without `id`. For rows that
-    occur once for each class, as in `one_vs_rest`, use `multiclass_auc`.
+    occur once for each class, as in `one_vs_rest`, use `multiclass_auc`. For imputed data sets,
+    which all have the same rows, use `pool_imputations`.
 
     References
     ----------

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
     from rocframe.frames import FrameT
     from rocframe.inputs.cases import Cases
-    from rocframe.inputs.roles import By, Column, Count, Scores
+    from rocframe.inputs.roles import By, Column, Count, Scores, Total
     from rocframe.kernel.arrays import Array, BoolArray, FloatArray, IntArray
     from rocframe.kernel.scan import ReplicateScan
     from rocframe.probabilities.bins import Bins
@@ -75,6 +75,7 @@ def calibration(
     score: Scores,
     *,
     by: By = None,
+    total: Total = False,
     method: CalibrationMethod = "quantile",
     bins: int | Sequence[float] = 10,
     empty_bins: bool = False,
@@ -108,6 +109,9 @@ def calibration(
         The probability of the positive class; several columns add the group column `model`.
     by : str, Expr, selector or sequence, default None
         Group columns; null is a group.
+    total : bool, str or sequence of str, default False
+        Add rows of all groups together, with a column `total`: True, or the group columns over
+        which groups are combined, such as `"segment"` for a total of each model.
     method : str, default "quantile"
         Method of estimation. Rows with equal scores are in the same bin.
 
@@ -240,7 +244,18 @@ def calibration(
     )
     table = plan_table(
         predictions,
-        Roles(label, score, by, positive, weight, count, missing, cluster, needs_scores=True),
+        Roles(
+            label,
+            score,
+            by,
+            positive,
+            weight,
+            count,
+            missing,
+            cluster,
+            needs_scores=True,
+            total=total,
+        ),
         lambda cases: _calibration_table(cases, options),
         columns=calibration_columns(consistency=options.consistency),
         anchor="bin",

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from rocframe.frames import FrameT
     from rocframe.inputs.cases import Cases
-    from rocframe.inputs.roles import By, Column, Count, Scores
+    from rocframe.inputs.roles import By, Column, Count, Scores, Total
     from rocframe.kernel.arrays import Array, FloatArray, IntArray
     from rocframe.kernel.scan import Block, Scannable
     from rocframe.probabilities.bins import BinMethod, Bins
@@ -62,6 +62,7 @@ def calibration_summary(
     score: Scores,
     *,
     by: By = None,
+    total: Total = False,
     method: BinMethod = "quantile",
     bins: int | Sequence[float] = 10,
     n_fitted: int = 0,
@@ -85,6 +86,9 @@ def calibration_summary(
         The probability of the positive class; several columns add the group column `model`.
     by : str, Expr, selector or sequence, default None
         Group columns; null is a group.
+    total : bool, str or sequence of str, default False
+        Add rows of all groups together, with a column `total`: True, or the group columns over
+        which groups are combined, such as `"segment"` for a total of each model.
     method : {"quantile", "uniform"}, default "quantile"
         Type of the bins of `ece`, `mce`, the Hosmer-Lemeshow test and the parts of the Brier score.
     bins : int or sequence of float, default 10
@@ -184,7 +188,7 @@ def calibration_summary(
     n_fitted = parse_integer("n_fitted", n_fitted, low=0, example=2)
     table = plan_table(
         predictions,
-        Roles(label, score, by, positive, weight, count, missing, needs_scores=True),
+        Roles(label, score, by, positive, weight, count, missing, needs_scores=True, total=total),
         lambda cases: _measures_table(cases, binning, n_fitted),
         columns=CALIBRATION_SUMMARY.columns(),
         anchor="n_pos",

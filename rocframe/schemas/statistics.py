@@ -19,6 +19,7 @@ from rocframe.schemas.table_type import (
     INTERVAL,
     INTERVAL_INFO,
     MODEL,
+    POINT_NAMES,
     ROC_AREA_TITLE,
     ROW_COUNTS,
     ROW_TIES,
@@ -330,6 +331,28 @@ FOLD_AUC = TableType(
         axis="AUC",
         marks=("mean_auc", "pooled_auc", "auc_of_mean"),
         chance=0.5,
+    ),
+)
+
+POOLED = TableType(
+    name="pool_imputations",
+    columns=lambda: (
+        strings("metric")
+        | floats("estimate", "lower", "upper")
+        | strings("at")
+        | floats("at_value", "se", "within_variance", "between_variance", "relative_increase")
+        | floats("fraction_missing", "df")
+        | integers("n_imputations")
+        | floats("ci_level")
+        | strings("scale", "note")
+    ),
+    recognize=has_columns("metric", "estimate", *POINT_NAMES, "within_variance"),
+    drawing="rocframe.charts.dot_charts:metric_chart",
+    dots=DotStyle(
+        title="Estimates over imputed data sets",
+        axis="Estimate",
+        marks=("estimate",),
+        part="metric",
     ),
 )
 
