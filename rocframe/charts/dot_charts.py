@@ -31,14 +31,16 @@ from rocframe.charts.style import (
     inline_data,
     json_values,
     level_text,
+    note_text,
     number_text,
     tooltip,
 )
 from rocframe.charts.time_chart import date_column, time_chart
 from rocframe.frames import number_distinct_rows, select_keys
 from rocframe.inference import simultaneous_limits
+from rocframe.options import NOT_GIVEN
 from rocframe.schemas.table_type import POINT_NAMES, Span
-from rocframe.text import join_first
+from rocframe.text import format_p_value, join_first
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,6 +81,8 @@ SHARES = (0, 0.5, 1)
 SHARE_COLORS = SCALE_COLORS[2:], ("#22272E", "#0072B2", "#B9E0F5")
 IS_DARK_THEME = "luminance(background) < 0.4"
 MAX_DESCRIBED_PAIRS = 6
+# The lines of a reader study are those of the mean and of each reader.
+MEAN_AND_READERS, MEAN_NAME = "_reader", "mean"
 
 
 def dot_chart(
@@ -152,6 +156,47 @@ def comparison_chart(
     title, axis = (f"{text} of {name}" for text in (style.title, style.axis))
     style = replace(style, title=title, axis=axis, part=pair, subtitle=rule)
     return draw_dots(table.with_columns(part), layout.by, options, style)
+
+
+def reader_study_chart(
+    table: pl.DataFrame, layout: Table, options: ChartOptions
+) -> alt.LayerChart | alt.FacetChart:
+    """Draw the mean of each modality and the value of each reader; the subtitle has the tests."""
+    of_pair = pl.col("modality_b").is_not_null()
+    pairs = table.filter(of_pair & pl.col("reader").is_null())
+    metric = mark_name(next(iter(table.get_column("metric")), "auc"))
+    modality, line = (free_name(name, table.columns) for name in ("modality", MEAN_AND_READERS))
+    values = table.filter(~of_pair).rename({"modality_a": modality})
+    readers = GroupColumn.from_keys(values.get_column("reader"))
+    names = [
+        MEAN_NAME if reader is None else text
+        for reader, text in zip(values.get_column("reader"), readers.texts, strict=True)
+    ]
+    values = values.with_columns(pl.Series(line, names, pl.String))
+    color = modality if options.color is NOT_GIVEN else options.color
+    style = replace(
+        layout.dots,
+        title=f"{metric[:1].upper()}{metric[1:]} of each reader and modality",
+        axis=metric,
+        part=line,
+        subtitle=_pair_texts(pairs) if not layout.by else "",
+    )
+    return draw_dots(values, (*layout.by, modality), replace(options, color=color), style)
+
+
+def _pair_texts(pairs: pl.DataFrame) -> str:
+    """Return the differences of pairs of modalities and their p-values as a text."""
+    columns = paired_columns(pairs, ("modality_a", "modality_b"), PAIR_NAME_LENGTH)
+    texts = []
+    for record, *names in zip(
+        pairs.iter_rows(named=True), *(c.texts for c in columns), strict=True
+    ):
+        difference = number_text(record["estimate"]).replace("-", "−")
+        p_value = format_p_value(record["p_value"], 3)
+        sign = "" if p_value is None or p_value.startswith("<") else "= "
+        text = note_text(record["note"]) if p_value is None else f"{difference}, p {sign}{p_value}"
+        texts.append(f"{' − '.join(names)}: {text}")
+    return join_first(texts, MAX_DESCRIBED_PAIRS, "; ")
 
 
 def _smallest_p_values(table: pl.DataFrame) -> tuple[pl.DataFrame, str]:

@@ -6,7 +6,6 @@ a long table with the same `id`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -43,7 +42,7 @@ from rocframe.schemas.table_type import MODEL, cast_scores, with_scores
 from rocframe.text import format_count, format_list
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -57,13 +56,15 @@ Unmatched = Literal["raise", "drop"]
 class PairingOptions:
     """The columns of the predictions, and the options of the pairing of their rows.
 
-    `between` is the column of models or, if the models are readings, a mapping from the arguments
-    `modality` and `reader` to columns. With `single_model`, one score column without `id` can be one model. `unpaired` is the option
-    for models that scored different rows, for errors. `probabilities`: scores must be in [0, 1].
+    If the models are readings, `readings` has the columns of the arguments `modality` and `reader`
+    instead of `between`. With `single_model`, one score column without `id` can be one model.
+    `unpaired` is the option for models that scored different rows, for errors. `probabilities`:
+    scores must be in [0, 1].
     """
 
     roles: Roles
-    between: str | Mapping[str, str]
+    between: str = MODEL
+    readings: Mapping[str, str] | None = None
     id: Column | Sequence[Column] | None
     unmatched: Unmatched
     paired: bool = True
@@ -77,7 +78,7 @@ class PairingOptions:
         for argument, name in self.model_columns.items():
             if type(name) is not str:
                 problem = "expected a column name"
-                example = argument if self.has_readings else MODEL
+                example = argument if self.readings else MODEL
                 hint = (
                     f'Pass the name of a column, such as {argument}="{example}". Add computed '
                     "columns with .with_columns() first."
@@ -94,14 +95,9 @@ class PairingOptions:
             )
 
     @property
-    def has_readings(self) -> bool:
-        """Whether the models are the readings of several readers with several modalities."""
-        return isinstance(self.between, Mapping)
-
-    @property
     def model_columns(self) -> Mapping[str, str]:
         """The columns that identify a model, by the name of the argument."""
-        return self.between if isinstance(self.between, Mapping) else {"between": self.between}
+        return self.readings or {"between": self.between}
 
     @property
     def id_columns(self) -> list[Column]:
@@ -184,15 +180,17 @@ def bind_pairing(
         _check_model_column(argument, name, schema, bound.by)
     id_columns = options.id_columns
     if options.paired and not id_columns:
-        between = options.between
         other = f" If the models scored different rows, use {options.unpaired}."
         problem = "this method pairs the rows of the models, and no column identifies the instances"
         hint = (
             'Pass the column that identifies instances, such as id="id". If the rows of all models '
             "are in the same order, number them first: "
-            f".with_columns(id=pl.int_range(pl.len()).over({between!r})). "
+            f".with_columns(id=pl.int_range(pl.len()).over({options.between!r})). "
             f"Or pass one score column for each model.{other if options.unpaired else ''}"
         )
+        if options.readings:
+            problem = "the readings of a case are paired, and no column identifies the cases"
+            hint = 'Pass the column that identifies cases, such as id="case".'
         raise PairingError.compose("id", options.id, problem, hint)
     private = private_names(["between", *(f"id {i}" for i in range(len(id_columns)))], bound.by)
     sources = [(*names, column(names[1]), schema[names[1]]) for names in model_columns.items()]
@@ -201,11 +199,11 @@ def bind_pairing(
         if source_dtype == pl.Object:
             hint = "Rows are sorted by this column: cast it to a dtype that can be sorted."
             raise ColumnTypeError.compose(argument, name, source_dtype, hint)
-    if options.has_readings:
+    if options.readings:
         model = pl.struct(column(name).alias(part) for part, name in model_columns.items())
         dtype: pl.DataType = pl.Struct({part: schema[name] for part, name in model_columns.items()})
     else:
-        model, dtype = column(model_columns["between"]), schema[model_columns["between"]]
+        model, dtype = column(options.between), schema[options.between]
     exprs = [model, *(expr for _, _, expr, _ in sources[len(model_columns) :])]
     aliased = (expr.alias(name) for expr, name in zip(exprs, private.values(), strict=True))
     return PairingColumns(
@@ -248,7 +246,7 @@ def model_names(*models: object) -> str:
 
 def _check_side_by_side(options: PairingOptions, models: Sequence[str]) -> None:
     """Raise an error for options that do not apply if each model has a score column."""
-    if options.has_readings:
+    if options.readings:
         problem = "a reader study has one score column, with one row per reading"
         hint = "Put the readings of all readers into one column with .unpivot() first."
         raise OptionValueError.compose("score", list(models), problem, hint)
@@ -501,8 +499,8 @@ def _match_instances(
             raise PairingError.compose(
                 "id",
                 options.id,
-                f"{model_names(model)} has {format_count(int(repeated.sum()), 'row')} whose id occurs "
-                f"more than once in a group, such as the id {example}",
+                f"{model_names(model)} has {format_count(int(repeated.sum()), 'row')} whose id "
+                f"occurs more than once in a group, such as the id {example}",
                 "An id may occur only once per model and group. Add the column that distinguishes "
                 "these rows to id= or by=.",
             )
@@ -706,12 +704,13 @@ def _check_unmatched(
     if not n_absent.any():
         return
     model = int(n_absent.argmax())
+    noun = "reader" if options.readings else "model"
     raise PairingError.compose(
         "id",
         options.id,
         f"{model_names(instances.models[model])} lacks "
-        f"{format_count(int(n_absent[model]), 'row')} that other models have",
-        'Pass unmatched="drop" to leave out instances that a model lacks; the result then states '
+        f"{format_count(int(n_absent[model]), 'row')} that other {noun}s have",
+        f'Pass unmatched="drop" to leave out instances that a {noun} lacks; the result then states '
         "how many rows are left out. Or add the missing rows.",
     )
 

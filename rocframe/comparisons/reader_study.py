@@ -14,7 +14,6 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
-import polars as pl
 
 from rocframe.areas.area import RateRange
 from rocframe.areas.pairs import AUC_STATISTIC, ZERO_VARIANCE
@@ -46,14 +45,16 @@ from rocframe.options import check_choice, check_supported, parse_number, public
 from rocframe.rates import Rate, Settings
 from rocframe.resampling import Statistic, jackknife_influences
 from rocframe.schemas.statistics import reader_study_columns
+from rocframe.text import format_count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import polars as pl
     from numpy.typing import NDArray
 
     from rocframe.areas.area import Range
-    from rocframe.comparisons.pairing import Instances, ModelBatch, PairingColumns, Unmatched
+    from rocframe.comparisons.pairing import ModelBatch, PairingColumns, Unmatched
     from rocframe.frames import FrameT
     from rocframe.inference import Adjust
     from rocframe.inputs.roles import By, Column, Missing
@@ -201,7 +202,7 @@ def reader_study(
     ...     }
     ... )
     >>> study = rf.reader_study(readings, "label", "rating", id="case")
-    >>> study.select("modality_a", "modality_b", "reader", pl.col("estimate", "se").round(3)).head(3)
+    >>> study.select("modality_a", "modality_b", "reader", "estimate", "se", "df").head(3)
     """
     check_adjust(adjust)
     rates = {"fpr": fpr, "tpr": tpr, "specificity": specificity, "sensitivity": sensitivity}
@@ -215,7 +216,7 @@ def reader_study(
     roles = Roles(label, score, by, positive, None, None, missing, cluster)
     pairing = PairingOptions(
         roles=roles,
-        between={"modality": modality, "reader": reader},
+        readings={"modality": modality, "reader": reader},
         id=id,
         unmatched=unmatched,
         unpaired=None,
@@ -264,8 +265,8 @@ class Measure:
                 raise OptionValueError.compose(
                     "metric", name, problem, "Pass, for example, threshold=3."
                 )
-            value = parse_number("threshold", threshold, example=3)
-            return cls(statistic=_statistic_at(parsed, value), name=name)
+            at = parse_number("threshold", threshold, example=3)
+            return cls(statistic=_statistic_at(parsed, at), name=name)
         check_supported("threshold", threshold, f"metric={name!r}")
         if not is_area:
             return cls(statistic=parsed, name=name)
@@ -341,8 +342,14 @@ def study_table(
     frame: pl.DataFrame, columns: PairingColumns, options: StudyOptions
 ) -> pl.DataFrame:
     """Return the rows of the means and of each reader of all groups."""
+    assert columns.between is not None
+    for argument, name in columns.options.model_columns.items():
+        if n := frame.get_column(columns.between).struct.field(argument).null_count():
+            problem = f"the {argument} is null in {format_count(n, 'row')}"
+            hint = "Remove these rows with .filter() first."
+            raise OptionValueError.compose(argument, name, problem, hint)
     instances = read_instances(frame, columns)
-    factors = Factors.of_models(instances, columns.options)
+    factors = Factors.of_models(instances.models)
     batches = model_batches(instances, columns.options, all_models=True)
     parts = [Study.of_batch(batch, factors, options).columns() for batch in batches]
     return build_model_table(
@@ -374,19 +381,18 @@ class Factors:
     reader: NDArray[np.int64]
 
     @classmethod
-    def of_models(cls, instances: Instances, options: PairingOptions) -> Factors:
-        """Return the factors; raise an error if the modality or reader of a row is null."""
-        values = {}
-        for argument, name in options.model_columns.items():
-            column = instances.models.struct.field(argument)
-            if column.null_count():
-                problem = "the column contains null"
-                hint = "Remove these rows with .filter(), or fill in the names."
-                raise OptionValueError.compose(argument, name, problem, hint)
-            distinct, position = number_distinct_rows(column.to_frame())
-            values[argument] = distinct.to_series(), position.to_numpy().astype(np.int64)
-        (modalities, modality), (readers, reader) = values["modality"], values["reader"]
-        return cls(modalities=modalities, readers=readers, modality=modality, reader=reader)
+    def of_models(cls, models: pl.Series) -> Factors:
+        """Return the factors of models that are structs of a modality and a reader."""
+        (modalities, modality), (readers, reader) = (
+            number_distinct_rows(models.struct.field(name).to_frame())
+            for name in ("modality", "reader")
+        )
+        return cls(
+            modalities=modalities.to_series(),
+            readers=readers.to_series(),
+            modality=modality.to_numpy().astype(np.int64),
+            reader=reader.to_numpy().astype(np.int64),
+        )
 
     def crossed(self, models: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the modalities and the readers of `models`; raise an error if one is absent."""

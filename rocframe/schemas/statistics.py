@@ -658,7 +658,6 @@ READER_STUDY = TableType(
     ties=HALF_TIES,
     drawing="rocframe.charts.dot_charts:reader_study_chart",
     dots=DotStyle(title="Reader study", axis="Mean", marks=("estimate",), ranked=False),
-    chart_options=("facet",),
 )
 
 HULL_SHARES = TableType(
