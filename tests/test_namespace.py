@@ -20,7 +20,8 @@ VERBS = [
     *("decision_intervals", "draw_decisions", "drift", "drift_test", "expand_counts"),
     *("fit_calibration", "fold_auc", "gate", "h_measure", "hull", "hull_shares", "intervals"),
     *("iso_lines", "lc_index", "mix", "multiclass_auc", "multiclass_metrics", "murphy_curve"),
-    *("one_vs_one", "one_vs_rest", "operating_point", "pooling_gap", "relative_superiority"),
+    *("one_vs_one", "one_vs_rest", "operating_point", "pooling_gap", "reader_study"),
+    *("relative_superiority",),
     *("repair_scores", "repaired_auc", "report", "simplify", "smooth", "summary", "tie_bounds"),
     *("ties", "top_label", "transfer", "volume", "windows"),
 ]

@@ -95,9 +95,8 @@ class Verb:
 
 def readings(frame: Any, score: Any, other: Any) -> Any:
     """Return a table with the score of two readers and modalities, for each row of a table."""
-    plan = (frame if isinstance(frame, pl.LazyFrame) else pl.DataFrame(frame)).with_row_index(
-        "case"
-    )
+    plan = frame if isinstance(frame, pl.LazyFrame) else pl.DataFrame(frame)
+    plan = plan.with_columns(pl.int_range(pl.len()).alias("case"))
     scores = {("a", 1): score, ("b", 1): other, ("a", 2): score, ("b", 2): score}
     parts = [
         plan.with_columns(

@@ -43,7 +43,7 @@ from rocframe.metrics.intervals import parse_interval_metric
 from rocframe.metrics.statistics import PointSearch, influence_at, rates_at, stack_points
 from rocframe.options import check_choice, check_supported, parse_number, public
 from rocframe.rates import Rate, Settings
-from rocframe.resampling import Statistic, jackknife_influences
+from rocframe.resampling import ROUNDING_ERROR, Statistic, jackknife_influences
 from rocframe.schemas.statistics import reader_study_columns
 from rocframe.text import format_count
 
@@ -194,15 +194,25 @@ def reader_study(
     >>> import polars as pl, rocframe as rf
     >>> readings = pl.DataFrame(
     ...     {
-    ...         "reader": [1] * 12 + [2] * 12,
-    ...         "modality": (["cine"] * 6 + ["spin"] * 6) * 2,
-    ...         "case": [1, 2, 3, 4, 5, 6] * 4,
-    ...         "label": [1, 1, 1, 0, 0, 0] * 4,
-    ...         "rating": [5, 3, 2, 2, 3, 1, 5, 5, 4, 2, 4, 1, 4, 2, 5, 3, 2, 1, 5, 4, 3, 1, 3, 2],
+    ...         "reader": [1] * 16 + [2] * 16,
+    ...         "modality": (["CT"] * 8 + ["MRI"] * 8) * 2,
+    ...         "case": [1, 2, 3, 4, 5, 6, 7, 8] * 4,
+    ...         "label": [1, 1, 1, 1, 0, 0, 0, 0] * 4,
+    ...         "rating": [int(rating) for rating in "52543414533511324223543453253132"],
     ...     }
     ... )
     >>> study = rf.reader_study(readings, "label", "rating", id="case")
-    >>> study.select("modality_a", "modality_b", "reader", "estimate", "se", "df").head(3)
+    >>> study.select("modality_a", "modality_b", "estimate", "se", "df", "p_value").head(3)
+    shape: (3, 6)
+    ┌────────────┬────────────┬──────────┬──────────┬──────────┬──────────┐
+    │ modality_a ┆ modality_b ┆ estimate ┆ se       ┆ df       ┆ p_value  │
+    │ ---        ┆ ---        ┆ ---      ┆ ---      ┆ ---      ┆ ---      │
+    │ str        ┆ str        ┆ f64      ┆ f64      ┆ f64      ┆ f64      │
+    ╞════════════╪════════════╪══════════╪══════════╪══════════╪══════════╡
+    │ CT         ┆ null       ┆ 0.453125 ┆ 0.322118 ┆ 1.386001 ┆ null     │
+    │ MRI        ┆ null       ┆ 0.859375 ┆ 0.117966 ┆ 5.1984   ┆ null     │
+    │ CT         ┆ MRI        ┆ -0.40625 ┆ 0.285842 ┆ 2.915498 ┆ 0.252848 │
+    └────────────┴────────────┴──────────┴──────────┴──────────┴──────────┘
     """
     check_adjust(adjust)
     rates = {"fpr": fpr, "tpr": tpr, "specificity": specificity, "sensitivity": sensitivity}
@@ -433,6 +443,7 @@ def _influence_covariances(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return values and covariances from influence values, or from changes by the jackknife."""
     statistic, jackknife = options.measure.statistic, options.covariance == "jackknife"
+    batch = batch.in_rank_order()  # sums of fractions depend on the order of rows
     estimates, influences = [], []
     n_pos, n_neg = batch.class_sums(np.ones(len(batch.rows), np.int64))
     defined = (n_pos > 1) & (n_neg > 1)
@@ -518,6 +529,12 @@ class Components(NamedTuple):
         return difference
 
     @property
+    def is_negative(self) -> NDArray[np.bool_]:
+        """Whether `reader_covariance` is below 0, by more than a rounding error."""
+        negative: NDArray[np.bool_] = self.reader_covariance < -ROUNDING_ERROR * self.var_error
+        return negative
+
+    @property
     def variances(self) -> dict[str, NDArray[np.float64]]:
         """The variance components, which can be negative, as columns."""
         if self.n_modalities == 1:
@@ -546,6 +563,7 @@ class Components(NamedTuple):
             return error, np.full(len(error), np.inf)
         base = self.ms_reader if self.n_modalities == 1 else self.ms_residual
         df = (r - 1) * max(self.n_modalities - 1, 1)
+        base = np.where(base < ZERO_VARIANCE, 0, base)
         error = base + r * covariance
         with np.errstate(divide="ignore", invalid="ignore"):
             return error, df * (error / base) ** 2
@@ -604,14 +622,14 @@ class Study:
         error, df = components.error(fixed)
         columns = components.variances
         if len(own) == 2:
-            columns |= _f_test(components, error, df)
+            columns |= _equality_test(components, error, df)
         line = self._line(
             own,
             self.values.mean(axis=2)[:, own],
             len(own) * error / components.n_readers,
             df,
             one_reader=np.full(len(df), components.n_readers == 1 and fixed != "readers"),
-            negative_covariance=components.reader_covariance < 0,
+            negative_covariance=components.is_negative,
         )
         return line | columns | {"reader": np.full(len(df), -1)}
 
@@ -693,7 +711,7 @@ class Study:
         return first_notes(applies)
 
 
-def _f_test(
+def _equality_test(
     components: Components, error: NDArray[np.float64], df: NDArray[np.float64]
 ) -> dict[str, NDArray[np.float64]]:
     """Return the columns of the test that the means of all modalities are equal."""
