@@ -1249,7 +1249,7 @@ def main(arguments: list[str] | None = None) -> None:
         ),
         "Reader studies: rejections of equal modalities, and coverage of a mean, in percent": (
             reader_studies,
-            2,
+            1,
         ),
         "Means over readers: coverage in percent (mean width)": (reader_intervals, 1),
         "Hosmer-Lemeshow test: rejections of calibrated scores, in percent": (
