@@ -81,8 +81,7 @@ SHARES = (0, 0.5, 1)
 SHARE_COLORS = SCALE_COLORS[2:], ("#22272E", "#0072B2", "#B9E0F5")
 IS_DARK_THEME = "luminance(background) < 0.4"
 MAX_DESCRIBED_PAIRS = 6
-# The lines of a reader study are those of the mean and of each reader.
-MEAN_AND_READERS, MEAN_NAME = "_reader", "mean"
+MEAN_NAME = "mean"  # of the readers of a study, above the line of each reader
 
 
 def dot_chart(
@@ -165,20 +164,20 @@ def reader_study_chart(
     of_pair = pl.col("modality_b").is_not_null()
     pairs = table.filter(of_pair & pl.col("reader").is_null())
     metric = mark_name(next(iter(table.get_column("metric")), "auc"))
-    modality, line = (free_name(name, table.columns) for name in ("modality", MEAN_AND_READERS))
+    modality = free_name("modality", table.columns)
     values = table.filter(~of_pair).rename({"modality_a": modality})
-    readers = GroupColumn.from_keys(values.get_column("reader"))
+    readers = values.get_column("reader")
     names = [
         MEAN_NAME if reader is None else text
-        for reader, text in zip(values.get_column("reader"), readers.texts, strict=True)
+        for reader, text in zip(readers, GroupColumn.from_keys(readers).texts, strict=True)
     ]
-    values = values.with_columns(pl.Series(line, names, pl.String))
+    values = values.with_columns(pl.Series("reader", names, pl.String))
     color = modality if options.color is NOT_GIVEN else options.color
     style = replace(
         layout.dots,
         title=f"{metric[:1].upper()}{metric[1:]} of each reader and modality",
         axis=metric,
-        part=line,
+        part="reader",
         subtitle=_pair_texts(pairs) if not layout.by else "",
     )
     return draw_dots(values, (*layout.by, modality), replace(options, color=color), style)
@@ -187,15 +186,14 @@ def reader_study_chart(
 def _pair_texts(pairs: pl.DataFrame) -> str:
     """Return the differences of pairs of modalities and their p-values as a text."""
     columns = paired_columns(pairs, ("modality_a", "modality_b"), PAIR_NAME_LENGTH)
+    numbers = (pairs.get_column(name) for name in ("estimate", "p_value", "note"))
     texts = []
-    for record, *names in zip(
-        pairs.iter_rows(named=True), *(c.texts for c in columns), strict=True
-    ):
-        difference = number_text(record["estimate"]).replace("-", "−")
-        p_value = format_p_value(record["p_value"], 3)
-        sign = "" if p_value is None or p_value.startswith("<") else "= "
-        text = note_text(record["note"]) if p_value is None else f"{difference}, p {sign}{p_value}"
-        texts.append(f"{' − '.join(names)}: {text}")
+    for a, b, difference, p_value, note in zip(*(c.texts for c in columns), *numbers, strict=True):
+        p_text = format_p_value(p_value, 3)
+        sign = "" if p_text is None or p_text.startswith("<") else "= "
+        value = number_text(difference).replace("-", "−")
+        text = note_text(note) if p_text is None else f"{value}, p {sign}{p_text}"
+        texts.append(f"{a} − {b}: {text}")
     return join_first(texts, MAX_DESCRIBED_PAIRS, "; ")
 
 

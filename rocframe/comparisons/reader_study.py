@@ -45,6 +45,7 @@ from rocframe.options import check_choice, check_supported, parse_number, public
 from rocframe.rates import Rate, Settings
 from rocframe.resampling import ROUNDING_ERROR, Statistic, jackknife_influences
 from rocframe.schemas.statistics import reader_study_columns
+from rocframe.schemas.table_type import THRESHOLD
 from rocframe.text import format_count
 
 if TYPE_CHECKING:
@@ -151,8 +152,8 @@ def reader_study(
         modalities with the difference of the means; then the same rows for each reader. Columns:
         `*by`, `modality_a, modality_b, estimate, lower, upper, p_value, p_adjusted, se, statistic,
         df, f_p_value, f_statistic, f_df, f_df_denominator, var_reader, var_reader_modality,
-        var_error, cov1, cov2, cov3, n_readers, n_cases, n_pos, n_neg, ci_level, fixed, covariance,
-        reader, note`.
+        var_error, cov1, cov2, cov3, n_readers, n_cases, n_pos, n_neg, ci_level, metric, fixed,
+        covariance_method, reader, note`.
 
         - `estimate` (Float64) is the mean of `modality_a` or, if `modality_b` is not null, the
           difference a - b. `reader` is null in the rows of the mean over all readers.
@@ -270,6 +271,9 @@ class Measure:
             for option, value in {**rates, "standardize": standardize}.items():
                 check_supported(option, value, f"metric={name!r}")
         if isinstance(parsed, Rate):
+            if name == THRESHOLD:
+                problem, hint = "the threshold is given, not estimated", 'Use, for example, "tpr".'
+                raise OptionValueError.compose("metric", name, problem, hint)
             if threshold is None:
                 problem = "this metric requires a threshold"
                 raise OptionValueError.compose(
