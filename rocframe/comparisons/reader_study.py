@@ -529,8 +529,9 @@ class Components(NamedTuple):
     @property
     def reader_covariance(self) -> NDArray[np.float64]:
         """The covariance of the modality effects of two readers: cov2 - cov3, may be negative."""
-        difference: NDArray[np.float64] = np.nan_to_num(self.cov2) - np.nan_to_num(self.cov3)
-        return difference
+        if self.n_readers == 1:
+            return np.zeros(len(self.cov2))
+        return self.cov2 if self.n_modalities == 1 else self.cov2 - self.cov3
 
     @property
     def is_negative(self) -> NDArray[np.bool_]:
@@ -563,8 +564,8 @@ class Components(NamedTuple):
         """
         r, covariance = self.n_readers, np.maximum(self.reader_covariance, 0)
         if fixed == "readers":
-            error = self.var_error - np.nan_to_num(self.cov1) + (r - 1) * covariance
-            return error, np.full(len(error), np.inf)
+            own = self.var_error if self.n_modalities == 1 else self.var_error - self.cov1
+            return own + (r - 1) * covariance, np.full(len(own), np.inf)
         base = self.ms_reader if self.n_modalities == 1 else self.ms_residual
         df = (r - 1) * max(self.n_modalities - 1, 1)
         base = np.where(base < ZERO_VARIANCE, 0, base)
@@ -641,12 +642,13 @@ class Study:
         """Return the columns of a modality for one reader, or of the difference of two."""
         matrix = self.covariances[:, own, reader][:, :, own, reader]
         var_error = np.diagonal(matrix, axis1=1, axis2=2).mean(axis=1)
-        cov1 = matrix[:, 0, 1] if len(own) == 2 else np.full(len(matrix), np.nan)
-        variance = len(own) * (var_error - np.nan_to_num(cov1))
+        columns, variance = {"var_error": var_error}, var_error
+        if len(own) == 2:
+            columns["cov1"] = matrix[:, 0, 1]
+            variance = 2 * (var_error - matrix[:, 0, 1])
         df = np.full(len(matrix), np.inf)
         line = self._line(own, self.values[:, own, reader], variance, df)
-        of_reader = {"reader": np.full(len(df), self.readers[reader])}
-        return line | of_reader | {"var_error": var_error, "cov1": cov1}
+        return line | columns | {"reader": np.full(len(df), self.readers[reader])}
 
     def _line(
         self,
@@ -662,6 +664,7 @@ class Study:
         is_pair, options = len(own) == 2, self.options
         estimate = values[:, 0] - values[:, 1] if is_pair else values[:, 0]
         variance = np.where(variance < ZERO_VARIANCE, 0, variance)
+        variance[np.isnan(estimate)] = np.nan
         se = np.sqrt(np.where(variance > 0, variance, np.nan))
         low, high = options.measure.bounds
         if is_pair:

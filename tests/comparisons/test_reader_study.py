@@ -334,7 +334,11 @@ def test_absent_classes_have_notes():
     with all_cases() as case:
         for note, table in notes.items():
             with case(note):
-                assert set(study(table).filter(~OF_MEAN)["note"]) == {note}
+                found = study(table)
+                assert set(found.filter(~OF_MEAN)["note"]) == {note}
+                if note != "few_rows:3":
+                    assert set(found["note"]) == {note}
+                    assert found["se"].null_count() == found.height
     fixed = study(notes["one_positive"], fixed="cases")
     assert fixed.filter(OF_MEAN)["note"].null_count() == 3
 
@@ -359,3 +363,17 @@ def test_names_of_readers_and_modalities_keep_their_dtype():
     assert found.filter(OF_PAIR)["p_value"].to_list() == pytest.approx(
         other.filter(OF_PAIR)["p_value"].to_list()
     )
+
+
+def test_a_metric_without_a_value_for_a_reader_has_a_note():
+    table = readings().with_columns(
+        pl.when((pl.col("reader") == 1) & (pl.col("modality") == "a"))
+        .then(pl.col("score").clip(upper_bound=1))
+        .otherwise("score")
+    )
+    for options in ({}, {"covariance": "jackknife"}, {"fixed": "readers"}):
+        found = rows(study(table, metric="precision", threshold=2, **options))
+        for key in (("a", None, None), ("a", "b", None), ("a", None, 1), ("a", "b", 1)):
+            row = found[key]
+            assert (row["estimate"], row["se"], row["note"]) == (None, None, "no_solution")
+        assert found["b", None, None]["note"] != "no_solution"
