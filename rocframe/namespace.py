@@ -37,7 +37,7 @@ NAME_ALIASES = {
         "at": "coords at_threshold",
         "operating_point": "best best_threshold optimal_threshold youden cutpoint cutpointr",
         "compare": "roc_test delong delong_test delong_roc_test",
-        "reader_study": "mrmc obuchowski_rockette orh dbmh",
+        "reader_study": "mrmc obuchowski_rockette",
         "gate": "non_inferiority non_inferiority_test release_gate",
         "average": "mean mean_curve",
         "fit_calibration": "calibrate recalibrate calibratedclassifiercv isotonic platt "

@@ -169,8 +169,9 @@ def reader_study(
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
         no_negatives, one_positive, one_negative, one_reader, zero_variance, no_solution,
-        no_limits`, `few_rows:3` (below 4 cases or clusters of a class), `negative_covariance` (cov2
-        is below cov3, or negative; the model uses a difference of 0) or `unmatched:3` (readings).
+        no_limits`, `few_rows:3` (below 4 cases or clusters of a class, if `df` is null),
+        `negative_covariance` (cov2 is below cov3, or negative; the model uses a difference of 0) or
+        `unmatched:3` (readings).
 
     Raises
     ------
@@ -690,13 +691,14 @@ class Study:
             "n_cases": n_pos + n_neg,
             "n_pos": n_pos,
             "n_neg": n_neg,
-            "note": self._notes(estimate, variance, notes),
+            "note": self._notes(estimate, variance, df, notes),
         }
 
     def _notes(
         self,
         estimate: NDArray[np.float64],
         variance: NDArray[np.float64],
+        df: NDArray[np.float64],
         notes: Mapping[str, NDArray[np.bool_]],
     ) -> NDArray[np.object_]:
         """Return the first note that applies in each group."""
@@ -711,7 +713,8 @@ class Study:
             "zero_variance": variance == 0,
             "no_solution": np.isnan(estimate),
             "no_limits": np.isnan(variance),
-            "few_rows": few_rows(*units) * random_cases,
+            # Tests with Hillis' degrees of freedom keep their level with few cases.
+            "few_rows": few_rows(*units) * (random_cases & np.isinf(df)),
             "unmatched": self.batch.unmatched,
             **notes,
         }
