@@ -128,6 +128,7 @@ if TYPE_CHECKING:
     from rocframe.comparisons.drift import drift
     from rocframe.comparisons.drift_test import drift_test
     from rocframe.comparisons.hull_shares import hull_shares
+    from rocframe.comparisons.reader_study import reader_study
     from rocframe.compression import compress
     from rocframe.curves.at import at
     from rocframe.curves.curve import curve
@@ -236,6 +237,7 @@ __all__ = [
     "pooling_gap",
     "power",
     "read",
+    "reader_study",
     "relative_superiority",
     "repair_scores",
     "repaired_auc",

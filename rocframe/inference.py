@@ -452,6 +452,7 @@ Note = Literal[
     "one_negative",
     "one_positive_cluster",
     "one_negative_cluster",
+    "one_reader",
     "single_row",
     "identical_scores",
     "zero_variance",
@@ -462,6 +463,7 @@ Note = Literal[
     "negative_slope",
     "shared_rows",
     "few_rows",
+    "negative_covariance",
     "reference",
     "redrawn",
     "merged",
@@ -471,6 +473,7 @@ Note = Literal[
     "undefined",
     "fewer",
 ]
+WARNINGS = ("few_rows", "negative_covariance")  # about results that exist: no reason of nulls
 SEPARATOR = "; "  # between two notes of the same row
 # Tests reject a true null hypothesis too often if a class has fewer rows or clusters than this:
 # tests of a difference of two areas, of k independent differences (k - 1 more), and of one area.
@@ -484,7 +487,7 @@ def first_notes(applies: Mapping[Note, NDArray[np.bool_ | np.int64]]) -> NDArray
     """Return the first note that applies to each group, or None.
 
     `applies` has a Boolean or a count for each group and note. A count above 0 is appended, as in
-    `redrawn:12`. The note `few_rows:3` is joined with a later note instead of replacing it.
+    `redrawn:12`. A note of `WARNINGS` is joined with a later note instead of replacing it.
     """
     result = np.full(len(next(iter(applies.values()))), None, object)
     for note in reversed(get_args(Note)):  # an earlier note replaces later notes
@@ -495,7 +498,7 @@ def first_notes(applies: Mapping[Note, NDArray[np.bool_ | np.int64]]) -> NDArray
             counts, positions = np.unique(values[groups], return_inverse=True)
             texts = np.array([counted_note(note, count) for count in counts], object)
             notes = texts[positions]
-        if note == "few_rows":  # a warning about a result that exists, and no reason of null values
+        if note in WARNINGS:
             for i in np.flatnonzero(result[groups] != np.array(None)):
                 notes[i] = join_notes(notes[i], result[groups[i]])
         result[groups] = notes

@@ -37,6 +37,7 @@ NAME_ALIASES = {
         "at": "coords at_threshold",
         "operating_point": "best best_threshold optimal_threshold youden cutpoint cutpointr",
         "compare": "roc_test delong delong_test delong_roc_test",
+        "reader_study": "mrmc obuchowski_rockette",
         "gate": "non_inferiority non_inferiority_test release_gate",
         "average": "mean mean_curve",
         "fit_calibration": "calibrate recalibrate calibratedclassifiercv isotonic platt "
@@ -173,6 +174,7 @@ class RocFrame(Namespace):
     contrast = LazyMethod("rocframe.comparisons.contrast")
     gate = LazyMethod("rocframe.comparisons.compare")
     hull_shares = LazyMethod("rocframe.comparisons.hull_shares")
+    reader_study = LazyMethod("rocframe.comparisons.reader_study")
     combine = LazyMethod("rocframe.comparisons.combine")
     combine_points = LazyMethod("rocframe.comparisons.combine")
     chain = LazyMethod("rocframe.comparisons.combine")

@@ -62,6 +62,7 @@ ANSWERS = {
     "gate": ("passed", "deterioration", "limit", "verdict", "model_old", "model_new"),
     "auc_covariance": ("covariance", "correlation", *PAIR),
     "hull_shares": ("share_on_hull",),
+    "reader_study": ("modality_a", "modality_b", "reader", "estimate", *LIMITS),
     "contrast": ("p_value", "p_adjusted"),
     "band": ("fpr", "tpr", *LIMITS),
     "smooth": ("fpr", "tpr", "auc"),
@@ -78,6 +79,7 @@ HIDDEN = {
     },
     "the metric, the pair of models or the point of the curve is the first part of the answer": {
         **dict.fromkeys(["intervals", "pool_imputations"], (("upper",), LIMITS)),
+        "reader_study": (LIMITS, ("estimate", *LIMITS)),
         "comparison": ((*LIMITS, "p_adjusted"), ("difference", *LIMITS, "p_adjusted")),
         "band": (LIMITS, LIMITS),
         "average": tuple(

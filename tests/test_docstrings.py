@@ -152,6 +152,7 @@ def test_functions_that_measure_cite_where_they_come_from():
         *("gains", "summary", "area", "average", "simplify"),
         *PLAN,
         *COMPARE,
+        "reader_study",
     ]
     measures += [*MANY_CLASSES, "multiclass_metrics", "volume", "fold_auc", "pooling_gap"]
     measures.append("pool_imputations")

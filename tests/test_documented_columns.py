@@ -38,6 +38,7 @@ ARGUMENTS = {
     "averaged": ("tpr",),
     "sides": False,
     "label": pl.String(),
+    "reading": pl.String(),
 }
 
 # The names of the axes and of other columns of an average depend on its options.

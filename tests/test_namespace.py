@@ -29,8 +29,8 @@ VERBS = [
         "intervals",
     ),
     *("iso_lines", "lc_index", "mix", "multiclass_auc", "multiclass_metrics", "murphy_curve"),
-    *("one_vs_one", "one_vs_rest", "operating_point", "pool_imputations"),
-    *("pooling_gap", "relative_superiority"),
+    *("one_vs_one", "one_vs_rest", "operating_point", "pool_imputations", "pooling_gap"),
+    *("reader_study", "relative_superiority"),
     *("repair_scores", "repaired_auc", "report", "simplify", "smooth", "summary", "tie_bounds"),
     *("ties", "top_label", "transfer", "volume", "windows"),
 ]

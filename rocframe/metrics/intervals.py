@@ -555,20 +555,22 @@ def parse_interval_metrics(
     metrics: str | pl.Expr | Sequence[str | pl.Expr], settings: Settings
 ) -> dict[str, Statistic | Rate]:
     """Return the metrics by name: statistics of complete curves, and metrics of single points."""
-    return parse_metrics(metrics, lambda metric: _parse_interval_metric(metric, settings))
+    return parse_metrics(metrics, lambda metric: parse_interval_metric(metric, settings))
 
 
-def _parse_interval_metric(metric: object, settings: Settings) -> tuple[str, Statistic | Rate]:
+def parse_interval_metric(
+    metric: object, settings: Settings, argument: str = "metrics"
+) -> tuple[str, Statistic | Rate]:
     """Return the name of a metric, and the metric as a `Statistic` or, for points, as a `Rate`."""
     if isinstance(metric, str) and metric in PARTIAL_AUC_NAMES:
         problem, hint = "partial areas are not supported", "Use rf.auc(…, fpr=(0, 0.1))."
-        raise OptionValueError.compose("metrics", metric, problem, hint)
+        raise OptionValueError.compose(argument, metric, problem, hint)
     if not isinstance(metric, pl.Expr):
-        check_choice("metrics", metric, (*STATISTICS, THRESHOLD, *NAMES))
+        check_choice(argument, metric, (*STATISTICS, THRESHOLD, *NAMES))
     if isinstance(metric, str) and metric == THRESHOLD:
         return THRESHOLD, replace(CONSTRAINED[THRESHOLD], column=THRESHOLD)
     if not isinstance(metric, str) or metric not in STATISTICS:
-        rate = parse_metric("metrics", metric, settings)
+        rate = parse_metric(argument, metric, settings)
         return rate.column, rate
     statistic = STATISTICS[metric]
     if statistic.replicate.depends_on_prevalence and settings.prevalence is not None:
