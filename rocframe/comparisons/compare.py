@@ -314,11 +314,12 @@ def compare(
         minimize=minimize,
         beta=beta,
     )
-    points = {"fpr": fpr, "tpr": tpr, "specificity": specificity, "sensitivity": sensitivity}
+    points: dict[str, object] = {"threshold": threshold, "fpr": fpr, "tpr": tpr}
+    points |= {"specificity": specificity, "sensitivity": sensitivity}
     points |= {"alert_rate": alert_rate, "alerts": alerts, "rule": rule}
     quantities = parse_quantities(
         metric,
-        {"threshold": threshold, **points},
+        points,
         standardize=standardize,
         rule=chosen,
         settings=Settings(beta=beta, costs=costs, prevalence=prevalence),

@@ -553,13 +553,9 @@ class UnpairedEstimates:
 
     def select(self, positions: NDArray[np.int64]) -> UnpairedEstimates:
         """Return the estimates of the groups at these positions."""
-        arrays = {name: getattr(self, name) for name in self.__slots__}
-        return UnpairedEstimates(
-            **{
-                name: None if values is None else values[positions]
-                for name, values in arrays.items()
-            }
-        )
+        arrays: dict[str, Any] = {name: getattr(self, name) for name in self.__slots__}
+        given = {name: values for name, values in arrays.items() if values is not None}
+        return UnpairedEstimates(**{name: values[positions] for name, values in given.items()})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

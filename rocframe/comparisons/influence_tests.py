@@ -77,6 +77,7 @@ def _test_of_decisions(comparison: PairedComparison) -> list[dict[str, Any]]:
         if decided is not None:
             counts = batch.decision_counts(decided[model], decided[model], row_weight)
             threshold = comparison.given(model)
+            assert threshold is not None
             points = np.column_stack([threshold, counts[:, :, 0], counts[:, :, 3]])
             points[:, 1:] *= 1.0 if batch.weight_unit is None else batch.weight_unit[:, None]
             return *_values_and_slopes(None, quantity, points), decided[model]
