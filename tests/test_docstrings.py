@@ -190,6 +190,7 @@ def test_a_parameter_that_verbs_share_is_explained_in_the_same_words(family):
 def test_functions_that_compare_explain_their_parameters_in_the_same_words():
     every = [documented(FUNCTIONS[name]) for name in COMPARE]
     different = {"fpr", "tpr", "specificity", "adjust", "unmatched", "baseline", "method"}
+    different |= {"prevalence"}
     for parameter in set.union(*map(set, every)) - different:
         assert len({words[parameter] for words in every if parameter in words}) == 1, parameter
     contrast, covariance, hull_shares, decisions = every[1:]
@@ -199,8 +200,9 @@ def test_functions_that_compare_explain_their_parameters_in_the_same_words():
     assert decisions["baseline"].split(".")[0] == every[0]["baseline"].split(".")[0]
     assert hull_shares["unmatched"] == decisions["unmatched"] == covariance["unmatched"]
     combined, chained = documented(rf.combine), documented(rf.chain)
+    points = {"unmatched", "threshold", "fpr", "tpr", "specificity", "sensitivity"}
     for other, words in ((every[0], combined), (contrast, chained), (combined, chained)):
-        assert all(words[name] == other[name] for name in set(words) & set(other) - {"unmatched"})
+        assert all(words[name] == other[name] for name in set(words) & set(other) - points)
     assert combined["unmatched"] == every[0]["unmatched"]
     assert chained["unmatched"] == contrast["unmatched"]
     auc = documented(rf.auc)
@@ -309,19 +311,21 @@ def test_the_columns_of_comparisons_are_those_documented():
         table = rf.compare(rows, "label", scores, method="bootstrap", n_boot=2, seed=1, **options)
         found = [column for column in table.columns if column not in plain]
         assert found == [f"{name}_a", f"{name}_b"]
-        assert {(column,) for column in found} <= {tuple(one) for one in lists(rf.compare)}
+    table = rf.compare(rows, "label", scores, by="model_", metric=["auc"])
+    (documented_names,) = (one for one in lists(rf.compare) if "ratio_lower" in one)
+    assert [*table.columns[1:]] == [name for name in documented_names if name != "*by"]
     rows = rows.with_columns(other=1 - pl.col("score"))
     for metric in ("average_precision", "brier", "log_loss"):
         table = rf.compare(rows, "label", scores, metric=metric, n_boot=2, seed=1)
         found = [column for column in table.columns if column not in plain]
         assert found == [f"{metric}_a", f"{metric}_b"]
-        assert {(column,) for column in found} <= {tuple(one) for one in lists(rf.compare)}
     covariance = rf.auc_covariance(rows, "label", scores, by="model_")
     assert covariance.columns == ["model_", *names(rf.auc_covariance, 0)]
     test = rf.contrast(rows, "label", scores, by="model_")
     assert test.columns == ["model_", *names(rf.contrast, 0)]
-    for verb in (rf.compare, rf.contrast, rf.auc_covariance):
+    for verb in (rf.contrast, rf.auc_covariance):
         assert [*names(verb, -1), "no_limits", "redrawn"] == names(rf.auc, 2)
+    assert names(rf.compare, -1) == [*names(rf.contrast, -1), "no_solution"]
 
 
 def test_the_columns_of_verbs_on_many_classes_are_those_documented():

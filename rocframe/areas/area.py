@@ -455,6 +455,7 @@ class RateRange:
             replicate=ReplicateStatistic(function=lambda sample: self.areas(sample)[0]),
             influence=lambda sample: partial_influence(sample, self),
             bounds=(0.0, self.high - self.low),
+            is_roc_area=True,
         )
 
 

@@ -197,6 +197,7 @@ def auc_influence(sample: ReplicateScan) -> Influences:
 AUC_STATISTIC = Statistic(
     replicate=ReplicateStatistic(function=lambda sample: count_pairs(sample).areas[0]),
     influence=auc_influence,
+    is_roc_area=True,
 )
 
 

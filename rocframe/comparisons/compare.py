@@ -49,8 +49,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.areas.area import Range
-    from rocframe.comparisons.comparison_tests import Family, Pairs
-    from rocframe.comparisons.pairing import PairingColumns, PairingOptions, Thresholds, Unmatched
+    from rocframe.comparisons.comparison_tests import ComparedPairs, Family
+    from rocframe.comparisons.pairing import (
+        GivenThresholds,
+        PairingColumns,
+        PairingOptions,
+        Unmatched,
+    )
     from rocframe.frames import FrameT
     from rocframe.inference import Adjust, Alternative, Note
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
@@ -67,10 +72,10 @@ def compare(
     id: Column | Sequence[Column] | None = None,  # noqa: A002 - name of the public option
     by: By = None,
     baseline: object = None,
-    pairs: Pairs = "all",
+    pairs: ComparedPairs = "all",
     metric: str | pl.Expr | Sequence[str | pl.Expr] = "auc",
     method: ComparisonMethod | NotGiven = NOT_GIVEN,
-    threshold: Thresholds = None,
+    threshold: GivenThresholds = None,
     fpr: float | Range | None = None,
     tpr: float | Range | None = None,
     specificity: float | Range | None = None,

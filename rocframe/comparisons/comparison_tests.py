@@ -470,7 +470,7 @@ def _true_positives(ranks: DoubledRanks, n_pos: int) -> NDArray[np.float64]:
 
 
 Family = Literal["group", "all"]
-Pairs = Literal["all", "rest"]
+ComparedPairs = Literal["all", "rest"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -677,13 +677,13 @@ class CompareOptions:
     seed: Seed
     is_list: bool = False
     is_unpaired: bool = False
-    pairs: Pairs = "all"
+    pairs: ComparedPairs = "all"
     threshold: object = None
 
     def __post_init__(self) -> None:
         check_adjust(self.adjust)
         check_choice("family", self.family, get_args(Family))
-        check_choice("pairs", self.pairs, get_args(Pairs))
+        check_choice("pairs", self.pairs, get_args(ComparedPairs))
         for test, hypothesis in zip(self.selected, self.hypotheses, strict=True):
             quantity = hypothesis.quantity
             test.check_quantity(quantity, self.tests)

@@ -142,9 +142,7 @@ class Quantity:
     @property
     def is_area(self) -> bool:
         """Whether the quantity is the area under the ROC curve or a part of it."""
-        return self.rate_range is not None or (
-            self.rate is None and self.statistic is AUC_STATISTIC
-        )
+        return self.rate is None and self.statistic.is_roc_area
 
     @property
     def is_loss(self) -> bool:

@@ -143,7 +143,7 @@ def _decisions_at(batch: ModelBatch, model: int, threshold: FloatArray) -> NDArr
 
 def _test_of_classes(comparison: PairedComparison) -> list[dict[str, Any]]:
     """Return the columns of the test for fixed numbers of rows of both classes."""
-    batch, values, influences = _influences(comparison)
+    batch, values, influences = _model_influences(comparison)
     scan = next(batch.scans())
     totals = np.repeat(np.column_stack([scan.totals.pos, scan.totals.neg]).ravel(), _lengths(batch))
     sums = PairedAreas(
@@ -180,7 +180,7 @@ def _test_of_classes(comparison: PairedComparison) -> list[dict[str, Any]]:
 
 def _test_of_all_rows(comparison: PairedComparison) -> list[dict[str, Any]]:
     """Return the columns of the test for random numbers of rows of both classes."""
-    batch, values, influences = _influences(comparison)
+    batch, values, influences = _model_influences(comparison)
     rows, scan = PairedRows.from_batch(batch), next(batch.scans())
     totals = (scan.totals.pos + scan.totals.neg)[batch.group]
     terms = [influence * totals for influence in influences]
@@ -217,7 +217,7 @@ def _lengths(batch: ModelBatch) -> NDArray[np.int64]:
     return np.diff(np.append(batch.segment, len(batch.rows)))
 
 
-def _influences(
+def _model_influences(
     comparison: PairedComparison,
 ) -> tuple[ModelBatch, list[FloatArray], list[FloatArray]]:
     """Return the batch and, by model, the values of groups and the influence values of rows."""
@@ -229,7 +229,7 @@ def _influences(
         model, scan = task
         quantity = comparison.quantity(model)
         find = _statistic_influences if quantity.rate is None else partial(_point_influences, model)
-        return find(batch, scan, quantity)  # type: ignore[operator]
+        return find(batch, scan, quantity)
 
     results = run_parallel(of_model, zip(batch.models, batch.scans(), strict=True))
     return batch, [values for values, _ in results], [influences for _, influences in results]

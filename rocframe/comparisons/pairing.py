@@ -343,16 +343,16 @@ class Instances:
         """Replace scores by decisions: 1 at or above the threshold of the model and group."""
         group = self.group
         score = [
-            decide(score, thresholds, group)
+            threshold_decisions(score, thresholds, group)
             for score, thresholds in zip(self.score, given, strict=True)
         ]
         return replace(self, score=score)
 
 
-Thresholds = float | Mapping[Any, float] | pl.DataFrame | None
+GivenThresholds = float | Mapping[Any, float] | pl.DataFrame | None
 
 
-def decide(
+def threshold_decisions(
     score: NDArray[Any], thresholds: NDArray[np.float64], group: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Return 1 for scores at or above the threshold of their group, and 0 for others."""
@@ -472,7 +472,9 @@ class UnpairedModels:
         cases = [
             replace(
                 case,
-                score=decide(case.score, thresholds, find_keys(case.keys, self.keys).to_numpy()),
+                score=threshold_decisions(
+                    case.score, thresholds, find_keys(case.keys, self.keys).to_numpy()
+                ),
             )
             for case, thresholds in zip(self.cases, given, strict=True)
         ]
