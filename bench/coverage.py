@@ -52,6 +52,18 @@ KS_METHODS = ("bootstrap_supremum", *BOOTSTRAPS)
 RULE_SIZES = (50, 200)
 RULE_METHODS = ("bootstrap", "bootstrap_basic")
 RULE_METRICS = ("threshold", "tpr", "fpr")
+GUARANTEE_ROWS = (50, 200, 400, 2000)
+# For each prevalence, constraints with a rule that chooses a threshold close to the limit.
+GUARANTEES = {
+    prevalence: (
+        ("precision", (precision, None), "recall"),
+        ("tpr", (0.8, None), "tnr"),
+        ("fpr", (None, 0.1), "recall"),
+    )
+    for prevalence, precision in ((0.5, 0.9), (0.1, 0.5))
+}
+GUARANTEE_GRID = 100
+SCORE_STEP = 0.5  # scores with ties are multiples of this number
 CALIBRATION_SIZES = (200, 1000)
 # Methods of `calibration`, with the interval methods that they support.
 CALIBRATION_METHODS = (
@@ -773,6 +785,79 @@ def rule_intervals(_: int, resampled: int, n_boot: int, seed: int) -> Iterator[s
         yield ""
 
 
+def guarantees(samples: int, _: int, __: int, seed: int) -> Iterator[str]:
+    """Yield shares of samples whose constraint does not hold, and the power of the sequence."""
+    truth = normal(0.9)
+    metrics = [metric for metric, *_ in GUARANTEES[0.5]]
+    power = []
+    yield "Violated constraints without `guarantee=`, then with `guarantee=0.95`:\n"
+    yield f"| rows | prevalence | scores | {' | '.join(f'`{name}`' for name in metrics)} |"
+    yield "| --- | --- | --- |" + " --- |" * len(metrics)
+    for n in GUARANTEE_ROWS:
+        for prevalence, constraints in GUARANTEES.items():
+            for step in (0.0, SCORE_STEP):
+                rng = np.random.default_rng([seed, n, round(100 * prevalence), bool(step)])
+                label = rng.random((samples, n)) < prevalence
+                score = rng.normal(size=label.shape) + truth.means[0] * label
+                rows = {"label": label.ravel(), "score": score.ravel()}
+                if step:
+                    rows["score"] = np.round(rows["score"] / step) * step
+                table = pl.DataFrame({"sample": np.repeat(np.arange(samples), n), **rows})
+                curves = rf.curve(table, "label", "score", by="sample")
+                cells = []
+                for metric, limits, rule in constraints:
+                    options = {"rule": rule, "subject_to": {metric: limits}}
+                    shares = []
+                    for guarantee in (None, LEVEL):
+                        found = rf.operating_point(curves, **options, guarantee=guarantee)
+                        true = _true_rates(found["threshold"], truth, prevalence, step)
+                        low, high = limits
+                        violated = true[metric] < low if high is None else true[metric] > high
+                        shares.append(100 * violated.sum() / samples)
+                        if (metric, step, guarantee) == ("precision", 0, LEVEL):
+                            grid = _bonferroni(curves, low)
+                            sizes = (
+                                _power(t, truth, prevalence) for t in (found["threshold"], grid)
+                            )
+                            power.append(f"| {n} | {prevalence} | {' | '.join(sizes)} |")
+                    cells.append(f"{shares[0]:.1f}, {shares[1]:.1f}")
+                scores = "ties" if step else "no ties"
+                yield f"| {n} | {prevalence} | {scores} | {' | '.join(cells)} |"
+    yield "\nSamples with a threshold in percent (mean true recall), limit of the precision:\n"
+    yield f"| rows | prevalence | sequence | Bonferroni, {GUARANTEE_GRID} alert rates |"
+    yield "| --- | --- | --- | --- |"
+    yield from [*power, ""]
+
+
+def _true_rates(
+    threshold: pl.Series, truth: Truth, prevalence: float, step: float = 0.0
+) -> dict[str, NDArray[np.float64]]:
+    """Return the true rates at the thresholds that exist and are finite."""
+    chosen = threshold.drop_nulls().to_numpy()
+    fpr, tpr = truth.rates(chosen[np.isfinite(chosen)] - step / 2)
+    tp, fp = prevalence * tpr, (1 - prevalence) * fpr
+    return {"tpr": tpr, "fpr": fpr, "precision": tp / (tp + fp)}
+
+
+def _power(threshold: pl.Series, truth: Truth, prevalence: float) -> str:
+    """Return the share of samples with a threshold, and the mean recall, 0 without one."""
+    recall = _true_rates(threshold, truth, prevalence)["tpr"]
+    return f"{100 * len(recall) / len(threshold):.1f} ({recall.sum() / len(threshold):.3f})"
+
+
+def _bonferroni(curves: pl.DataFrame, low: float) -> pl.Series:
+    """Return the lowest threshold of each sample whose precision passes Bonferroni's test."""
+    from scipy.special import betainc
+
+    grid = [i / GUARANTEE_GRID for i in range(1, GUARANTEE_GRID + 1)]
+    points = rf.at(curves, alert_rate=grid)
+    tp, fp = (points[name].to_numpy() for name in ("tp", "fp"))
+    p_value = np.where(tp > 0, betainc(np.maximum(tp, 1), fp + 1, low), 1)
+    points = points.with_columns(passes=p_value <= (1 - LEVEL) / GUARANTEE_GRID)
+    lowest = pl.col("threshold").filter("passes").min()
+    return points.group_by("sample").agg(lowest)["threshold"]
+
+
 def calibration_limits(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
     """Yield one table per sample size: coverage and mean width by method and true event rate."""
     rng = np.random.default_rng(seed)
@@ -1134,6 +1219,7 @@ def main(arguments: list[str] | None = None) -> None:
         "Intervals of other metrics: coverage in percent (mean width)": (metric_intervals, 1),
         "Intervals of KS: coverage in percent (mean width)": (ks_intervals, 1),
         "Intervals at chosen thresholds: coverage in percent (mean width)": (rule_intervals, 1),
+        "Thresholds with a guarantee: violated constraints in percent": (guarantees, 2),
         "Calibration: coverage of one event rate in percent (mean width)": (calibration_limits, 5),
         "Means over folds: mean error of vertical means": (mean_bias, 1),
         "Means over folds, one model: coverage in percent (mean width)": (means_of_one_model, 2),

@@ -129,6 +129,8 @@ class TableVerb:
     def accepts(self, role: str) -> bool:
         if self.source == "calibration" and role == "weight":
             return False  # only the sums of weights of each bin could replace the column `n`
+        if "guarantee" in self.options and role == "weight":
+            return False  # exact tests require numbers of rows
         return role in inspect.signature(getattr(rf, self.source)).parameters
 
     @property
@@ -262,6 +264,10 @@ OF_CURVES = {
     "at, between rows": TableVerb("at", {"tpr": [0.1, 0.5], "interpolate": True}),
     "operating point": TableVerb(
         "operating_point", {"rule": ["youden", "f1"], "subject_to": {"fpr": (0, 0.5)}}
+    ),
+    "operating point with a guarantee": TableVerb(
+        "operating_point",
+        {"rule": ["youden", "recall"], "subject_to": {"fpr": (0, 0.7)}, "guarantee": 0.6},
     ),
     "operating points of classes": TableVerb(
         "operating_point", {"rule": "expected_cost", **CLASS_COSTS}, key="class"
