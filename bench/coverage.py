@@ -36,6 +36,15 @@ RESAMPLED_BANDS = ("fixed_width", "envelope", "bootstrap")
 PARTIAL_SIZES = (50, 200)
 PARTIAL_METHODS = ("logit_delong", "delong", "bootstrap", "bootstrap_bca")
 FPR_RANGE = (0.0, 0.2)
+# The AUC of the model, and the ranges of FPR and TPR.
+RECTANGLES = (
+    (0.8, (0.0, 0.5), (0.5, 1.0)),
+    (0.8, (0.0, 0.3), (0.6, 1.0)),
+    (0.8, (0.1, 0.4), (0.3, 0.9)),
+    (0.9, (0.0, 0.5), (0.5, 1.0)),
+    (0.9, (0.0, 0.2), (0.8, 1.0)),
+    (0.9, (0.1, 0.4), (0.3, 0.9)),
+)
 FOLDS = 10
 FOLD_SIZES = (30, 100, 300)  # rows of each class in a fold
 MEAN_INTERVALS = ("corrected", "t", "normal", "bootstrap", "binomial")
@@ -521,17 +530,13 @@ def partial_areas(samples: int, resampled: int, n_boot: int, seed: int) -> Itera
     The last row of a table is the percentage of samples in which equal models differ significantly.
     """
     truth, label, resampling = normal(0.8), pl.col("label"), ("bootstrap", "bootstrap_bca")
-    (mean,) = truth.means
     for n in PARTIAL_SIZES:
         yield f"{n} positives and {n} negatives:\n"
         yield "| | " + " | ".join(ties.name for ties in TIES) + " |"
         yield "| --- |" + " --- |" * len(TIES)
         # Two models of equal quality whose scores have a correlation of 1/2 in each class.
         a, b = (truth.samples(samples, n, seed + i) for i in range(2))
-        noise_a, noise_b = (
-            table["score"].to_numpy() - mean * table["label"].to_numpy() for table in (a, b)
-        )
-        b_scores = mean * a["label"].to_numpy() + (noise_a + np.sqrt(3) * noise_b) / 2
+        b_scores = _correlated_scores(a, b, truth)
         tables = [
             a.with_columns(score=ties.scores(a["score"].to_numpy()), other=ties.scores(b_scores))
             for ties in TIES
@@ -555,6 +560,48 @@ def partial_areas(samples: int, resampled: int, n_boot: int, seed: int) -> Itera
             cells.append(f"{100 * (result['p_value'] < 1 - LEVEL).mean():.1f}")
         yield "| `compare` rejects | " + " | ".join(cells) + " |"
         yield ""
+
+
+def two_way_areas(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
+    """Yield one table per sample size: coverage and mean width by method, AUC and ranges.
+
+    The last row of a table is the percentage of samples in which equal models differ significantly.
+    """
+    for n in PARTIAL_SIZES:
+        yield f"{n} positives and {n} negatives:\n"
+        texts = [
+            f"AUC {area}, FPR {a:g}-{b:g}, TPR {c:g}-{d:g}" for area, (a, b), (c, d) in RECTANGLES
+        ]
+        yield "| | " + " | ".join(texts) + " |"
+        yield "| --- |" + " --- |" * len(RECTANGLES)
+        for ci in BOOTSTRAPS:
+            cells = []
+            for auc, fpr, tpr in RECTANGLES:
+                truth = normal(auc)
+                rows = truth.samples(resampled, n, seed)
+                options = {"fpr": fpr, "tpr": tpr, "ci": ci, "n_boot": n_boot, "seed": seed}
+                result = rf.auc(rows, "label", "score", by="sample", level=LEVEL, **options)
+                x = np.linspace(*fpr, 100_001)
+                area = float(np.trapezoid(np.clip(truth.curve(x), *tpr) - tpr[0], x))
+                cells.append(_interval_cell(result, area))
+            yield f"| `{ci}` | " + " | ".join(cells) + " |"
+        cells = []
+        for auc, fpr, tpr in RECTANGLES:
+            a, b = (normal(auc).samples(samples, n, seed + i) for i in range(2))
+            table = a.with_columns(other=_correlated_scores(a, b, normal(auc)))
+            scores = {"a": "score", "b": "other"}
+            ranges = {"fpr": fpr, "tpr": tpr, "adjust": None}
+            result = rf.compare(table, "label", scores, by="sample", **ranges)
+            cells.append(f"{100 * (result['p_value'] < 1 - LEVEL).mean():.1f}")
+        yield "| `compare` rejects | " + " | ".join(cells) + " |"
+        yield ""
+
+
+def _correlated_scores(a: pl.DataFrame, b: pl.DataFrame, truth: Truth) -> NDArray[np.float64]:
+    """Return scores with a correlation of 1/2 in each class to those of `a`, for the same rows."""
+    means = truth.means[0] * a["label"].to_numpy()
+    noise_a, noise_b = (table["score"].to_numpy() - means for table in (a, b))
+    return means + (noise_a + np.sqrt(3) * noise_b) / 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -1216,6 +1263,7 @@ def main(arguments: list[str] | None = None) -> None:
         "Decision curves: coverage of the net benefit in percent": (net_benefits, 1),
         "Cost curves: coverage of the lowest cost in percent": (lowest_costs, 2),
         "Intervals of a partial area: coverage in percent (mean width)": (partial_areas, 2),
+        "Intervals of a two-way partial area: coverage in percent (mean width)": (two_way_areas, 2),
         "Intervals of other metrics: coverage in percent (mean width)": (metric_intervals, 1),
         "Intervals of KS: coverage in percent (mean width)": (ks_intervals, 1),
         "Intervals at chosen thresholds: coverage in percent (mean width)": (rule_intervals, 1),

@@ -322,6 +322,8 @@ OF_CURVES = {
     "hull of smooth curves": TableVerb("hull", source="smooth"),
     "cost curve of smooth curves": TableVerb("cost_curve", {"grid": 5}, source="smooth"),
     "area of precision-recall": TableVerb("area", {"kind": "pr"}, kind="pr"),
+    "partial area of both axes": TableVerb("area", {"x": (0, 0.4), "y": (0.5, 1)}),
+    "partial area of precision-recall": TableVerb("area", {"x": (0, 0.7)}, kind="pr"),
 }
 
 # Names in `rf.__all__` that have no record here, with the reason. Exceptions need none.

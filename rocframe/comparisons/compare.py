@@ -135,7 +135,8 @@ def compare(
         Range of the false positive rate, such as `(0, 0.1)`, to compare partial areas, or a number,
         to compare the true positive rates at this rate with `method="bootstrap"`.
     tpr : float or (float, float), default None
-        The same for the true positive rate: a range such as `(0.9, 1)`, or a number.
+        The same for the true positive rate: a range such as `(0.9, 1)`, or a number. Two ranges are
+        those of a two-way partial area, as in `auc`.
     specificity : float or (float, float), default None
         Specificity, 1 - FPR: `(0.9, 1)` is the same as `fpr=(0, 0.1)`.
     sensitivity : float or (float, float), default None

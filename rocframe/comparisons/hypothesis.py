@@ -163,7 +163,7 @@ class Quantity:
         """Largest possible difference of two standardized values."""
         if self.rate_range is None:
             return METRICS[self.metric].max_difference
-        return self.rate_range.slope * (self.rate_range.high - self.rate_range.low)
+        return self.rate_range.slope * self.rate_range.maximum
 
     def standardized(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Standardize values if the quantity is a standardized partial area, else return them."""
