@@ -72,6 +72,16 @@ GUARANTEES = {
     for prevalence, precision in ((0.5, 0.9), (0.1, 0.5))
 }
 GUARANTEE_GRID = 100
+# Shares of positives by a uniform score, at which precision is not highest for the highest scores.
+PRECISION_SHAPES: dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
+    "0.79 at all scores": lambda score: np.full_like(score, 0.79),
+    "0.5 above 0.93, 0.97 above 0.5, else 0.2": lambda score: np.where(
+        score > 0.93, 0.5, np.where(score > 0.5, 0.97, 0.2)
+    ),
+    "0.79 above 0.8, 0.95 above 0.5, else 0": lambda score: np.where(
+        score > 0.8, 0.79, np.where(score > 0.5, 0.95, 0.0)
+    ),
+}
 SCORE_STEP = 0.5  # scores with ties are multiples of this number
 CALIBRATION_SIZES = (200, 1000)
 # Methods of `calibration`, with the interval methods that they support.
@@ -876,6 +886,34 @@ def guarantees(samples: int, _: int, __: int, seed: int) -> Iterator[str]:
     yield from [*power, ""]
 
 
+def guarantees_of_shapes(samples: int, _: int, __: int, seed: int) -> Iterator[str]:
+    """Yield shares of samples with a precision below its limit, for other shares of positives."""
+    yield (
+        "| share of positives by score | " + " | ".join(f"{n} rows" for n in GUARANTEE_ROWS) + " |"
+    )
+    yield "| --- |" + " --- |" * len(GUARANTEE_ROWS)
+    for name, shape in PRECISION_SHAPES.items():
+        grid = (np.arange(100_000) + 0.5) / 100_000
+        precision = np.cumsum(shape(grid)[::-1])[::-1] / np.arange(100_000, 0, -1)
+        cells = []
+        for n in GUARANTEE_ROWS:
+            rng = np.random.default_rng([seed, n])
+            score = rng.random(samples * n)
+            rows = {"label": rng.random(len(score)) < shape(score), "score": score}
+            table = pl.DataFrame({"sample": np.repeat(np.arange(samples), n), **rows})
+            curves = rf.curve(table, "label", "score", by="sample")
+            limit = {"subject_to": {"precision": (0.8, None)}}
+            shares = []
+            for guarantee in (None, LEVEL):
+                found = rf.operating_point(curves, "recall", **limit, guarantee=guarantee)
+                chosen = found["threshold"].drop_nulls().to_numpy()
+                true = precision[np.searchsorted(grid, chosen).clip(max=len(grid) - 1)]
+                shares.append(f"{100 * (true < 0.8).sum() / samples:.1f}")
+            cells.append(", ".join(shares))
+        yield f"| {name} | {' | '.join(cells)} |"
+    yield ""
+
+
 def _true_rates(
     threshold: pl.Series, truth: Truth, prevalence: float, step: float = 0.0
 ) -> dict[str, NDArray[np.float64]]:
@@ -1268,6 +1306,10 @@ def main(arguments: list[str] | None = None) -> None:
         "Intervals of KS: coverage in percent (mean width)": (ks_intervals, 1),
         "Intervals at chosen thresholds: coverage in percent (mean width)": (rule_intervals, 1),
         "Thresholds with a guarantee: violated constraints in percent": (guarantees, 2),
+        "Thresholds with a guarantee, other shapes: violations in percent": (
+            guarantees_of_shapes,
+            2,
+        ),
         "Calibration: coverage of one event rate in percent (mean width)": (calibration_limits, 5),
         "Means over folds: mean error of vertical means": (mean_bias, 1),
         "Means over folds, one model: coverage in percent (mean width)": (means_of_one_model, 2),
