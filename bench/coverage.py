@@ -129,6 +129,21 @@ CLASS_SIZES = ((3, 1), (10, 1), (20, 1), (3, 9), (10, 9), (20, 9), (50, 9))
 CLASS_AREAS = (0.6, 0.75, 0.9, 0.97)
 DRIFT_SIZES = ((3, 9), (10, 9), (20, 9), (20, 1))
 DRIFT_AREAS = (0.75, 0.9)
+# Numbers of readers and of cases of each class, and the parameters of Roe and Metz (1997): the
+# distance of the means of both classes; the variances of cases, of cases with modalities, of cases
+# with readers, and of the rest, for high or low (H, L) correlations; and those of readers (H, L).
+STUDY_SIZES = ((3, 25), (3, 50), (5, 25), (5, 50))
+STUDY_DISTANCES = (0.75, 1.5, 2.5)
+HIGH_CORRELATION, LOW_CORRELATION = (0.3, 0.3, 0.2, 0.2), (0.1, 0.1, 0.2, 0.6)
+READER_VARIANCES = {
+    "HL": HIGH_CORRELATION,
+    "LL": LOW_CORRELATION,
+    "HH": HIGH_CORRELATION,
+    "LH": LOW_CORRELATION,
+}
+LOW_READER_VARIANCE = 0.0055
+HIGH_READER_VARIANCES = {0.75: 0.011, 1.5: 0.03, 2.5: 0.056}
+FIXED_FACTORS = ("readers", "cases")
 WINDOWS = (6, 26)
 # Persons of each class in a window; the same persons are in one window, two windows or all windows.
 PERSONS = (20, 40)
@@ -136,6 +151,14 @@ PERSON_ROWS = 5
 PERSON_CORRELATION = 0.5
 PERSON_WINDOWS = ("one window", "two windows", "all windows")
 READERS = 5
+IMPUTATIONS = 5
+# The class sizes, the share of missing scores, and the AUC.
+IMPUTED_CASES = tuple(
+    (sizes, missing, area)
+    for sizes in ((20, 20), (20, 200), (100, 100))
+    for missing in (0.1, 0.3, 0.5)
+    for area in (0.75, 0.9)
+)
 READER_CASES = ((20, 20), (50, 50))
 CALIBRATED_ROWS = (30, 100, 1000)
 BETA_SHAPES = ((1, 1), (2, 8), (1, 9), (1, 49))
@@ -347,6 +370,115 @@ def drift_tests(samples: int, resampled: int, n_boot: int, seed: int) -> Iterato
     yield ""
 
 
+def reader_studies(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
+    """Yield rejections of equal modalities, and the coverage of a mean, in reader studies."""
+    del resampled, n_boot
+    sizes = [f"{r} readers, {n} cases" for r, n in STUDY_SIZES]
+    header = ["variances", "mean AUC", *(f"test, {size}" for size in sizes)]
+    header += [f"interval, {size}" for size in sizes]
+    header += [f'`fixed="{factor}"`, {sizes[-1]}' for factor in FIXED_FACTORS]
+    yield f"| {' | '.join(header)} |"
+    yield "| --- " * len(header) + "|"
+    for structure, variances in READER_VARIANCES.items():
+        for distance in STUDY_DISTANCES:
+            area = _reader_area(distance, structure)
+            tests, intervals_ = [], []
+            for readers, n in STUDY_SIZES:
+                rng = np.random.default_rng([seed, readers, n, round(100 * distance)])
+                parts = []
+                batch = max(1, 400_000 // (4 * readers * n))
+                for start in range(0, samples, batch):
+                    size = min(batch, samples - start)
+                    table = _readings(
+                        rng,
+                        size,
+                        readers=readers,
+                        n=n,
+                        distance=distance,
+                        structure=structure,
+                        variances=variances,
+                    )
+                    parts += [
+                        _mean_rows(table, fixed)
+                        for fixed in (
+                            None,
+                            *(FIXED_FACTORS if (readers, n) == STUDY_SIZES[-1] else ()),
+                        )
+                    ]
+                result = pl.concat(parts)
+                covered = pl.lit(area).is_between("lower", "upper").fill_null(value=True)
+                of_default = pl.col("fixed").is_null()
+                rejected = pl.col("p_value").fill_null(1) < 1 - LEVEL
+                is_pair = pl.col("modality_b").is_not_null()
+                shares = result.select(
+                    rejected.filter(is_pair & of_default).mean().alias("test"),
+                    covered.filter(~is_pair & of_default).mean().alias("interval"),
+                    *(
+                        rejected.filter(is_pair & (pl.col("fixed") == factor)).mean().alias(factor)
+                        for factor in FIXED_FACTORS
+                    ),
+                ).row(0)
+                tests.append(shares[0])
+                intervals_.append(shares[1])
+            cells = [f"{100 * share:.1f}" for share in (*tests, *intervals_, *shares[2:])]
+            yield f"| {structure} | {area:.2f} | {' | '.join(cells)} |"
+    yield ""
+
+
+def _mean_rows(readings: pl.DataFrame, fixed: str | None) -> pl.DataFrame:
+    """Return the rows of the means of each simulated study."""
+    study = rf.reader_study(readings, "label", "score", id="case", by="sample", fixed=fixed)
+    study = study.filter(pl.col("reader").is_null())
+    return study.select("modality_b", "lower", "upper", "p_value", "fixed")
+
+
+def _reader_variance(distance: float, structure: str) -> float:
+    """Return the variance of readers in Roe and Metz's (1997) simulations."""
+    return HIGH_READER_VARIANCES[distance] if structure.endswith("H") else LOW_READER_VARIANCE
+
+
+def _reader_area(distance: float, structure: str) -> float:
+    """Return the mean AUC of all readers, of both modalities."""
+    total = 1 + 2 * _reader_variance(distance, structure)
+    return NormalDist().cdf(distance / (2 * total) ** 0.5)
+
+
+def _readings(
+    rng: np.random.Generator,
+    samples: int,
+    *,
+    readers: int,
+    n: int,
+    distance: float,
+    structure: str,
+    variances: tuple[float, ...],
+) -> pl.DataFrame:
+    """Return readings of `n` cases of each class with two equal modalities.
+
+    The effects are those of Roe and Metz (1997): of the reader, and of the reader with the modality
+    (both for each class); of the case, and of the case with the modality, with the reader, and with
+    both.
+    """
+    of_reader = _reader_variance(distance, structure)
+    # The axes are the sample, the modality, the reader, the class and the case.
+    shape = np.array([samples, 2, readers, 2, n])
+    axes = [(0, 2, 3), (0, 1, 2, 3), (0, 3, 4), (0, 1, 3, 4), (0, 2, 3, 4), (0, 1, 2, 3, 4)]
+    label = np.array([0, 1])[:, None]
+    score = np.broadcast_to(distance * label, shape).copy()
+    for own, variance in zip(axes, (of_reader, of_reader, *variances), strict=True):
+        size = np.where(np.isin(np.arange(5), own), shape, 1)
+        score += np.sqrt(variance) * rng.normal(size=size)
+    columns = {
+        "sample": np.arange(samples)[:, None, None, None, None],
+        "modality": np.array([0, 1])[:, None, None, None],
+        "reader": np.arange(readers)[:, None, None],
+        "label": label,
+        "case": n * label + np.arange(n),
+        "score": score,
+    }
+    return pl.DataFrame({name: np.broadcast_to(v, shape).ravel() for name, v in columns.items()})
+
+
 def clustered_drift_tests(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
     """Yield how often tests of drift reject without drift if rows of a person are dependent."""
     del resampled, n_boot
@@ -438,6 +570,56 @@ def reader_intervals(samples: int, resampled: int, n_boot: int, seed: int) -> It
             ]
             yield f"| {n_pos}, {n_neg} | {area:g} | {' | '.join(cells)} |"
     yield ""
+
+
+def pooled_intervals(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
+    """Yield the coverage of AUCs that are pooled over imputed data sets, in percent."""
+    del resampled, n_boot
+    yield "| positives, negatives | missing | AUC | logit scale | identity scale | `fold_auc` |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    for (n_pos, n_neg), missing, area in IMPUTED_CASES:
+        rng = np.random.default_rng([seed, n_pos, n_neg, round(100 * missing), round(100 * area)])
+        label = np.arange(n_pos + n_neg) < n_pos
+        score = rng.normal(size=(samples, len(label))) + normal(area).means[0] * label
+        is_missing = rng.random(score.shape) < missing
+        shape = (IMPUTATIONS, *score.shape)
+        table = pl.DataFrame(
+            {
+                "imputation": np.broadcast_to(np.arange(IMPUTATIONS)[:, None, None], shape).ravel(),
+                "sample": np.broadcast_to(np.arange(samples)[:, None], shape).ravel(),
+                "label": np.broadcast_to(label, shape).ravel(),
+                "score": np.stack(
+                    [_impute(score, is_missing, label, rng) for _ in range(IMPUTATIONS)]
+                ).ravel(),
+            }
+        )
+        areas = rf.auc(table, "label", "score", by=["sample", "imputation"])
+        results = [
+            *(rf.pool_imputations(areas, scale=s, level=LEVEL) for s in ("logit", "identity")),
+            rf.fold_auc(table, "label", "score", over="imputation", by="sample", level=LEVEL),
+        ]
+        cells = [_interval_cell(result, area) for result in results]
+        yield f"| {n_pos}, {n_neg} | {100 * missing:.0f} % | {area:g} | {' | '.join(cells)} |"
+    yield ""
+
+
+def _impute(
+    score: NDArray[np.float64],
+    is_missing: NDArray[np.bool_],
+    label: NDArray[np.bool_],
+    rng: np.random.Generator,
+) -> NDArray[np.float64]:
+    """Draw the missing scores from the posterior predictive normal distribution of each class."""
+    result = score.copy()
+    for in_class in (label, ~label):
+        values, known = score[:, in_class], ~is_missing[:, in_class]
+        n = np.maximum(known.sum(axis=1, keepdims=True), 3)
+        mean = (values * known).sum(axis=1, keepdims=True) / n
+        squares = ((values - mean) ** 2 * known).sum(axis=1, keepdims=True)
+        sd = np.sqrt(squares / rng.chisquare(n - 1))
+        drawn = mean + sd * (rng.normal(size=n.shape) / np.sqrt(n) + rng.normal(size=values.shape))
+        result[:, in_class] = np.where(known, values, drawn)
+    return result
 
 
 def hosmer_lemeshow_tests(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
@@ -1293,7 +1475,15 @@ def main(arguments: list[str] | None = None) -> None:
             clustered_drift_tests,
             2,
         ),
+        "Reader studies: rejections of equal modalities, and coverage of a mean, in percent": (
+            reader_studies,
+            1,
+        ),
         "Means over readers: coverage in percent (mean width)": (reader_intervals, 1),
+        "Areas pooled over imputed data sets: coverage in percent (mean width)": (
+            pooled_intervals,
+            1,
+        ),
         "Hosmer-Lemeshow test: rejections of calibrated scores, in percent": (
             hosmer_lemeshow_tests,
             1,

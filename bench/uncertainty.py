@@ -30,6 +30,7 @@ def benchmarks(scale: float = 1.0) -> Iterator[Timed]:
     """Yield the benchmarks, with the numbers of rows and resamples multiplied by `scale`."""
     yield from _intervals(scale)
     yield from _comparisons(scale)
+    yield from _reader_studies(scale)
     yield from _permutations(scale)
 
 
@@ -87,6 +88,24 @@ def _comparisons(scale: float) -> Iterator[Timed]:
         None,
         lambda: rf.auc_covariance(thousand, "label", columns),
     )
+
+
+def _reader_studies(scale: float) -> Iterator[Timed]:
+    n_cases = _scaled(1_000, scale)
+    cases = _models(n_cases, models=10).with_row_index("case")
+    readings = cases.unpivot(index=["case", "label"], variable_name="model", value_name="score")
+    number = pl.col("model").str.slice(1).cast(pl.Int64)
+    readings = readings.with_columns(reader=number // 2, modality=number % 2)
+    for covariance, goal in (("delong", 0.3), ("jackknife", 2.0)):
+        yield Timed(
+            f"reader_study, {covariance}, 5 readers × 2 modalities",
+            f"{n_cases:,} cases",
+            goal,
+            None,
+            lambda covariance=covariance: rf.reader_study(
+                readings, "label", "score", id="case", covariance=covariance
+            ),
+        )
 
 
 def _permutations(scale: float) -> Iterator[Timed]:

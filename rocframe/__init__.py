@@ -34,6 +34,13 @@ by
     a column `day`. An expression returns one value for each row. Rows with a null in a group column
     are a separate group. If another argument uses the column `day`, too, the group column needs
     another name, with `.alias`. A selector also selects labels and scores, which raise an error.
+total
+    Adds rows of all groups together. True combines the groups of all columns in `by`; the name of
+    a group column, or a list of names, combines groups that differ only in these columns, so that
+    `by=["model", "segment"], total="segment"` adds a row for each model. Models of several scores
+    are never combined. In the added rows, the column `total`, right of the other group columns, is
+    true and the combined columns are null; in all other rows, it is false. The added rows are below
+    the groups that they combine, and are computed from the same rows, without repeating them.
 positive
     The value of `label` that is the positive class; all others are negative. It is required for
     labels that are not Boolean or 0/1. Without it, expressions return null for other numbers.
@@ -103,6 +110,7 @@ if TYPE_CHECKING:
     from rocframe.areas.tie_bounds import tie_bounds, ties
     from rocframe.averages.average import average
     from rocframe.averages.fold_auc import fold_auc, pooling_gap
+    from rocframe.averages.pool_imputations import pool_imputations
     from rocframe.bands.band import band
     from rocframe.bands.smooth import smooth, theoretical_curve
     from rocframe.charts.chart import chart
@@ -120,6 +128,7 @@ if TYPE_CHECKING:
     from rocframe.comparisons.drift import drift
     from rocframe.comparisons.drift_test import drift_test
     from rocframe.comparisons.hull_shares import hull_shares
+    from rocframe.comparisons.reader_study import reader_study
     from rocframe.compression import compress
     from rocframe.curves.at import at
     from rocframe.curves.curve import curve
@@ -128,6 +137,7 @@ if TYPE_CHECKING:
     from rocframe.decisions.concavities import concavities, repair_scores, repaired_auc
     from rocframe.decisions.cost_curve import cost_curve
     from rocframe.decisions.decision_curve import decision_curve
+    from rocframe.decisions.gains import gains
     from rocframe.decisions.h_measure import h_measure
     from rocframe.decisions.hull import hull, iso_lines
     from rocframe.decisions.mix import draw_decisions, mix
@@ -208,6 +218,7 @@ __all__ = [
     "expand_counts",
     "fit_calibration",
     "fold_auc",
+    "gains",
     "gate",
     "h_measure",
     "hull",
@@ -222,9 +233,11 @@ __all__ = [
     "one_vs_one",
     "one_vs_rest",
     "operating_point",
+    "pool_imputations",
     "pooling_gap",
     "power",
     "read",
+    "reader_study",
     "relative_superiority",
     "repair_scores",
     "repaired_auc",

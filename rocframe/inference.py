@@ -452,23 +452,28 @@ Note = Literal[
     "one_negative",
     "one_positive_cluster",
     "one_negative_cluster",
+    "one_reader",
     "single_row",
     "identical_scores",
     "zero_variance",
     "one_curve",
+    "one_imputation",
     "no_solution",
     "no_limits",
     "negative_slope",
     "shared_rows",
     "few_rows",
+    "negative_covariance",
     "reference",
     "redrawn",
     "merged",
     "unmatched",
     "left_out",
     "lacks_rows",
+    "undefined",
     "fewer",
 ]
+WARNINGS = ("few_rows", "negative_covariance")  # about results that exist: no reason of nulls
 SEPARATOR = "; "  # between two notes of the same row
 # Tests reject a true null hypothesis too often if a class has fewer rows or clusters than this:
 # tests of a difference of two areas, of k independent differences (k - 1 more), and of one area.
@@ -482,7 +487,7 @@ def first_notes(applies: Mapping[Note, NDArray[np.bool_ | np.int64]]) -> NDArray
     """Return the first note that applies to each group, or None.
 
     `applies` has a Boolean or a count for each group and note. A count above 0 is appended, as in
-    `redrawn:12`. The note `few_rows:3` is joined with a later note instead of replacing it.
+    `redrawn:12`. A note of `WARNINGS` is joined with a later note instead of replacing it.
     """
     result = np.full(len(next(iter(applies.values()))), None, object)
     for note in reversed(get_args(Note)):  # an earlier note replaces later notes
@@ -493,7 +498,7 @@ def first_notes(applies: Mapping[Note, NDArray[np.bool_ | np.int64]]) -> NDArray
             counts, positions = np.unique(values[groups], return_inverse=True)
             texts = np.array([counted_note(note, count) for count in counts], object)
             notes = texts[positions]
-        if note == "few_rows":  # a warning about a result that exists, and no reason of null values
+        if note in WARNINGS:
             for i in np.flatnonzero(result[groups] != np.array(None)):
                 notes[i] = join_notes(notes[i], result[groups[i]])
         result[groups] = notes
@@ -553,14 +558,17 @@ def join_notes(*notes: str | None) -> str | None:
 
 
 def exclusion_notes(
-    names: NDArray[np.object_], usable: NDArray[np.bool_], starts: NDArray[np.int64]
+    names: NDArray[np.object_],
+    usable: NDArray[np.bool_],
+    starts: NDArray[np.int64],
+    note: Note = "left_out",
 ) -> list[str | None]:
     """Return, for each group, the note with the number and names of excluded curves, or None."""
     notes: list[str | None] = [None] * (len(starts) - 1)
     excluded = np.flatnonzero(~usable)
     group = groups_of_rows(starts, excluded)
     for first, end in pairwise([*run_starts(group).tolist(), len(group)]):
-        notes[group[first]] = note_with_keys("left_out", names[excluded[first:end]].tolist())
+        notes[group[first]] = note_with_keys(note, names[excluded[first:end]].tolist())
     return notes
 
 

@@ -37,6 +37,7 @@ NAME_ALIASES = {
         "at": "coords at_threshold",
         "operating_point": "best best_threshold optimal_threshold youden cutpoint cutpointr",
         "compare": "roc_test delong delong_test delong_roc_test",
+        "reader_study": "mrmc obuchowski_rockette",
         "gate": "non_inferiority non_inferiority_test release_gate",
         "average": "mean mean_curve",
         "fit_calibration": "calibrate recalibrate calibratedclassifiercv isotonic platt "
@@ -45,6 +46,7 @@ NAME_ALIASES = {
         "calibration": "calibration_curve reliability_diagram reliability",
         "murphy_curve": "murphy murphy_diagram plot_murphy_diagram",
         "brier": "brier_score brier_score_loss",
+        "pool_imputations": "pool rubin rubins_rules mice pool_auc",
         "windows": "group_by_dynamic rolling time_windows",
     }.items()
     for alias in aliases.split()
@@ -172,6 +174,7 @@ class RocFrame(Namespace):
     contrast = LazyMethod("rocframe.comparisons.contrast")
     gate = LazyMethod("rocframe.comparisons.compare")
     hull_shares = LazyMethod("rocframe.comparisons.hull_shares")
+    reader_study = LazyMethod("rocframe.comparisons.reader_study")
     combine = LazyMethod("rocframe.comparisons.combine")
     combine_points = LazyMethod("rocframe.comparisons.combine")
     chain = LazyMethod("rocframe.comparisons.combine")
@@ -179,6 +182,7 @@ class RocFrame(Namespace):
     drift = LazyMethod("rocframe.comparisons.drift")
     drift_test = LazyMethod("rocframe.comparisons.drift_test")
     auc_test = LazyMethod("rocframe.significance")
+    gains = LazyMethod("rocframe.decisions.gains")
     h_measure = LazyMethod("rocframe.decisions.h_measure")
     summary = LazyMethod("rocframe.summaries")
     intervals = LazyMethod("rocframe.metrics.intervals")
@@ -216,6 +220,7 @@ class RocFrame(Namespace):
     average = LazyMethod("rocframe.averages.average")
     fold_auc = LazyMethod("rocframe.averages.fold_auc")
     pooling_gap = LazyMethod("rocframe.averages.fold_auc")
+    pool_imputations = LazyMethod("rocframe.averages.pool_imputations")
     chart = LazyMethod("rocframe.charts.chart")
     dashboard = LazyMethod("rocframe.charts.dashboard")
     report = LazyMethod("rocframe.reports.report")

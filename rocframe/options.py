@@ -13,6 +13,7 @@ from fractions import Fraction
 from functools import wraps
 from inspect import Parameter, signature
 from io import IOBase
+from itertools import pairwise
 from math import ceil, inf, isfinite, isnan, ulp
 from os import PathLike
 from typing import (
@@ -264,6 +265,30 @@ def grid_values(grid: int | list[float]) -> list[float]:
     return [i / (grid - 1) for i in range(grid)] if isinstance(grid, int) else grid
 
 
+MAX_BINS = 1_000_000
+
+
+def parse_bins(bins: object, *, example: str) -> int | list[float]:
+    """Return the number of bins, or their edges, which rise from 0 to 1."""
+    if to_float(bins) is not None:
+        return parse_integer("bins", bins, high=MAX_BINS, example=10)
+    hint = f"Use, for example, bins=10 or bins={example}."
+    if not to_floats(bins):
+        problem = "expected a number of bins or a list of edges"
+        raise OptionValueError.compose("bins", bins, problem, hint)
+    edges = parse_numbers("bins", bins, bounds=(0, 1), example=example)
+    if edges[0] != 0 or edges[-1] != 1 or any(low >= high for low, high in pairwise(edges)):
+        raise OptionValueError.compose(
+            "bins", bins, "edges must start with 0, rise, and end with 1", hint
+        )
+    return edges
+
+
+def unit_edges(bins: int | list[float]) -> list[float]:
+    """Return the edges of bins of [0, 1]: a list, or those of equal bins, correctly rounded."""
+    return grid_values(bins + 1) if isinstance(bins, int) else bins
+
+
 def parse_names(by: str | pl.Expr | Iterable[str | pl.Expr] | None) -> tuple[str, ...]:
     """Return the names of the group columns in `by` as a tuple, which is empty for None.
 
@@ -399,6 +424,7 @@ ARGUMENT_ALIASES: dict[str, tuple[str, ...]] = {
         ("positive",): "pos_label pos_class positive_class positive_label event levels",
         ("by",): "group_by groupby group groups strata",
         ("between", "by"): "model models",
+        ("total",): "overall margins",
         ("over", "by"): "fold folds cv",
         ("over", "between", "by"): "across",
         ("across", "by"): "over",

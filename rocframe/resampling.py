@@ -19,7 +19,7 @@ import numpy as np
 
 from rocframe.inference import STANDARD_NORMAL
 from rocframe.kernel.arrays import batch_sizes, run_parallel
-from rocframe.kernel.scan import ReplicateCounts
+from rocframe.kernel.scan import BLOCK_ROWS, ReplicateCounts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -341,6 +341,33 @@ def sample_acceleration(
         np.concatenate([side.rows for side in sides]),
         np.concatenate(clusters) if clusters else None,
     )
+
+
+def jackknife_influences(population: GroupRows, statistic: Statistic) -> Influences:
+    """Return the changes of a statistic if one row is left out, in the form of `influence`.
+
+    The variance of the statistic is n/(n - 1) times the sum of their squares over the n rows.
+    """
+    sides, values = (population.pos, population.neg), []
+    n = sum(side.total for side in sides)
+    batch = max(1, BLOCK_ROWS // max(1, len(population.codes)))
+    for own in range(2):
+        kinds = np.arange(len(sides[own].rows))
+        for first in range(0, len(kinds), batch):
+            left_out = kinds[first : first + batch]
+            counts = [np.repeat(side.rows[None, :], len(left_out), axis=0) for side in sides]
+            counts[own][np.arange(len(left_out)), left_out] -= 1
+            replicates = ReplicateCounts(population=population, pos=counts[0], neg=counts[1])
+            values.append(statistic.values(replicates.scan(corners=statistic.replicate.corners)))
+    rows = np.concatenate([side.rows for side in sides])
+    without = np.concatenate(values)
+    changes = (n - 1) / n * ((rows * without).sum() / n - without)
+    result = np.zeros((2, len(population.codes) + 1))
+    for side, own_result, own_changes in zip(
+        sides, result, np.split(changes, [len(sides[0].rows)]), strict=True
+    ):
+        own_result[side.step] = own_changes
+    return result[0], result[1]
 
 
 def _row_influence(side: ClassRows, influence: NDArray[Any]) -> NDArray[np.float64]:

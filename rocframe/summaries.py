@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from rocframe.frames import FrameT
     from rocframe.inputs.cases import Cases
-    from rocframe.inputs.roles import By, Column, Count, Missing, Scores
+    from rocframe.inputs.roles import By, Column, Count, Missing, Scores, Total
 
 
 @public
@@ -35,6 +35,7 @@ def summary(
     score: Scores,
     *,
     by: By = None,
+    total: Total = False,
     positive: object = None,
     weight: Column | None = None,
     count: Count = NOT_GIVEN,
@@ -52,6 +53,9 @@ def summary(
         The score, higher for positives. Several columns add the group column `model`.
     by : str, Expr, selector or sequence, default None
         Group columns; null is a group.
+    total : bool, str or sequence of str, default False
+        Add rows of all groups together, with a column `total`: True, or the group columns over
+        which groups are combined, such as `"segment"` for a total of each model.
     positive : object, default None
         Value of `label` that is the positive class.
     weight : str or Expr, default None
@@ -111,7 +115,7 @@ def summary(
     │ 0.722222 ┆ 0.333333 ┆ 0.333333 ┆ 0.755556          ┆ 0.333333  ┆ 0.211667 │
     └──────────┴──────────┴──────────┴───────────────────┴───────────┴──────────┘
     """
-    roles = Roles(label, score, by, positive, weight, count, missing)
+    roles = Roles(label, score, by, positive, weight, count, missing, total=total)
     table = plan_table(predictions, roles, summary_table, columns=SUMMARY.columns(), anchor="n_pos")
     return as_input_frame(predictions, table)
 

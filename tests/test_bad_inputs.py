@@ -501,7 +501,7 @@ def test_every_registered_function_raises_the_same_errors(frame):
     unscored = frame(log(score=[0.9, None, 0.4, 0.1], **columns))
     by = (
         "by='regoin': the frame has no column of this name.\nThe frame has: 'label', 'score', "
-        "'other', 'fold', 'class_number', 'w'."
+        "'other', 'fold', 'class_number', 'w'"
     )
     raises = pytest.raises
     with all_cases() as case:

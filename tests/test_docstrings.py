@@ -149,18 +149,20 @@ def test_functions_that_measure_cite_where_they_come_from():
         *("operating_point", "ties", "tie_bounds", "transfer", "hull", "concavities"),
         *("iso_lines", "mix", "confusion_matrix", "combine", "combine_points", "cost_curve"),
         *("relative_superiority", "lc_index", "decision_curve", "murphy_curve", "h_measure"),
-        *("summary", "area", "average", "simplify"),
+        *("gains", "summary", "area", "average", "simplify"),
         *PLAN,
         *COMPARE,
+        "reader_study",
     ]
     measures += [*MANY_CLASSES, "multiclass_metrics", "volume", "fold_auc", "pooling_gap"]
+    measures.append("pool_imputations")
     for name in measures:
         assert "doi:10." in sections(FUNCTIONS[name])["References"]
 
 
 READ_PREDICTIONS = [
     *("curve", "auc", "drift", "intervals", "auc_test", "band", "fold_auc", "h_measure"),
-    *("pooling_gap", "summary"),
+    *("pooling_gap", "summary", "gains"),
     *COMPARE,
 ]
 READ_PROBABILITIES = [
@@ -232,7 +234,8 @@ def test_shared_parameters_are_explained_in_the_same_words_everywhere():
     every["missing"] -= {documented(f)["missing"] for f in (rf.multiclass_auc, rf.volume)}
     # `compress` does not convert the tables of other packages.
     every["predictions"] -= {documented(rf.compress)["predictions"]}
-    for parameter in ("label", "weight", "missing", "level", "predictions", "curves", "cluster"):
+    shared = ("label", "weight", "missing", "level", "predictions", "curves", "cluster", "total")
+    for parameter in shared:
         assert len(every[parameter]) == 1, parameter
     # `compress` keeps several scores side by side, and `confusion_matrix` takes decisions.
     every["score"] -= {documented(f)["score"] for f in (rf.compress, rf.confusion_matrix)}

@@ -38,6 +38,7 @@ ARGUMENTS = {
     "averaged": ("tpr",),
     "sides": False,
     "label": pl.String(),
+    "reading": pl.String(),
 }
 
 # The names of the axes and of other columns of an average depend on its options.
@@ -54,6 +55,7 @@ CONDITIONAL = {
     "h_measure": {"model"},
     "calibration": {"model", "consistency_lower", "consistency_upper"},
     "calibration_summary": {"model"},
+    "gains": {"model"},
     "fit_calibration": {"model", "over"},
     "murphy_curve": {"side"},
     "transfer": {"prevalence", "subject_to", "is_met"},
@@ -125,10 +127,11 @@ def test_the_page_on_tables_lists_the_columns_of_each_type_of_table():
                     assert_listed(table, alternative)
                 else:
                     listed.append(assert_listed(table, found))
-    # Tables without a record of their own: predictions that are compressed, of many classes or in
-    # windows, curves at given thresholds, simplified curves, averages of metrics, all areas.
+    # Tables without a record of their own: totals, predictions that are compressed, of many classes
+    # or in windows, curves at given thresholds, simplified curves, averages of metrics, all areas.
     others = [names for names in found if names not in listed]
     assert [names[:2] for names in others] == [
+        ["total"],
         ["label", "score"],
         ["id", "class"],
         ["window", "window_end"],

@@ -488,6 +488,37 @@ def test_a_weight_of_n_gives_the_estimates_of_n_rows_in_every_function_that_has_
                     assert_same_if_weighted(verb, expected, weighted)
 
 
+def test_a_total_is_the_result_without_its_group_columns_in_every_function_that_has_totals():
+    """The added rows change no other row: the draws of a group do not depend on them."""
+    rows, functions = FEW_GROUPS, set()
+    calls: tuple[tuple[Any, str | None, dict[str, str]], ...] = (
+        *((True, None, {}), (["fold"], "g", {})),
+        *(("g", "fold", {"weight": "w"}), ("g", "fold", {"count": "n"})),
+    )
+    with all_cases() as case:
+        for name, verb in OF_PREDICTIONS.items():
+            if not verb.accepts("total"):
+                continue
+            functions.add(verb.function)
+            for total, kept, roles in calls:
+                if not all(map(verb.accepts, roles)):
+                    continue
+                with case(name, total, roles):
+                    found = verb(rows, by=["g", "fold"], total=total, **roles)
+                    parts = found.partition_by("total", include_key=False, as_dict=True)
+                    assert_frame_equal(parts[False,], verb(rows, by=["g", "fold"], **roles))
+                    alone = verb(rows, by=kept, **roles)
+                    assert_frame_equal(parts[True,].select(alone.columns), alone)
+                    combined = parts[True,].drop(alone.columns)
+                    assert combined.null_count().row(0) == (alone.height,) * combined.width
+    with_total = {n for n in rf.__all__ if "total" in parameters_of(getattr(rf, n))}
+    assert functions == with_total
+
+
+def parameters_of(function: Any) -> Any:
+    return inspect.signature(function).parameters if inspect.isfunction(function) else ()
+
+
 def test_an_increasing_map_of_the_scores_changes_no_statistic_of_their_order():
     scores = pl.col("score", "other")
     mapped = FEW_GROUPS.with_columns(scores**3 * 100 - 1)
@@ -514,7 +545,8 @@ def test_a_group_column_by_expression_is_a_computed_column_in_every_function_wit
                 table = verb.table_of(rows, by="g")
                 keys = [] if verb.key is None or verb.function == "combine_points" else [verb.key]
             tested.add(verb.function)
-            if name == "area of an average" or verb.function == "add_metrics":  # without `by`
+            parameters = inspect.signature(getattr(rf, verb.function)).parameters
+            if name == "area of an average" or "by" not in parameters:
                 continue
             with case(name):
                 expected = verb(table.select(key, pl.all()), by=["key", *keys])

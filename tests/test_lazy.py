@@ -84,8 +84,10 @@ for name, verb in {**OF_PREDICTIONS, **OF_CURVES}.items():
         VERBS[call_name] = call_of(verb, roles)
         WIDTHS[call_name] = 3 + len(verb.other_columns) + len(roles)
         # p-values are adjusted over all groups, so none of them may be left out before. The plan
-        # of these two functions is the same without adjustment.
-        if not verb.adjusted and verb.function not in {"auc_test", "drift_test"}:
+        # of these two functions is the same without adjustment. The numbers of cases that the tests
+        # add to a table for a reader study depend on all its rows.
+        adjusted = verb.adjusted or verb.function in {"auc_test", "drift_test"}
+        if not adjusted and verb.function != "reader_study":
             BY_GROUP[call_name] = VERBS[call_name]
 
 NAME = "confusion matrix of models"

@@ -29,6 +29,10 @@ CENSORED = "What is the AUC for events within a year if some rows are censored?"
 VERIFIED = "What is the AUC if only some rows have a verified label?"
 STRATA = "What is the AUC within strata, such as age groups or hospitals?"
 OPTIMISM = "How optimistic is the AUC on the training rows?"
+SELECTIVE = "What is the area under the risk-coverage curve?"
+UNLABELED = "What is the AUC before the labels arrive?"
+ALL_SEGMENTS = "How do I show all rows beside the segments?"
+TESTED = {NRI, CENSORED, VERIFIED, STRATA, OPTIMISM, SELECTIVE, UNLABELED, ALL_SEGMENTS}
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +46,7 @@ def recipes() -> dict[str, dict[str, Any]]:
     for block in python:
         headings = (line[4:] for line in lines[block.line :: -1] if line.startswith("### "))
         heading = next(headings, None)
-        if heading in {NRI, CENSORED, VERIFIED, STRATA, OPTIMISM}:
+        if heading in TESTED:
             with redirect_stdout(StringIO()):
                 exec(block.text, namespace)
             after[heading] = dict(namespace)
@@ -331,3 +335,64 @@ def test_overconfident_probabilities_have_a_positive_nri_and_a_lower_net_benefit
     assert areas[0] == areas[1]
     assert expected > 0
     assert benefit["new"] < benefit["old"]
+
+
+# Selective prediction
+
+
+def test_the_area_under_the_risk_coverage_curve_is_the_mean_risk_at_the_certainty_of_each_row(
+    recipes,
+):
+    recipe = recipes[SELECTIVE]
+    rows = [
+        (max(score, 1 - score), (score >= 0.5) == label)
+        for score, label in recipe["forest"].select("score", "label").rows()
+    ]
+    risks = []
+    for certainty, _ in rows:
+        used = [correct for other, correct in rows if other >= certainty]
+        risks.append(used.count(False) / len(used))
+    assert recipe["area"].item() == pytest.approx(sum(risks) / len(risks), rel=1e-12)
+
+
+# Rows without labels
+
+
+def test_the_expected_area_has_the_probability_of_each_pair_as_its_weight(recipes):
+    recipe = recipes[UNLABELED]
+    table = recipe["votes"].filter(model="logistic_regression").head(300)
+    scores = table["score"].to_list()
+    wins = pairs = 0.0
+    for positive in scores:
+        for negative in scores:
+            weight = positive * (1 - negative)
+            wins += weight * win(positive, negative)
+            pairs += weight
+    assert recipe["expected_auc"](table) == pytest.approx(wins / pairs, rel=1e-12)
+
+
+def test_the_expected_area_of_calibrated_scores_is_the_mean_area_of_their_labels(recipes):
+    rng = np.random.default_rng(1)
+    score = rng.beta(2, 4, 400)
+    expected = recipes[UNLABELED]["expected_auc"](pl.DataFrame({"score": score}))
+    drawn = rng.random((500, 400)) < score
+    table = pl.DataFrame(
+        {
+            "draw": np.repeat(np.arange(500), 400),
+            "label": drawn.ravel(),
+            "score": np.tile(score, 500),
+        }
+    )
+    areas = rf.auc(table, "label", "score", by="draw", ci=None)["auc"]
+    assert expected == pytest.approx(areas.mean(), abs=0.004)
+
+
+# Segments
+
+
+def test_the_total_of_the_segments_is_the_area_of_all_rows(recipes):
+    recipe = recipes[ALL_SEGMENTS]
+    total = recipe["areas"].filter("total").drop("segment", "total")
+    assert_frame_equal(total, rf.auc(recipe["forest"], "label", "score"))
+    rows = recipe["forest"].select("label", "score").rows()
+    assert total["auc"].item() == pytest.approx(pair_auc((*row, 1.0) for row in rows), rel=1e-12)

@@ -21,6 +21,7 @@ import rocframe as rf
 from rocframe.io import tables
 from rocframe.io.files import replacement
 from tests.all_cases import all_cases
+from tests.verbs import OF_PREDICTIONS
 
 LOG = pl.DataFrame(
     {
@@ -208,6 +209,11 @@ def described():
         (rf.contrast(AS_M, "label", PAIR, by="m"), ("contrast", None, ["m"], HALF)),
         (rf.auc_covariance(AS_M, "label", PAIR, by="m"), ("auc_covariance", None, ["m"], HALF)),
         (rf.hull_shares(LOG, "label", PAIR, n_boot=2), ("hull_shares", None, BY_MODEL, ROW)),
+        (of_log(rf.gains, by="model"), ("gains", None, BY_MODEL, ROW)),
+        (
+            OF_PREDICTIONS["reader study"](LOG, by="model", other="score"),
+            ("reader_study", None, BY_MODEL, HALF),
+        ),
         (of_log(rf.band, by="model", grid=3), ("band", None, BY_MODEL, ROW)),
         (
             of_log(rf.intervals, metrics=["auc", "tpr"], fpr=0.1, by="model", ci=None),

@@ -45,6 +45,8 @@ class Verb:
     class_labels: Any = "class_number"
     # The option `over` names a column of folds.
     over: bool = False
+    # The function reads a row for each reading of two readers with two modalities.
+    readings: bool = False
     # Only the order of the scores matters, not their values.
     ranks: bool = True
     # P-values are adjusted over all groups, so that they depend on the other groups.
@@ -69,6 +71,8 @@ class Verb:
             score = {"a": score, "b": other}
         if self.class_scores is not None:
             label, score = self.class_labels, self.class_scores
+        if self.readings:
+            frame, score = readings(frame, score, other), "reading"
         return getattr(rf, self.function)(frame, label, score, **options)
 
     def accepts(self, role: str) -> bool:
@@ -85,8 +89,24 @@ class Verb:
         """The columns that are read besides one label, one score and the groups."""
         if self.class_scores is CLASS_SCORES:
             return {"other", "w"}
-        two = self.two_scores or self.class_scores is CLASS_PROBABILITIES
+        two = self.two_scores or self.readings or self.class_scores is CLASS_PROBABILITIES
         return {name for name, read in (("other", two), ("fold", self.over)) if read}
+
+
+def readings(frame: Any, score: Any, other: Any) -> Any:
+    """Return a table with the score of two readers and modalities, for each row of a table."""
+    plan = frame if isinstance(frame, pl.LazyFrame) else pl.DataFrame(frame)
+    plan = plan.with_columns(pl.int_range(pl.len()).alias("case"))
+    scores = {("a", 1): score, ("b", 1): other, ("a", 2): score, ("b", 2): score}
+    parts = [
+        plan.with_columns(
+            pl.lit(modality).alias("modality"),
+            pl.lit(reader).alias("reader_"),
+            (pl.col(own) if isinstance(own, str) else own).alias("reading"),
+        )
+        for (modality, reader), own in scores.items()
+    ]
+    return pl.concat(parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +173,11 @@ OF_PREDICTIONS = {
     "summary": Verb("summary", ranks=False),
     "h measure": Verb("h_measure"),
     "h measure of models": Verb("h_measure", {"prior": "prevalence"}, two_scores=True),
+    "gains": Verb("gains", {"bins": 3}, ranks=False),
+    "gains, whole ties": Verb(
+        "gains", {"bins": [0, 0.2, 0.5, 1], "interpolate": False}, ranks=False
+    ),
+    "gains of models": Verb("gains", {"bins": 2}, two_scores=True, ranks=False),
     "calibration summary": Verb("calibration_summary", ranks=False),
     "calibration summary, uniform bins": Verb(
         "calibration_summary", {"bins": 3, "method": "uniform"}, ranks=False
@@ -160,6 +185,12 @@ OF_PREDICTIONS = {
     "calibration": Verb(
         "calibration",
         {"bins": 3, "empty_bins": True},
+        ranks=False,
+        other_if_weighted=("lower", "upper", "ci_level", "ci_method"),
+    ),
+    "calibration with edges": Verb(
+        "calibration",
+        {"bins": [0, 0.2, 0.5, 1]},
         ranks=False,
         other_if_weighted=("lower", "upper", "ci_level", "ci_method"),
     ),
@@ -227,6 +258,12 @@ OF_PREDICTIONS = {
     "contrast of models": Verb("contrast", {"adjust": None}, two_scores=True),
     "contrast of models, adjusted": Verb("contrast", two_scores=True, adjusted=True),
     "covariance of models": Verb("auc_covariance", two_scores=True),
+    "reader study": Verb("reader_study", {"id": "case", "reader": "reader_"}, readings=True),
+    "reader study by the jackknife": Verb(
+        "reader_study",
+        {"id": "case", "reader": "reader_", "covariance": "jackknife", "fpr": (0, 0.5)},
+        readings=True,
+    ),
     "hull shares of models": Verb("hull_shares", SEED, two_scores=True),
     "decision intervals of models": Verb(
         "decision_intervals", {"kind": "cost", "grid": 0.5, **SEED}, two_scores=True
@@ -315,6 +352,13 @@ OF_CURVES = {
         key="fold",
     ),
     "area of an average": TableVerb("area", key="fold", first=("average", {"grid": "union"})),
+    "areas pooled over folds": TableVerb(
+        "pool_imputations",
+        {"over": "fold"},
+        key="fold",
+        source="auc",
+        other_if_weighted=("df", "fraction_missing", "within_variance", "relative_increase"),
+    ),
     "area of smooth curves": TableVerb("area", source="smooth"),
     "operating point of smooth curves": TableVerb(
         "operating_point", {"rule": ["youden", "f1"]}, source="smooth"

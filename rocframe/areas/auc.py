@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from rocframe.frames import FrameT
     from rocframe.inference import AUCIntervalMethod, Limits
     from rocframe.inputs.cases import Cases
-    from rocframe.inputs.roles import By, Column, Count, Missing, Scores
+    from rocframe.inputs.roles import By, Column, Count, Missing, Scores, Total
 
 
 @public
@@ -61,6 +61,7 @@ def auc(
     score: Scores,
     *,
     by: By = None,
+    total: Total = False,
     fpr: Range | None = None,
     tpr: Range | None = None,
     specificity: Range | None = None,
@@ -93,6 +94,9 @@ def auc(
         The score, higher for positives. Several columns add the group column `model`.
     by : str, Expr, selector or sequence, default None
         Group columns; null is a group.
+    total : bool, str or sequence of str, default False
+        Add rows of all groups together, with a column `total`: True, or the group columns over
+        which groups are combined, such as `"segment"` for a total of each model.
     fpr : (float, float), default None
         Range of the false positive rate, such as `(0, 0.1)`, over which TPR is integrated.
     tpr : (float, float), default None
@@ -222,7 +226,7 @@ def auc(
         check_supported("ci", ci, subject, supported=is_supported, noun="value", hint=hint)
     table = plan_table(
         predictions,
-        Roles(label, score, by, positive, weight, count, missing, cluster),
+        Roles(label, score, by, positive, weight, count, missing, cluster, total=total),
         lambda cases: auc_table(cases, rate_range, confidence).table,
         columns=auc_columns(AUC_NAMES if rate_range is None else PARTIAL_AUC_NAMES),
         anchor="n_pos",

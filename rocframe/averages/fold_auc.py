@@ -21,8 +21,7 @@ from rocframe.areas.pairs import (
 from rocframe.averages.average import DEFAULTS, average_curves
 from rocframe.averages.means import CurveValues, format_keys, group_keys
 from rocframe.averages.options import parse_average_options, parse_over
-from rocframe.curves.curve import full_curves
-from rocframe.curves.table import curve_layout, read_curves
+from rocframe.curves.curve import complete_curves
 from rocframe.errors import OptionValueError
 from rocframe.frames import as_input_frame, build_table, collect_frame
 from rocframe.inference import (
@@ -154,7 +153,8 @@ def fold_auc(
     The intervals treat the fitted models as fixed and the test rows as random: they do not include
     the variation between models fitted on other rows, or between readers. If a case is in several
     folds, as in repeated cross-validation, the limits are too narrow without `id`. For rows that
-    occur once for each class, as in `one_vs_rest`, use `multiclass_auc`.
+    occur once for each class, as in `one_vs_rest`, use `multiclass_auc`. For imputed data sets,
+    which all have the same rows, use `pool_imputations`.
 
     References
     ----------
@@ -436,11 +436,9 @@ FOLD_METHODS: dict[FoldIntervalMethod, FoldMethod] = {
 
 def _auc_of_mean(folds: Folds) -> NDArray[np.float64]:
     """Return the area under the vertical average of the curves of each group."""
-    table = full_curves(scale_weights(folds.cases))
-    layout = curve_layout(table.schema, folds.cases.keys.columns, ())
     chosen = {**DEFAULTS, "over": folds.over, "ci": None}
     options = parse_average_options(**chosen, settings=Settings(), defaults=DEFAULTS)
-    curves = read_curves(table.select(layout.count_columns), layout)
+    curves = complete_curves(scale_weights(folds.cases))
     mean = average_curves(curves, options.plan(KINDS["roc"]))
     shape = curve_average_of(mean.columns)
     assert shape is not None

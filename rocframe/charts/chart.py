@@ -115,7 +115,8 @@ def chart(
     - `pooling_gap`: the mean and the pooled area, and the two parts of the gap between them.
     - `transfer`: a line from `value_chosen`, on the data that determined the threshold, to
       `value_realised`, on other data. If there are several rules, each rule has a panel.
-    - `intervals`: the metrics. If some are outside [0, 1], each metric has a panel.
+    - `intervals`, `pool_imputations`: the metrics. If some are outside [0, 1], each metric has a
+      panel.
     - `compare`: the differences, a dashed line at 0, and the adjusted p-values. If there are more
       than 40 rows, the 40 rows with the smallest p-values are drawn.
 

@@ -31,14 +31,16 @@ from rocframe.charts.style import (
     inline_data,
     json_values,
     level_text,
+    note_text,
     number_text,
     tooltip,
 )
 from rocframe.charts.time_chart import date_column, time_chart
 from rocframe.frames import number_distinct_rows, select_keys
 from rocframe.inference import simultaneous_limits
+from rocframe.options import NOT_GIVEN
 from rocframe.schemas.table_type import POINT_NAMES, Span
-from rocframe.text import join_first
+from rocframe.text import format_p_value, join_first
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,6 +81,7 @@ SHARES = (0, 0.5, 1)
 SHARE_COLORS = SCALE_COLORS[2:], ("#22272E", "#0072B2", "#B9E0F5")
 IS_DARK_THEME = "luminance(background) < 0.4"
 MAX_DESCRIBED_PAIRS = 6
+MEAN_NAME = "mean"  # of the readers of a study, above the line of each reader
 
 
 def dot_chart(
@@ -154,6 +157,46 @@ def comparison_chart(
     return draw_dots(table.with_columns(part), layout.by, options, style)
 
 
+def reader_study_chart(
+    table: pl.DataFrame, layout: Table, options: ChartOptions
+) -> alt.LayerChart | alt.FacetChart:
+    """Draw the mean of each modality and the value of each reader; the subtitle has the tests."""
+    of_pair = pl.col("modality_b").is_not_null()
+    pairs = table.filter(of_pair & pl.col("reader").is_null())
+    metric = mark_name(next(iter(table.get_column("metric")), "auc"))
+    modality = free_name("modality", table.columns)
+    values = table.filter(~of_pair).rename({"modality_a": modality})
+    readers = values.get_column("reader")
+    names = [
+        MEAN_NAME if reader is None else text
+        for reader, text in zip(readers, GroupColumn.from_keys(readers).texts, strict=True)
+    ]
+    values = values.with_columns(pl.Series("reader", names, pl.String))
+    color = modality if options.color is NOT_GIVEN else options.color
+    style = replace(
+        layout.dots,
+        title=f"{metric[:1].upper()}{metric[1:]} of each reader and modality",
+        axis=metric,
+        part="reader",
+        subtitle=_pair_texts(pairs) if not layout.by else "",
+    )
+    return draw_dots(values, (*layout.by, modality), replace(options, color=color), style)
+
+
+def _pair_texts(pairs: pl.DataFrame) -> str:
+    """Return the differences of pairs of modalities and their p-values as a text."""
+    columns = paired_columns(pairs, ("modality_a", "modality_b"), PAIR_NAME_LENGTH)
+    numbers = (pairs.get_column(name) for name in ("estimate", "p_value", "note"))
+    texts = []
+    for a, b, difference, p_value, note in zip(*(c.texts for c in columns), *numbers, strict=True):
+        p_text = format_p_value(p_value, 3)
+        sign = "" if p_text is None or p_text.startswith("<") else "= "
+        value = number_text(difference).replace("-", "−")
+        text = note_text(note) if p_text is None else f"{value}, p {sign}{p_text}"
+        texts.append(f"{a} − {b}: {text}")
+    return join_first(texts, MAX_DESCRIBED_PAIRS, "; ")
+
+
 def _smallest_p_values(table: pl.DataFrame) -> tuple[pl.DataFrame, str]:
     """Return the rows with the smallest p-values, and a text if other rows are omitted."""
     if table.height <= MAX_DRAWN_PAIRS:
@@ -217,6 +260,19 @@ def transfer_chart(
     for rule in rules if len(rules) == 1 else []:
         style = replace(style, axis=RULE_TITLES.get(rule) or axis_title(rule))
     return draw_dots(table, layout.by, options, style)
+
+
+def gains_chart(
+    table: pl.DataFrame, layout: Table, options: ChartOptions
+) -> alt.LayerChart | alt.FacetChart:
+    """Draw the lift of each bin, and of all bins from the highest scores to this bin."""
+    low, high = (
+        distinct_number_texts(table.get_column(name))
+        for name in ("alert_rate_low", "alert_rate_high")
+    )
+    texts = [f"{start} to {end}" for start, end in zip(low, high, strict=True)]
+    table = table.with_columns(pl.Series("bin", texts, pl.String))
+    return draw_dots(table, layout.by, options, layout.dots)
 
 
 def superiority_chart(

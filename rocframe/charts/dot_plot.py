@@ -582,7 +582,7 @@ def read_rows(
         dtype.is_numeric() or dtype.is_temporal() or isinstance(dtype, pl.Enum) for dtype in dtypes
     )
     if sort and style.ranked and not dodged and not is_ordered:
-        column = _ranked(column, [columns[name].codes for name in lines[:-1]], table, style)
+        column = _ranked(column, [columns[name] for name in lines], table, style)
     columns[line] = column
     groups = Groups(columns=columns, color=colored)
     groups = with_panels(groups, {name: columns[name] for name in panels}, table.height, taken)
@@ -644,16 +644,22 @@ def _reordered(column: GroupColumn, order: Sequence[int]) -> GroupColumn:
 
 
 def _ranked(
-    column: GroupColumn, within: Sequence[Sequence[int]], table: pl.DataFrame, style: DotStyle
+    column: GroupColumn, parts_of: Sequence[GroupColumn], table: pl.DataFrame, style: DotStyle
 ) -> GroupColumn:
-    """Return a column sorted by the means of the first mark, in the first panel, best first."""
+    """Return a column sorted by the means of the first mark, in the first panel, best first.
+
+    The column has the combinations of values of the columns `parts_of`; only the last of them is
+    sorted, with its total last.
+    """
+    orders: list[Sequence[int]] = [part.codes for part in parts_of[:-1]]
+    orders += [[text == part.total for text in part.texts] for part in parts_of[-1:]]
     values = json_values(table.get_column(style.value))
     parts = table.get_column(style.part) if style.part and style.in_panels else [None] * len(values)
     numbers: dict[int, list[float]] = {}
     first: dict[int, tuple[int, ...]] = {}
     for i, (code, value) in enumerate(zip(column.codes, values, strict=True)):
         numbers.setdefault(code, []).extend(finite([value]) if parts[i] == parts[0] else [])
-        first[code] = tuple(codes[i] for codes in within)
+        first[code] = tuple(order[i] for order in orders)
     sign = 1 if better(style.statistic or style.value) == "lower" else -1
     means = {code: sign * fmean(known) if known else inf for code, known in numbers.items()}
     return _reordered(column, sorted(means, key=lambda code: (first[code], means[code], code)))

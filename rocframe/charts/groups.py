@@ -10,12 +10,14 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
+import polars as pl
 
 from rocframe.areas.area import auc_of, average_precision_of
 from rocframe.charts.style import (
     COLORS,
     MAX_NAME_LENGTH,
     OTHER_COLOR,
+    REFERENCE_COLOR,
     chart_text,
     color_scale,
     distinct_labels,
@@ -26,19 +28,18 @@ from rocframe.charts.style import (
     sentences,
     short_name,
     theme_colors,
+    theme_sets_colors,
     tooltip,
     value_texts,
 )
 from rocframe.errors import OptionValueError, RepeatedNameError
-from rocframe.frames import number_distinct_rows
+from rocframe.frames import find_keys, number_distinct_rows
 from rocframe.options import NOT_GIVEN, check_distinct, check_group_column, parse_names
-from rocframe.schemas.table_type import MODEL
+from rocframe.schemas.table_type import MODEL, TOTAL
 from rocframe.text import join_first
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
-
-    import polars as pl
 
     from rocframe.charts.chart import ChartOptions
     from rocframe.charts.layer_chart import AnyChart
@@ -53,6 +54,7 @@ LEGEND_CHANNELS = (
 )
 GROUP_INDEX = "_curve"  # the index of the group of a record; not written
 JOINT = " · "  # separates the parts of a name
+ALL_GROUPS = "all"  # the name of the rows of several groups together
 ALL_ROWS = "all rows"  # the name of the only group of a table without group columns
 CHART_SIDE, PANEL_SIDE, PANELS_PER_ROW = 380, 240, 3  # the sides in pixels
 MAX_LEGEND, SHOWN_IN_LEGEND = 30, 11  # a legend of more than 30 ordered values shows 11 of them
@@ -63,7 +65,8 @@ class GroupColumn:
     """A group column as text: its title, its values in order, and the value of each row.
 
     `ordered` is true for times and for many numbers, `joint` for a combination of columns. `domain`
-    are the values of the color scale, if it has more values than the column.
+    are the values of the color scale, if it has more values than the column. `total` is the value
+    of rows of several groups together, or None.
     """
 
     title: str
@@ -72,17 +75,31 @@ class GroupColumn:
     ordered: bool = False
     joint: bool = False
     domain: tuple[str, ...] = ()
+    total: str | None = None
 
     @classmethod
-    def from_keys(cls, keys: pl.Series, length: int = MAX_NAME_LENGTH) -> GroupColumn:
-        """Return a column with its values in the sort order of polars, as texts of this length."""
-        distinct, codes = number_distinct_rows(keys.to_frame())
+    def from_keys(
+        cls, keys: pl.Series, length: int = MAX_NAME_LENGTH, is_total: pl.Series | None = None
+    ) -> GroupColumn:
+        """Return a column with its values in the sort order of polars, as texts of this length.
+
+        The rows `is_total` have the last value.
+        """
+        groups = keys if is_total is None else keys.filter(~is_total)
+        distinct, _ = number_distinct_rows(groups.to_frame())
+        values, total = distinct_labels(distinct.to_series(), length), None
+        codes = find_keys(keys.to_frame(), distinct)
+        if is_total is not None:
+            total = free_name(ALL_GROUPS, values)
+            codes = codes.zip_with(~is_total, pl.repeat(len(values), len(keys), eager=True))
+            values.append(total)
         return cls(
             title=short_name(keys.name),
-            values=tuple(distinct_labels(distinct.to_series(), length)),
+            values=tuple(values),
             codes=tuple(codes.to_list()),
             ordered=keys.dtype.is_temporal()
             or (keys.dtype.is_numeric() and len(distinct) > len(COLORS)),
+            total=total,
         )
 
     @classmethod
@@ -233,7 +250,10 @@ class Groups:
             "labelLimit": 0,
             "symbolOpacity": 1,
         }
-        scale = color_scale(column.domain or column.values, ordered=column.ordered)
+        values = column.domain or column.values
+        scale = color_scale(values, ordered=column.ordered)
+        if column.total is not None:
+            scale = total_scale(values, column.total, ordered=column.ordered)
         if self.highlighted:
             others = [value for value in column.values if value not in self.highlighted]
             palette = theme_colors() or COLORS
@@ -315,6 +335,22 @@ class Groups:
         return chart.facet(facet, columns=columns).properties(**head)
 
 
+def total_scale(values: Sequence[str], total: str, *, ordered: bool) -> alt.Scale:
+    """Return a scale of colors in which the value `total` is gray.
+
+    If the theme names a color scheme, whose colors are not known, the total has its next color.
+    """
+    groups = [value for value in values if value != total]
+    scale = color_scale([*groups, total], ordered=ordered)
+    palette = theme_colors() or (None if theme_sets_colors() else COLORS)
+    if scale._get("range") is not alt.Undefined:  # shades of ordered values
+        palette = color_scale(groups, ordered=ordered)._get("range")
+    if palette:
+        colors = [palette[i % len(palette)] for i in range(len(groups))]
+        scale.range = [*colors, REFERENCE_COLOR]
+    return scale
+
+
 def _remove_legends(chart: alt.LayerChart) -> None:
     """Remove the legends of all layers."""
     parts: list[Any] = [chart, *chart.layer]
@@ -377,15 +413,40 @@ def read_groups(
     options: ChartOptions,
     taken: Collection[str] = (),
 ) -> Groups:
-    """Return the group columns `by` of the table `keys`, with the columns of colors and panels."""
+    """Return the group columns `by` of the table `keys`, with the columns of colors and panels.
+
+    The column `total` that `total=` adds is no group column of the chart.
+    """
+    totals = total_keys(keys, by)
+    is_total = None if totals is None else keys.get_column(TOTAL)
+    by = by if totals is None else [name for name in by if name != TOTAL]
     color, panel = choose_channels(by, columns, options)
     fields = field_names(by, taken) if keys.height else {}
     groups = Groups(
-        columns={key: GroupColumn.from_keys(keys.get_column(name)) for name, key in fields.items()},
+        columns={
+            key: GroupColumn.from_keys(
+                keys.get_column(name), is_total=is_total if name in (totals or ()) else None
+            )
+            for name, key in fields.items()
+        },
         panel=None if panel is None else fields.get(panel),
         legend=options.legend,
     ).with_colors(None if color is None else fields.get(color))
     return groups if options.highlight is None else highlighted_groups(groups, options.highlight)
+
+
+def total_keys(keys: pl.DataFrame, by: Sequence[str]) -> list[str] | None:
+    """Return the group columns over which totals are computed; None without a column of totals.
+
+    A Boolean column of the same name that is not from `total=` has no rows in which another group
+    column is always null.
+    """
+    if TOTAL not in by or len(by) < 2 or keys.schema[TOTAL] != pl.Boolean:
+        return None
+    totals = keys.filter(pl.col(TOTAL))
+    others = [name for name in by if name != TOTAL]
+    summed = [name for name in others if totals.get_column(name).null_count() == totals.height]
+    return summed or None
 
 
 def highlighted_groups(groups: Groups, highlight: object) -> Groups:

@@ -31,6 +31,7 @@ from rocframe.charts.groups import (
     read_groups,
     row_records,
     span,
+    total_keys,
 )
 from rocframe.charts.layer_chart import layered
 from rocframe.charts.style import (
@@ -169,10 +170,12 @@ class LinePlot:
 
 def date_column(table: pl.DataFrame, by: Sequence[str], options: ChartOptions) -> str | None:
     """Return the group column of dates or times for the x axis, or None for a dot plot."""
+    totals = total_keys(table, by) or ()
     times = [
         name
         for name in _without_ends(by)
-        if _time_type(table.schema[name]) == "T"
+        if name not in totals
+        and _time_type(table.schema[name]) == "T"
         and name not in {options.color, options.facet}
         and table.get_column(name).drop_nulls().n_unique() >= MIN_TIMES
     ]

@@ -56,12 +56,15 @@ Unmatched = Literal["raise", "drop"]
 class PairingOptions:
     """The columns of the predictions, and the options of the pairing of their rows.
 
-    With `single_model`, one score column without `id` can be one model. `unpaired` is the option
-    for models that scored different rows, for errors. `probabilities`: scores must be in [0, 1].
+    If the models are readings, `readings` has the columns of the arguments `modality` and `reader`
+    instead of `between`. With `single_model`, one score column without `id` can be one model.
+    `unpaired` is the option for models that scored different rows, for errors. `probabilities`:
+    scores must be in [0, 1].
     """
 
     roles: Roles
-    between: str
+    between: str = MODEL
+    readings: Mapping[str, str] | None = None
     id: Column | Sequence[Column] | None
     unmatched: Unmatched
     paired: bool = True
@@ -72,13 +75,15 @@ class PairingOptions:
 
     def __post_init__(self) -> None:
         check_choice("unmatched", self.unmatched, get_args(Unmatched))
-        if type(self.between) is not str:
-            problem = "expected a column name"
-            hint = (
-                'Pass the column of models by name, such as between="model". Add computed columns '
-                "with .with_columns() first."
-            )
-            raise OptionValueError.compose("between", self.between, problem, hint)
+        for argument, name in self.model_columns.items():
+            if type(name) is not str:
+                problem = "expected a column name"
+                example = argument if self.readings else MODEL
+                hint = (
+                    f'Pass the name of a column, such as {argument}="{example}". Add computed '
+                    "columns with .with_columns() first."
+                )
+                raise OptionValueError.compose(argument, name, problem, hint)
         if self.id is not None and "count" in self.roles.optional_columns:
             raise OptionValueError.compose(
                 "count",
@@ -88,6 +93,11 @@ class PairingOptions:
                 "Pass several score columns without id=, or pass count=None if each row is one "
                 "prediction.",
             )
+
+    @property
+    def model_columns(self) -> Mapping[str, str]:
+        """The columns that identify a model, by the name of the argument."""
+        return self.readings or {"between": self.between}
 
     @property
     def id_columns(self) -> list[Column]:
@@ -151,10 +161,11 @@ def bind_pairing(
     single_model = options.single_model
     names = tuple(name for name in table if name != MODEL) if single_model else table
     bound = bind_roles(plan, schema, options.roles, names, keyed=single_model)
-    between = options.between
+    model_columns = options.model_columns
     if bound.models is not None:
         _check_side_by_side(options, bound.models)
-    has_models = options.id_columns or (between in schema and between not in bound.by)
+    is_long = all(name in schema and name not in bound.by for name in model_columns.values())
+    has_models = options.id_columns or is_long
     if bound.models is not None or (single_model and not has_models):
         return PairingColumns(
             bound=bound,
@@ -165,19 +176,8 @@ def bind_pairing(
             inputs=bound.inputs,
         )
     check_group_columns(bound.by, schema, table)
-    if between not in schema:
-        hint = (
-            "In a long table, between= names the column of models. For models side by side, pass "
-            'their score columns, such as score=["a", "b"].'
-        )
-        raise MissingColumnError.compose("between", between, schema, hint=hint)
-    if between in bound.by:
-        raise OptionValueError.compose(
-            "between",
-            between,
-            "models are compared within groups, so the column of models cannot be a group column",
-            f"Remove {between!r} from by=.",
-        )
+    for argument, name in model_columns.items():
+        _check_model_column(argument, name, schema, bound.by)
     id_columns = options.id_columns
     if options.paired and not id_columns:
         other = f" If the models scored different rows, use {options.unpaired}."
@@ -185,32 +185,71 @@ def bind_pairing(
         hint = (
             'Pass the column that identifies instances, such as id="id". If the rows of all models '
             "are in the same order, number them first: "
-            f".with_columns(id=pl.int_range(pl.len()).over({between!r})). "
+            f".with_columns(id=pl.int_range(pl.len()).over({options.between!r})). "
             f"Or pass one score column for each model.{other if options.unpaired else ''}"
         )
+        if options.readings:
+            problem = "the readings of a case are paired, and no column identifies the cases"
+            hint = 'Pass the column that identifies cases, such as id="case".'
         raise PairingError.compose("id", options.id, problem, hint)
     private = private_names(["between", *(f"id {i}" for i in range(len(id_columns)))], bound.by)
-    sources = [("between", between, column(between), schema[between])]
+    sources = [(*names, column(names[1]), schema[names[1]]) for names in model_columns.items()]
     sources += [("id", *resolve_column(plan, schema, "id", id_column)) for id_column in id_columns]
-    for argument, name, _, dtype in sources:
-        if dtype == pl.Object:
+    for argument, name, _, source_dtype in sources:
+        if source_dtype == pl.Object:
             hint = "Rows are sorted by this column: cast it to a dtype that can be sorted."
-            raise ColumnTypeError.compose(argument, name, dtype, hint)
-    aliased = (
-        expr.alias(name) for (_, _, expr, _), name in zip(sources, private.values(), strict=True)
-    )
+            raise ColumnTypeError.compose(argument, name, source_dtype, hint)
+    if options.readings:
+        model = pl.struct(column(name).alias(part) for part, name in model_columns.items())
+        dtype: pl.DataType = pl.Struct({part: schema[name] for part, name in model_columns.items()})
+    else:
+        model, dtype = column(options.between), schema[options.between]
+    exprs = [model, *(expr for _, _, expr, _ in sources[len(model_columns) :])]
+    aliased = (expr.alias(name) for expr, name in zip(exprs, private.values(), strict=True))
     return PairingColumns(
         bound=bound,
         options=options,
-        model=schema[between],
+        model=dtype,
         between=private["between"],
         ids=tuple(private.values())[1:],
         inputs=(*bound.inputs, *aliased),
     )
 
 
+def _check_model_column(argument: str, name: str, schema: pl.Schema, by: Sequence[str]) -> None:
+    """Raise an error if a column that identifies a model does not exist, or is a group column."""
+    of_models = argument == "between"
+    if name not in schema:
+        hint = (
+            "In a long table, between= names the column of models. For models side by side, pass "
+            'their score columns, such as score=["a", "b"].'
+            if of_models
+            else f"A reader study has one row per reading. Pass the column {argument}=."
+        )
+        raise MissingColumnError.compose(argument, name, schema, hint=hint)
+    if name in by:
+        noun = "models" if of_models else "readings"
+        problem = f"{noun} are compared within groups, so this column cannot be a group column"
+        raise OptionValueError.compose(argument, name, problem, f"Remove {name!r} from by=.")
+
+
+def model_names(*models: object) -> str:
+    """Return the names of one or two models, or of the readings of a reader with a modality."""
+    if isinstance(models[0], dict):
+        return " and ".join(
+            f"reader {each['reader']!r} with modality {each['modality']!r}"  # type: ignore[index]
+            for each in models
+        )
+    names = " and ".join(map(repr, models))
+    return f"model{'s' if len(models) > 1 else ''} {names}"
+
+
 def _check_side_by_side(options: PairingOptions, models: Sequence[str]) -> None:
     """Raise an error for options that do not apply if each model has a score column."""
+    if options.readings:
+        problem = "a reader study has one score column, with one row per reading"
+        hint = "Put the readings of all readers into one column with .unpivot() first."
+        raise OptionValueError.compose("score", list(models), problem, hint)
     if options.between != MODEL:
         problem = "each column of score= is a model"
         raise OptionValueError.compose("between", options.between, problem, "Omit between=.")
@@ -227,15 +266,17 @@ def build_model_table(
     schema: Mapping[str, pl.DataType],
     *,
     keys: pl.DataFrame,
-    models: pl.Series,
+    models: pl.Series | Mapping[str, pl.Series],
     order: Sequence[str],
     constants: Mapping[str, Any] | None = None,
 ) -> pl.DataFrame:
     """Concatenate the columns of all parts to a table, sorted by group and the columns in `order`.
 
     `group` of a part contains row numbers of `keys`, and the columns of models positions in
-    `models`.
+    `models`, or in the Series that it has for each of these columns; -1 is null.
     """
+    if isinstance(models, pl.Series):
+        models = dict.fromkeys((MODEL, "model_a", "model_b"), models)
     if not parts:
         return build_table(keys[:0], {}, schema)
     columns: dict[str, Any] = {
@@ -245,8 +286,8 @@ def build_model_table(
     rows = np.lexsort([columns[name] for name in ("group", *order)][::-1])
     for name, values in columns.items():
         columns[name] = values[rows].tolist() if values.dtype == object else values[rows]
-        if name in (MODEL, "model_a", "model_b"):
-            columns[name] = models[columns[name]]
+        if name in models:
+            columns[name] = models[name].gather(pl.Series(columns[name]).replace(-1, None))
     return build_table(keys, columns | dict(constants or {}), schema, rows=columns["group"])
 
 
@@ -386,7 +427,7 @@ def _read_long(frame: pl.DataFrame, cases: Cases, pairing: PairingColumns) -> In
                 raise PairingError.compose(
                     "id",
                     pairing.options.id,
-                    f"models {model!r} and {models[int(first[different[0]])]!r} have different "
+                    f"{model_names(model, models[int(first[different[0]])])} have different "
                     f"values of {argument} in {format_count(len(different), 'row')} with the same "
                     "id",
                     f"An id identifies one instance with one {argument}. Use an id that is "
@@ -458,8 +499,8 @@ def _match_instances(
             raise PairingError.compose(
                 "id",
                 options.id,
-                f"model {model!r} has {format_count(int(repeated.sum()), 'row')} whose id occurs "
-                f"more than once in a group, such as the id {example}",
+                f"{model_names(model)} has {format_count(int(repeated.sum()), 'row')} whose id "
+                f"occurs more than once in a group, such as the id {example}",
                 "An id may occur only once per model and group. Add the column that distinguishes "
                 "these rows to id= or by=.",
             )
@@ -663,12 +704,13 @@ def _check_unmatched(
     if not n_absent.any():
         return
     model = int(n_absent.argmax())
+    noun = "reader" if options.readings else "model"
     raise PairingError.compose(
         "id",
         options.id,
-        f"model {instances.models[model]!r} lacks {format_count(int(n_absent[model]), 'row')} that "
-        "other models have",
-        'Pass unmatched="drop" to leave out instances that a model lacks; the result then states '
+        f"{model_names(instances.models[model])} lacks "
+        f"{format_count(int(n_absent[model]), 'row')} that other {noun}s have",
+        f'Pass unmatched="drop" to leave out instances that a {noun} lacks; the result then states '
         "how many rows are left out. Or add the missing rows.",
     )
 

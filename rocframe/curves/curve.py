@@ -10,6 +10,7 @@ import polars as pl
 import polars.selectors as cs
 
 from rocframe.curves.simplify import parse_max_error, simplification
+from rocframe.curves.table import curve_layout, read_curves
 from rocframe.curves.thinning import CurveCounts
 from rocframe.errors import MissingColumnError, RepeatedNameError
 from rocframe.frames import as_input_frame, build_table, number_keys, take_rows
@@ -34,14 +35,15 @@ from rocframe.kinds import (
 from rocframe.options import NOT_GIVEN, check_supported, parse_names, parse_numbers, public
 from rocframe.rates import NAMES, Settings
 from rocframe.schemas.curves import GIVEN_THRESHOLDS, SIMPLIFICATION, curve_columns
-from rocframe.schemas.table_type import CURVE_COLUMNS, MODEL, THRESHOLD
+from rocframe.schemas.table_type import CURVE_COLUMNS, MODEL, THRESHOLD, TOTAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from rocframe.curves.table import Curves
     from rocframe.frames import FrameT
     from rocframe.inputs.cases import Cases
-    from rocframe.inputs.roles import By, Column, Count, Missing, Scores
+    from rocframe.inputs.roles import By, Column, Count, Missing, Scores, Total
     from rocframe.kernel.arrays import Array, FloatArray, IntArray
     from rocframe.kernel.scan import Block
     from rocframe.kinds import Kind, Scale
@@ -55,6 +57,7 @@ def curve(
     score: Scores,
     *,
     by: By = None,
+    total: Total = False,
     kind: KindName = "roc",
     metrics: str | pl.Expr | Sequence[str | pl.Expr] = (),
     thresholds: Sequence[float] | pl.Series | None = None,
@@ -85,6 +88,9 @@ def curve(
         The score, higher for positives. Several columns add the group column `model`.
     by : str, Expr, selector or sequence, default None
         Group columns; null is a group.
+    total : bool, str or sequence of str, default False
+        Add rows of all groups together, with a column `total`: True, or the group columns over
+        which groups are combined, such as `"segment"` for a total of each model.
     kind : str, default "roc"
         Which two rates are the axes: `"roc"` (fpr, tpr), `"precision_recall"` or `"pr"` (recall,
         precision), `"det"` (fpr, fnr), `"gain"` (alert_rate, tpr), `"lift"` (alert_rate, lift),
@@ -205,10 +211,6 @@ def curve(
     fixed_columns = [*CURVE_COLUMNS, *constants, *curve_kind.rates]
     if constants and PREVALENCE in exprs and exprs[PREVALENCE].meta.eq(pl.col(PREVALENCE)):
         del exprs[PREVALENCE]  # prevalence= already adds this column
-    model = [] if is_single_score(score) else [MODEL]
-    known = [*parse_names(by), *model, *fixed_columns]
-    rates = check_metric_columns(exprs, known, [*fixed_columns, *error_columns])
-    check_metric_settings([*exprs, *rates], beta=beta, costs=costs)
     roles = Roles(
         label=label,
         score=score,
@@ -219,7 +221,13 @@ def curve(
         cost=cost,
         count=count,
         missing=missing,
+        total=total,
     )
+    total_column = [TOTAL] if roles.total_over else []
+    model = [] if is_single_score(score) else [MODEL]
+    known = [*parse_names(by), *model, *total_column, *fixed_columns]
+    rates = check_metric_columns(exprs, known, [*total_column, *fixed_columns, *error_columns])
+    check_metric_settings([*exprs, *rates], beta=beta, costs=costs)
 
     def compute(cases: Cases) -> pl.DataFrame:
         if max_error is not None:
@@ -328,6 +336,13 @@ def full_curves(cases: Cases) -> pl.DataFrame:
     curves = trace_curves(Scan.from_cases(cases))
     keys = repeat_keys(curves.scan.rows.keys, np.diff(curves.starts))
     return keys.hstack(pl.DataFrame({THRESHOLD: curves.threshold, **curves.counts}))
+
+
+def complete_curves(cases: Cases) -> Curves:
+    """Return the curves of all groups."""
+    table = full_curves(cases)
+    layout = curve_layout(table.schema, cases.keys.columns, ())
+    return read_curves(table.select(layout.count_columns), layout)
 
 
 def trace_curves(scan: Scan) -> CurveArrays:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from rocframe.frames import FrameT
     from rocframe.inputs.cases import Cases
-    from rocframe.inputs.roles import By, Column, Count, Missing, Scores
+    from rocframe.inputs.roles import By, Column, Count, Missing, Scores, Total
 
 
 PriorName = Literal["symmetric", "severity_ratio", "prevalence"]
@@ -49,6 +49,7 @@ def h_measure(
     *,
     prior: Prior | Sequence[float] = (2, 2),
     by: By = None,
+    total: Total = False,
     positive: object = None,
     weight: Column | None = None,
     count: Count = NOT_GIVEN,
@@ -75,6 +76,9 @@ def h_measure(
         and `"severity_ratio"` Beta(2, 1 / π), the default of the R package hmeasure.
     by : str, Expr, selector or sequence, default None
         Group columns; null is a group.
+    total : bool, str or sequence of str, default False
+        Add rows of all groups together, with a column `total`: True, or the group columns over
+        which groups are combined, such as `"segment"` for a total of each model.
     positive : object, default None
         Value of `label` that is the positive class.
     weight : str or Expr, default None
@@ -123,7 +127,7 @@ def h_measure(
     {'h_measure': 0.333, 'expected_loss': 0.104}
     """
     parsed = parse_prior(prior)
-    roles = Roles(label, score, by, positive, weight, count, missing)
+    roles = Roles(label, score, by, positive, weight, count, missing, total=total)
 
     def compute(cases: Cases) -> pl.DataFrame:
         scan = Scan.from_cases(scale_weights(cases))

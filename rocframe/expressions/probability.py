@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from math import log
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from rocframe.expressions.rates import field, formula_expression, pack_rows, record
-from rocframe.options import check_choice, parse_integer, public
-from rocframe.probabilities.bins import BIN_ROUNDING, MAX_BINS
+from rocframe.options import public
+from rocframe.probabilities.bins import BIN_ROUNDING, Binning
 from rocframe.probabilities.losses import EPSILON
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rocframe.expressions.rates import Rows
     from rocframe.inputs.roles import Column
+    from rocframe.probabilities.bins import BinMethod
 
 
 @public
@@ -184,8 +187,8 @@ def ece(
     score: pl.Expr,
     label: Column,
     *,
-    method: Literal["quantile", "uniform"] = "quantile",
-    bins: int = 10,
+    method: BinMethod = "quantile",
+    bins: int | Sequence[float] = 10,
     positive: object = None,
     weight: Column | None = None,
     count: Column | None = None,
@@ -201,8 +204,8 @@ def ece(
         As in `auc`.
     method : {"quantile", "uniform"}, default "quantile"
         Bins with about the same number of rows, or of equal width, as in `rocframe.calibration`.
-    bins : int, default 10
-        Number of bins.
+    bins : int or sequence of float, default 10
+        Number of bins, or edges of the score, as in `rocframe.calibration`.
     positive, weight, count
         As in `auc`.
 
@@ -224,10 +227,9 @@ def ece(
     >>> round(predictions.select(pl.col("score").roc.ece("label", bins=2)).item(), 6)
     0.1
     """
-    check_choice("method", method, ("quantile", "uniform"))
-    n_bins = parse_integer("bins", bins, high=MAX_BINS, example=10)
+    binning = Binning.parse(method, bins)
     return formula_expression(
-        lambda rows: _ece(rows, method, n_bins), score, label, positive, weight, count
+        lambda rows: _ece(rows, binning), score, label, positive, weight, count
     )
 
 
@@ -328,7 +330,7 @@ def _cllr(rows: Rows) -> pl.Expr:
     return pl.when(_are_probabilities(rows) & (pos > 0) & (neg > 0)).then(mean)
 
 
-def _ece(rows: Rows, method: str, bins: int) -> pl.Expr:
+def _ece(rows: Rows, binning: Binning) -> pl.Expr:
     """Return the expected calibration error from cumulative sums at the ends of the bins."""
     score, weight, total = field("score"), field("weight"), field("total")
     row_weight = field("positive").is_not_null().cast(pl.Int64)
@@ -344,22 +346,18 @@ def _ece(rows: Rows, method: str, bins: int) -> pl.Expr:
             gap=row_weight.cast(pl.Float64) * (outcome - probability),
             before=row_weight.cum_sum() - row_weight,
             total=row_weight.sum(),
-            near=(probability * bins).floor(),
-            bins=pl.lit(float(bins)),
         )
     )
-    if method == "uniform":
-        # The product has a rounding error, so the score is compared with the edges of the bin.
-        near = field("near")
-        too_high, too_low = near / field("bins") > score, (near + 1) / field("bins") <= score
-        index = near - too_high.cast(pl.Float64) + too_low.cast(pl.Float64)
+    if binning.edges is not None:
+        edges = pl.Series(binning.edges[1:-1]).cast(rows.scores).cast(pl.Float64)
+        index = pl.lit(edges).search_sorted(score, side="right")
     else:
         is_first = score.ne_missing(score.shift(1))
         below = pl.when(is_first).then(field("before")).forward_fill()
-        index = (bins * below) // total
+        index = (binning.n * below) // total
         if rows.weight is not None:
-            index = (bins * below / total + BIN_ROUNDING).floor()
-    index = index.clip(0, bins - 1)
+            index = (binning.n * below / total + BIN_ROUNDING).floor()
+        index = index.clip(0, binning.n - 1)
     table = table.list.eval(
         record(gap=field("gap").cum_sum(), total=total, last=index.ne_missing(index.shift(-1)))
     )

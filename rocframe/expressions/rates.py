@@ -16,6 +16,7 @@ from rocframe.inputs.roles import (
     positive_literal,
 )
 from rocframe.options import check_supported, parse_fraction, public
+from rocframe.schemas.table_type import score_floats
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -389,8 +390,9 @@ LARGEST_EXPONENT = 900
 class Rows:
     """The columns of a group, as expressions; None if an option is not set.
 
-    `score` is null in rows without a score, and `positive` in rows without a label. If one of the
-    conditions in `invalid` is true for a group, its result is null.
+    `score` is null in rows without a score, and `positive` in rows without a label. `scores` is the
+    float dtype of the scores. If one of the conditions in `invalid` is true for a group, its result
+    is null.
     """
 
     score: pl.Expr
@@ -398,6 +400,7 @@ class Rows:
     count: pl.Expr | None
     weight: pl.Expr | None
     threshold: pl.Expr | None
+    scores: pl.DataType
     invalid: tuple[pl.Expr, ...]
 
     @property
@@ -497,6 +500,7 @@ def _rows(roles: Mapping[str, TypedExpr], positive: object) -> Rows:
         count=count,
         weight=weight,
         threshold=threshold,
+        scores=score_floats([dtype]),
         invalid=invalid,
     )
 

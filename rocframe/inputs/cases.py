@@ -13,7 +13,7 @@ from rocframe.errors import LabelError, MassError, MissingValuesError, OptionVal
 from rocframe.frames import fill_nulls, lazy_plan, number_distinct_rows, select_keys, through_node
 from rocframe.inputs.roles import bind_roles, check_cells, positive_literal
 from rocframe.options import MAX_INTEGER
-from rocframe.schemas.table_type import MODEL, cast_scores, with_scores
+from rocframe.schemas.table_type import MODEL, TOTAL, cast_scores, with_scores
 from rocframe.text import format_key
 
 if TYPE_CHECKING:
@@ -56,6 +56,13 @@ class Cases:
     cluster: NDArray[np.uint32] | None = None
     score_name: str = "score"
     by: tuple[str, ...] = ()
+
+    def without_keys(self, keys: Sequence[str]) -> Cases:
+        """Return the cases with fewer key columns, so that groups are combined."""
+        kept = {
+            key: by for key, by in zip(self.keys.columns, self.by, strict=True) if key not in keys
+        }
+        return replace(self, keys=select_keys(self.keys, [*kept]), by=tuple(kept.values()))
 
 
 def read_cases(
@@ -105,13 +112,14 @@ def read_cases(
     negative = ~fill_nulls(positive, False).to_numpy()
 
     scores = [role for role in columns if role.startswith("score ")]
-    n_by = len(bound.by) - compared
+    together = {*bound.by[len(bound.by) - compared :], *bound.roles.total_over}
+    separate = [i for i, name in enumerate(bound.by) if name not in together]
     check_cells(
-        keys[:, :n_by],
+        keys[:, separate],
         [columns[role] for role in scores],
         columns.get("width"),
-        bound.by[:n_by],
-        compared=compared > 0 or row_model is not None,
+        [bound.by[i] for i in separate],
+        compared=len(together) > 0 or row_model is not None,
         model=row_model,
     )
     for model, role in zip(bound.models or [None], scores, strict=True):
@@ -359,13 +367,15 @@ def plan_bound_table(
         table = _compute_table(frame, bound, compute, len(over_left_out), compared)
         return cast_scores(table if finish is None else finish(table), schema)
 
+    # A total has the rows of all its groups, so no filter may remove one of them before.
+    total_over = bound.roles.total_over
     return through_node(
         rows,
         complete_table,
         schema=schema,
-        by=by if finish is None else (),
+        by=[name for name in by if name not in total_over] if finish is None else (),
         anchor=anchor,
-        compared=over_in_result,
+        compared=(*over_in_result, *total_over),
     )
 
 
@@ -378,21 +388,34 @@ def _compute_table(
 ) -> pl.DataFrame:
     """Return the table of all models, sorted, without the last `n_left_out` group columns."""
     names = {str(i): name for i, name in enumerate(bound.by[: len(bound.by) - n_left_out])}
-    if bound.models is None:
-        (cases,) = read_cases(frame, bound, compared=compared)
+    summed = [key for key, name in names.items() if name in bound.roles.total_over]
+
+    def complete(cases: Cases) -> pl.DataFrame:
         table = compute(cases)
-        return table.rename(names) if names else table
-    models = read_cases(frame, bound, compared=compared)
-    by_model = dict(zip(bound.models, map(compute, models), strict=True))
-    tables = [
-        table.insert_column(len(names), pl.lit(model).alias(MODEL))
-        for model, table in sorted(by_model.items())
-    ]
-    result = pl.concat(tables)
-    if names:
+        if not summed:
+            return table
+        is_total, dtypes = pl.lit(False).alias(TOTAL), table.schema
+        totals = compute(cases.without_keys(summed)).with_columns(
+            ~is_total, *(pl.lit(None, dtypes[key]).alias(key) for key in summed)
+        )
+        table.insert_column(len(names), is_total)
+        return pl.concat([table, totals.select(table.columns)])
+
+    models = map(complete, read_cases(frame, bound, compared=compared))
+    if bound.models is None:
+        (result,) = models
+    else:
+        tables = sorted(zip(bound.models, models, strict=True))
+        result = pl.concat(
+            table.insert_column(len(names), pl.lit(model).alias(MODEL)) for model, table in tables
+        )
+    order = list(names)
+    if summed:  # totals are below the groups that they contain
+        order.insert(order.index(summed[0]), TOTAL)
+    if order and (summed or bound.models is not None):
         # The tables are concatenated in the order of models, which a stable sort preserves.
-        result = result.sort([*names], maintain_order=True)
-    return result.rename(names)
+        result = result.sort(order, maintain_order=True)
+    return result.rename(names) if names else result
 
 
 CONVERT_SCORES = (

@@ -35,8 +35,9 @@ from rocframe.options import (
     parse_names,
     returns_several_columns,
     to_float,
+    to_list,
 )
-from rocframe.schemas.table_type import MODEL, score_floats
+from rocframe.schemas.table_type import MODEL, TOTAL, score_floats
 from rocframe.text import format_key, format_list
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ Column: TypeAlias = str | pl.Expr
 Scores: TypeAlias = Column | Sequence[Column] | Mapping[str, Column]
 By: TypeAlias = Column | Sequence[Column] | None
 Count: TypeAlias = Column | NotGiven | None
+Total: TypeAlias = bool | str | Sequence[str]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,7 +59,7 @@ class Roles:
     """The arguments of a public function about the columns of predictions, such as `label`.
 
     With `needs_scores`, for probabilities, `missing="worst"` is an error. `cluster_argument` is the
-    name of the argument `cluster`.
+    name of the argument `cluster`. `total` are the group columns over which totals are computed.
     """
 
     label: Column
@@ -74,6 +76,7 @@ class Roles:
     needs_scores: bool = False
     cluster_argument: str = "cluster"
     several_classes: str = ""
+    total: Total = False
 
     def __post_init__(self) -> None:
         if self.needs_scores and is_text(self.missing, "worst"):
@@ -89,6 +92,7 @@ class Roles:
                     "weight= is given as well",
                     f"Leave out weight=, and multiply each {argument} by the weight of its row.",
                 )
+        _ = self.total_over  # raises an error for wrong names
         if self.cluster is not None and self.count is not None and self.count is not NOT_GIVEN:
             raise OptionValueError.compose(
                 "count",
@@ -108,6 +112,21 @@ class Roles:
             "cluster": self.cluster,
         }
         return {role: source for role, source in columns.items() if source is not None}
+
+    @property
+    def total_over(self) -> tuple[str, ...]:
+        """The group columns over which rows of totals are computed; none without totals."""
+        total = self.total
+        if total is False:
+            return ()
+        by = parse_names(self.by)
+        names = by if total is True else tuple(to_list(total))
+        if not names or any(name not in by for name in names):
+            problem = "expected True, False or names of group columns in by="
+            hint = f"Group columns: {format_list(by)}." if by else "There are no group columns."
+            raise OptionValueError.compose("total", total, problem, hint)
+        check_distinct("total", names)
+        return names
 
     def argument(self, role: str) -> str:
         """Return the name of the public argument for a key of `optional_columns`."""
@@ -144,7 +163,8 @@ class BoundRoles:
     @property
     def result_keys(self) -> dict[str, pl.DataType]:
         """Dtypes of the group columns of the result, with `model` if there are several scores."""
-        return self.keys if self.models is None else {**self.keys, MODEL: pl.String()}
+        model = {} if self.models is None else {MODEL: pl.String()}
+        return {**self.keys, **model, **({TOTAL: pl.Boolean()} if self.roles.total_over else {})}
 
 
 def bind_roles(
@@ -167,7 +187,8 @@ def bind_roles(
     if models is not None and keyed and MODEL in table:
         rest = [name for name in table if name != MODEL]
         raise RepeatedNameError.in_result("metrics", MODEL, (MODEL, *rest))
-    key = (MODEL,) if models is not None and keyed else ()
+    key = [MODEL] if models is not None and keyed else []
+    key += [TOTAL] if roles.total_over else []
     result_keys, over_keys = by[: len(by) - over], by[len(by) - over :]
     check_group_columns(result_keys, schema, (*table, *key))
     for name in over_keys:

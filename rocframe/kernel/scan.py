@@ -827,6 +827,20 @@ class GroupRows:
             clusters=clusters,
         )
 
+    def values_of_rows(
+        self, scan: Scan, values: tuple[NDArray[Any], NDArray[Any]]
+    ) -> tuple[NDArray[np.int64], NDArray[Any]]:
+        """Return the rows of the group in the frame, and the value of each row.
+
+        `values` are those of positives and of negatives: at each score and, last, without a score.
+        """
+        rows = scan.rows
+        assert rows.row is not None
+        own = slice(int(rows.starts[self.group]), int(rows.starts[self.group + 1]))
+        step = np.searchsorted(self.codes, rows.codes[own] >> 1)
+        negative = (rows.codes[own] & 1).astype(bool)
+        return rows.row[own], np.where(negative, values[1][step], values[0][step])
+
     def without_labels(self) -> GroupRows:
         """Return a population in which each class has the rows of both classes, without clusters.
 

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from rocframe.decisions.operating_point import RuleOptions
     from rocframe.frames import FrameT
     from rocframe.inputs.cases import Cases
-    from rocframe.inputs.roles import By, Column, Count, Missing, Scores
+    from rocframe.inputs.roles import By, Column, Count, Missing, Scores, Total
     from rocframe.kernel.scan import GroupReplicates, GroupRows
 
 MetricIntervalMethod = Literal[
@@ -83,6 +83,7 @@ def intervals(
     alert_rate: PointValues = None,
     rule: str | pl.Expr | None = None,
     by: By = None,
+    total: Total = False,
     ci: MetricIntervalMethod | NotGiven | None = NOT_GIVEN,
     level: float = 0.95,
     n_boot: int = 2000,
@@ -138,6 +139,9 @@ def intervals(
         highest of several that are equally good.
     by : str, Expr, selector or sequence, default None
         Group columns; null is a group.
+    total : bool, str or sequence of str, default False
+        Add rows of all groups together, with a column `total`: True, or the group columns over
+        which groups are combined, such as `"segment"` for a total of each model.
     ci : str or None, optional
         Method of the interval.
 
@@ -294,7 +298,16 @@ def intervals(
     )
     probabilities = options.of_probabilities
     roles = Roles(
-        label, score, by, positive, weight, count, missing, cluster, needs_scores=probabilities
+        label,
+        score,
+        by,
+        positive,
+        weight,
+        count,
+        missing,
+        cluster,
+        needs_scores=probabilities,
+        total=total,
     )
     compute = partial(interval_table, options=options)
     table = plan_table(
@@ -542,20 +555,22 @@ def parse_interval_metrics(
     metrics: str | pl.Expr | Sequence[str | pl.Expr], settings: Settings
 ) -> dict[str, Statistic | Rate]:
     """Return the metrics by name: statistics of complete curves, and metrics of single points."""
-    return parse_metrics(metrics, lambda metric: _parse_interval_metric(metric, settings))
+    return parse_metrics(metrics, lambda metric: parse_interval_metric(metric, settings))
 
 
-def _parse_interval_metric(metric: object, settings: Settings) -> tuple[str, Statistic | Rate]:
+def parse_interval_metric(
+    metric: object, settings: Settings, argument: str = "metrics"
+) -> tuple[str, Statistic | Rate]:
     """Return the name of a metric, and the metric as a `Statistic` or, for points, as a `Rate`."""
     if isinstance(metric, str) and metric in PARTIAL_AUC_NAMES:
         problem, hint = "partial areas are not supported", "Use rf.auc(…, fpr=(0, 0.1))."
-        raise OptionValueError.compose("metrics", metric, problem, hint)
+        raise OptionValueError.compose(argument, metric, problem, hint)
     if not isinstance(metric, pl.Expr):
-        check_choice("metrics", metric, (*STATISTICS, THRESHOLD, *NAMES))
+        check_choice(argument, metric, (*STATISTICS, THRESHOLD, *NAMES))
     if isinstance(metric, str) and metric == THRESHOLD:
         return THRESHOLD, replace(CONSTRAINED[THRESHOLD], column=THRESHOLD)
     if not isinstance(metric, str) or metric not in STATISTICS:
-        rate = parse_metric("metrics", metric, settings)
+        rate = parse_metric(argument, metric, settings)
         return rate.column, rate
     statistic = STATISTICS[metric]
     if statistic.replicate.depends_on_prevalence and settings.prevalence is not None:

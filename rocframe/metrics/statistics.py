@@ -21,7 +21,7 @@ from rocframe.inference import Estimate, perfect_area_limits, wilson
 from rocframe.kernel.arrays import grouped_bisect
 from rocframe.kernel.groups import groups_of_rows, round_thresholds
 from rocframe.kernel.scan import ReplicateCounts, ReplicateScan, ReplicateStatistic
-from rocframe.probabilities.bins import probability_bins
+from rocframe.probabilities.bins import Binning, probability_bins
 from rocframe.probabilities.calibration_summary import (
     CurveErrors,
     curve_errors,
@@ -307,12 +307,9 @@ def _reverse_cumulative_sum(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return sums
 
 
-BINS = 10  # number of quantile bins of the calibration errors
-
-
 def _quantile_bins(scan: Scannable) -> Bins:
-    """Return the bins of the calibration errors."""
-    return probability_bins(scan, "quantile", BINS)
+    """Return the ten quantile bins of the calibration errors."""
+    return probability_bins(scan, Binning())
 
 
 def _corp_parts(scan: Scannable) -> CorpParts:

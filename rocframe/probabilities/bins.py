@@ -1,4 +1,4 @@
-"""Bins of probabilities: quantile bins, uniform bins, and the levels of isotonic regression.
+"""Bins of probabilities: quantile bins, bins with edges, and the levels of isotonic regression.
 
 References: Dimitriadis, Gneiting and Jordan (2021), doi:10.1073/pnas.2016191118; Hong (2013),
 doi:10.1016/j.csda.2012.10.006 (Poisson binomial distribution).
@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from math import ceil, sqrt
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, get_args
 
 import numpy as np
 
 from rocframe.curves.convex_hull import hull_vertices
 from rocframe.inference import STANDARD_NORMAL
 from rocframe.kernel.arrays import exact_product, run_parallel
-from rocframe.kernel.groups import cumulative_sums, is_run_start, run_starts
+from rocframe.kernel.groups import cumulative_sums, is_run_start, round_thresholds, run_starts
+from rocframe.options import check_choice, parse_bins, unit_edges
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,7 +31,28 @@ BinMethod: TypeAlias = Literal["quantile", "uniform"]
 # A product of a share and the number of bins that is below an integer by less than this is that
 # integer. The difference is a rounding error of sums of weights.
 BIN_ROUNDING = 1e-9
-MAX_BINS = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Binning:
+    """A division of the scores into `n` bins: at `edges` of the score, or at its quantiles (None).
+
+    `method` is its name in tables.
+    """
+
+    method: str = "quantile"
+    n: int = 10
+    edges: FloatArray | None = None
+
+    @classmethod
+    def parse(cls, method: str, bins: object) -> Binning:
+        """Check the options `method` and `bins`; edges in `bins` replace the method."""
+        check_choice("method", method, get_args(BinMethod))
+        parsed = parse_bins(bins, example="[0, 0.01, 0.05, 0.2, 1]")
+        edges = np.array(unit_edges(parsed))
+        if isinstance(parsed, list):
+            return cls(method="edges", n=len(edges) - 1, edges=edges)
+        return cls(method=method, n=parsed, edges=edges if method == "uniform" else None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -96,18 +118,21 @@ def score_steps(scan: Scannable) -> ScoreSteps:
     return concatenate(ScoreSteps, scan.map(lambda block: block_steps(scan, block)))
 
 
-def probability_bins(scan: Scannable, method: BinMethod, bins: int) -> Bins:
-    """Return the quantile or uniform bins of each group; rows with equal scores share a bin.
+def probability_bins(scan: Scannable, binning: Binning) -> Bins:
+    """Return the bins of each group that have rows; rows with equal scores share a bin.
 
-    - `"quantile"`: bin i ends at the lowest score for which the share of rows up to this score is
-      at least (i + 1) / bins.
-    - `"uniform"`: bin i is [i / bins, (i + 1) / bins); the last bin includes 1.
+    With edges, bin i is [edges[i], edges[i + 1]), and the last bin includes 1; edges are rounded to
+    the float dtype of the scores. Otherwise, bin i ends at the lowest score for which the share of
+    rows up to this score is at least (i + 1) / n.
     """
     totals = scan.totals.pos + scan.totals.neg
 
     def block_bins(block: Block) -> Bins:
         steps = block_steps(scan, block)
-        return _sum_bins(steps, BIN_METHODS[method](steps, totals, bins))
+        if binning.edges is None:
+            return _sum_bins(steps, _quantile_numbers(steps, totals, binning.n))
+        edges = round_thresholds(binning.edges[1:-1], scan.codec.scores)
+        return _sum_bins(steps, np.searchsorted(edges, steps.probability, "right"))
 
     return _merge(scan.map(block_bins))
 
@@ -122,20 +147,6 @@ def _quantile_numbers(steps: ScoreSteps, totals: Array, bins: int) -> IntArray:
         number = exact_product(np.array([bins]), below) // total
     result: IntArray = number.astype(np.int64).clip(0, bins - 1)
     return result
-
-
-def _uniform_numbers(steps: ScoreSteps, _: Array, bins: int) -> IntArray:
-    """Return the number of the uniform bin of each score."""
-    edges = np.arange(1, bins) / bins
-    number: IntArray = np.searchsorted(edges, steps.probability, "right")
-    return number
-
-
-# The number of the bin of each score, from the scores, the total weight of each group, and `bins`.
-BIN_METHODS: dict[BinMethod, Callable[[ScoreSteps, Array, int], IntArray]] = {
-    "quantile": _quantile_numbers,
-    "uniform": _uniform_numbers,
-}
 
 
 def isotonic_bins(scan: Scannable) -> Bins:

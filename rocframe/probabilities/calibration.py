@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 from inspect import signature
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from rocframe.kernel.scan import (
     resample_groups,
 )
 from rocframe.options import (
+    MAX_BINS,
     NOT_GIVEN,
     NotGiven,
     check_choice,
@@ -36,7 +37,7 @@ from rocframe.options import (
     public,
 )
 from rocframe.probabilities.bins import (
-    MAX_BINS,
+    Binning,
     isotonic_bins,
     isotonic_rates,
     positive_count_limits,
@@ -55,10 +56,10 @@ if TYPE_CHECKING:
 
     from rocframe.frames import FrameT
     from rocframe.inputs.cases import Cases
-    from rocframe.inputs.roles import By, Column, Count, Scores
+    from rocframe.inputs.roles import By, Column, Count, Scores, Total
     from rocframe.kernel.arrays import Array, BoolArray, FloatArray, IntArray
     from rocframe.kernel.scan import ReplicateScan
-    from rocframe.probabilities.bins import BinMethod, Bins
+    from rocframe.probabilities.bins import Bins
     from rocframe.probabilities.losses import Points
     from rocframe.resampling import ColumnLimits
 
@@ -74,8 +75,9 @@ def calibration(
     score: Scores,
     *,
     by: By = None,
+    total: Total = False,
     method: CalibrationMethod = "quantile",
-    bins: int = 10,
+    bins: int | Sequence[float] = 10,
     empty_bins: bool = False,
     grid: int = 101,
     span: float = 2 / 3,
@@ -107,20 +109,25 @@ def calibration(
         The probability of the positive class; several columns add the group column `model`.
     by : str, Expr, selector or sequence, default None
         Group columns; null is a group.
+    total : bool, str or sequence of str, default False
+        Add rows of all groups together, with a column `total`: True, or the group columns over
+        which groups are combined, such as `"segment"` for a total of each model.
     method : str, default "quantile"
         Method of estimation. Rows with equal scores are in the same bin.
 
         - `"quantile"`: bins that end at quantiles of the scores: with `bins=4`, the first bin ends
-          at the lowest score s for which at least 1/4 of the rows have scores up to s.
+          at the lowest score s for which at least 1/4 of the rows have scores up to s. Not used if
+          `bins` are edges.
         - `"uniform"`: bin i is [i / `bins`, (i + 1) / `bins`); the last bin includes 1.
         - `"isotonic"`: the levels of the isotonic regression of the labels on the score (CORP).
         - `"loess"`: local regression with tricube weights, at points of a grid.
         - `"kernel"`: mean of the labels, at points of a grid, with the weights of a normal kernel,
           reflected at 0 and 1.
-    bins : int, default 10
-        Number of quantile or uniform bins.
+    bins : int or sequence of float, default 10
+        Number of quantile or uniform bins, or edges of the score that rise from 0 to 1, such as
+        `[0, 0.01, 0.05, 0.2, 1]`: bin i is [`bins[i]`, `bins[i + 1]`); the last bin includes 1.
     empty_bins : bool, default False
-        Whether the result has rows with `n` = 0 for quantile and uniform bins without rows.
+        Whether the result has rows with `n` = 0 for bins without rows.
     grid : int, default 101
         Number of points of a smooth curve, evenly spaced between the extreme scores of the group.
     span : float, default 2/3
@@ -138,7 +145,7 @@ def calibration(
         supported, otherwise None, no limits.
 
         - `"wilson"` and `"clopper_pearson"`: limits of a proportion of independent rows, for
-          quantile and uniform bins without weights and clusters.
+          quantile and uniform bins, and bins with edges, without weights and clusters.
         - `"bootstrap"`: quantiles of resamples of rows or clusters, for all methods.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
@@ -237,7 +244,18 @@ def calibration(
     )
     table = plan_table(
         predictions,
-        Roles(label, score, by, positive, weight, count, missing, cluster, needs_scores=True),
+        Roles(
+            label,
+            score,
+            by,
+            positive,
+            weight,
+            count,
+            missing,
+            cluster,
+            needs_scores=True,
+            total=total,
+        ),
         lambda cases: _calibration_table(cases, options),
         columns=calibration_columns(consistency=options.consistency),
         anchor="bin",
@@ -250,7 +268,7 @@ class CalibrationOptions:
     """The checked options of `calibration`."""
 
     method: RateMethod
-    bins: int
+    binning: Binning
     empty_bins: bool
     grid: int
     span: float
@@ -276,7 +294,8 @@ def _parse_options(
         check_supported(option, options[option], subject, supported=supported, default=default)
     for option in ("empty_bins", "consistency"):
         check_flag(option, options[option])
-    options["bins"] = parse_integer("bins", options["bins"], high=MAX_BINS, example=10)
+    bins = options.pop("bins")
+    options["binning"] = Binning.parse(method, bins) if rate_method.fixed_bins else Binning()
     options["grid"] = parse_integer("grid", options["grid"], low=2, high=MAX_BINS, example=101)
     span = parse_number("span", options["span"], low=0, high=1, closed="right", example=0.75)
     options["degree"] = parse_integer("degree", options["degree"], low=1, high=2, example=2)
@@ -335,7 +354,7 @@ def _calibration_table(cases: Cases, options: CalibrationOptions) -> pl.DataFram
             zero_variance=column(limits.constant, missing=False),
             redrawn=column(limits.n_redrawn, missing=0),
         ).tolist(),
-        "method": options.method.name,
+        "method": options.binning.method if options.method.fixed_bins else options.method.name,
     }
     if rates.bins is not None:
         columns["score_min"] = column(rates.bins.score_min)
@@ -352,11 +371,7 @@ def _calibration_table(cases: Cases, options: CalibrationOptions) -> pl.DataFram
 def _rates_of_bins(scan: Scan, options: CalibrationOptions) -> EventRates:
     """Return the event rates of quantile or uniform bins, or of levels of isotonic regression."""
     fixed = options.method.fixed_bins
-    bins = (
-        probability_bins(scan, cast("BinMethod", options.method.name), options.bins)
-        if fixed
-        else isotonic_bins(scan)
-    )
+    bins = probability_bins(scan, options.binning) if fixed else isotonic_bins(scan)
     score = bins.score_mean
     of_replicates, scores = (bin_rates, bins.score_min) if fixed else (isotonic_values, score)
     return EventRates(
@@ -453,10 +468,11 @@ def _result_rows(
     """Return the group, bin number and position in `rates` (-1: no rows) of each result row."""
     positions = np.arange(len(rates.group))
     if options.empty_bins:
-        group = np.repeat(np.arange(n_groups), options.bins)
-        number = np.tile(np.arange(options.bins), n_groups)
+        n_bins = options.binning.n
+        group = np.repeat(np.arange(n_groups), n_bins)
+        number = np.tile(np.arange(n_bins), n_groups)
         source = np.full(len(group), -1)
-        source[rates.group * options.bins + rates.index] = positions
+        source[rates.group * n_bins + rates.index] = positions
         return group, number, source
     empty = np.setdiff1d(np.arange(n_groups), rates.group)
     group = np.append(rates.group, empty)

@@ -20,8 +20,8 @@ from rocframe.inputs.roles import Roles
 from rocframe.kernel.arrays import grouped_bisect
 from rocframe.kernel.groups import RowGroups, cumulative_sums, group_starts, scale_weights
 from rocframe.kernel.scan import Scan
-from rocframe.options import NOT_GIVEN, check_choice, parse_integer, public
-from rocframe.probabilities.bins import BIN_METHODS, MAX_BINS, probability_bins
+from rocframe.options import NOT_GIVEN, parse_integer, public
+from rocframe.probabilities.bins import Binning, probability_bins
 from rocframe.probabilities.losses import (
     WEIGHT_SHARE_ROUNDING,
     binned_decomposition,
@@ -41,11 +41,13 @@ from rocframe.probabilities.regression import (
 from rocframe.schemas.curves import CALIBRATION_SUMMARY
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import polars as pl
 
     from rocframe.frames import FrameT
     from rocframe.inputs.cases import Cases
-    from rocframe.inputs.roles import By, Column, Count, Scores
+    from rocframe.inputs.roles import By, Column, Count, Scores, Total
     from rocframe.kernel.arrays import Array, FloatArray, IntArray
     from rocframe.kernel.scan import Block, Scannable
     from rocframe.probabilities.bins import BinMethod, Bins
@@ -60,8 +62,9 @@ def calibration_summary(
     score: Scores,
     *,
     by: By = None,
+    total: Total = False,
     method: BinMethod = "quantile",
-    bins: int = 10,
+    bins: int | Sequence[float] = 10,
     n_fitted: int = 0,
     positive: object = None,
     weight: Column | None = None,
@@ -83,10 +86,13 @@ def calibration_summary(
         The probability of the positive class; several columns add the group column `model`.
     by : str, Expr, selector or sequence, default None
         Group columns; null is a group.
+    total : bool, str or sequence of str, default False
+        Add rows of all groups together, with a column `total`: True, or the group columns over
+        which groups are combined, such as `"segment"` for a total of each model.
     method : {"quantile", "uniform"}, default "quantile"
         Type of the bins of `ece`, `mce`, the Hosmer-Lemeshow test and the parts of the Brier score.
-    bins : int, default 10
-        Number of bins.
+    bins : int or sequence of float, default 10
+        Number of bins, or edges of the score, as in `calibration`.
     n_fitted : int, default 0
         Number of bins minus the degrees of freedom of the Hosmer-Lemeshow test: usually 2 for the
         training rows of a logistic regression, and 0 for other rows.
@@ -178,13 +184,12 @@ def calibration_summary(
     │ 0.19125 ┆ 0.045417       ┆ 0.104167       ┆ 0.25        ┆ 0.0125 ┆ 0.167633 │
     └─────────┴────────────────┴────────────────┴─────────────┴────────┴──────────┘
     """
-    check_choice("method", method, BIN_METHODS)
-    n_bins = parse_integer("bins", bins, high=MAX_BINS, example=10)
+    binning = Binning.parse(method, bins)
     n_fitted = parse_integer("n_fitted", n_fitted, low=0, example=2)
     table = plan_table(
         predictions,
-        Roles(label, score, by, positive, weight, count, missing, needs_scores=True),
-        lambda cases: _measures_table(cases, method, n_bins, n_fitted),
+        Roles(label, score, by, positive, weight, count, missing, needs_scores=True, total=total),
+        lambda cases: _measures_table(cases, binning, n_fitted),
         columns=CALIBRATION_SUMMARY.columns(),
         anchor="n_pos",
     )
@@ -204,13 +209,13 @@ def _certain_rows(cases: Cases, n_groups: int) -> IntArray:
     return n
 
 
-def _measures_table(cases: Cases, method: BinMethod, n_bins: int, n_fitted: int) -> pl.DataFrame:
+def _measures_table(cases: Cases, binning: Binning, n_fitted: int) -> pl.DataFrame:
     """Return the measures of one model, with one row per group."""
     check_probabilities(cases)
     scan = Scan.from_cases(scale_weights(cases))
     totals = scan.totals
     losses, isotonic = probability_losses(scan), isotonic_losses(scan)
-    bins, points = probability_bins(scan, method, n_bins), find_points(scan)
+    bins, points = probability_bins(scan, binning), find_points(scan)
     fit = logistic_recalibration(scan)
     z, z_p_value = spiegelhalter(scan)
     test = hosmer_lemeshow(scan, bins, n_fitted=n_fitted)
@@ -343,7 +348,7 @@ def spiegelhalter(scan: Scan) -> tuple[FloatArray, FloatArray]:
 
 
 def hosmer_lemeshow(scan: Scan, bins: Bins, *, n_fitted: int = 0) -> HosmerLemeshow:
-    """Return the test of Hosmer and Lemeshow; `bins` are quantile or uniform bins of the scan.
+    """Return the test of Hosmer and Lemeshow; `bins` are those of `probability_bins`.
 
     The statistic is the sum of (O - E)² / (n·m·(1 - m)) over the bins, with the positives O, the
     rows n, the mean score m, and E = n·m. With weights, O and E are sums of row weights, and the

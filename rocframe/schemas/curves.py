@@ -237,12 +237,12 @@ CONCAVITIES = TableType(
     "curves.roc.hull().roc.chart().",
 )
 
-GAINS = floats("gain_realised", "gain_chosen", "optimism", "auc_repaired", "auc")
+REPAIR_GAINS = floats("gain_realised", "gain_chosen", "optimism", "auc_repaired", "auc")
 
 REPAIRED_AUC = TableType(
     name="repaired_auc",
-    columns=lambda: GAINS | integers("n_concavities") | strings("note"),
-    recognize=has_columns(*GAINS, "n_concavities"),
+    columns=lambda: REPAIR_GAINS | integers("n_concavities") | strings("note"),
+    recognize=has_columns(*REPAIR_GAINS, "n_concavities"),
     ties=HALF_TIES,
     dots=DotStyle(
         title="AUC after and before the repair", axis="AUC", marks=("auc_repaired", "auc")
@@ -411,6 +411,37 @@ CLASS_MATRICES = TableType(
     ties=None,
     drawing="rocframe.charts.dot_charts:class_matrix_chart",
     chart_options=(),
+)
+
+
+def gains_columns(count: pl.DataType) -> Schema:
+    """Return the columns of `gains`; `count` is the dtype of the counts."""
+    rates, counts = ("event_rate", "lift", "capture_rate"), ("n", "n_pos")
+    return (
+        integers("bin")
+        | floats(*rates, "alert_rate_low", "alert_rate_high")
+        | dict.fromkeys(counts, count)
+        | floats("score_min", "score_max", "score_mean")
+        | dict.fromkeys((f"cumulative_{name}" for name in counts), count)
+        | floats(*(f"cumulative_{name}" for name in rates), "ks")
+        | strings("note")
+    )
+
+
+GAINS = TableType(
+    name="gains",
+    columns=gains_columns,
+    recognize=has_columns(*gains_columns(pl.Float64()), adjacent=3),
+    drawing="rocframe.charts.dot_charts:gains_chart",
+    dots=DotStyle(
+        title="Gains",
+        axis="Lift",
+        marks=("lift", "cumulative_lift"),
+        chance=1.0,
+        part="bin",
+        ranked=False,
+        subtitle="Bins: alert rates. Dashed: lift of all rows",
+    ),
 )
 
 H_MEASURE = TableType(

@@ -19,6 +19,7 @@ from rocframe.schemas.table_type import (
     INTERVAL,
     INTERVAL_INFO,
     MODEL,
+    POINT_NAMES,
     ROC_AREA_TITLE,
     ROW_COUNTS,
     ROW_TIES,
@@ -342,6 +343,28 @@ FOLD_AUC = TableType(
     ),
 )
 
+POOLED = TableType(
+    name="pool_imputations",
+    columns=lambda: (
+        strings("metric")
+        | floats("estimate", "lower", "upper")
+        | strings("at")
+        | floats("at_value", "se", "within_variance", "between_variance", "relative_increase")
+        | floats("fraction_missing", "df")
+        | integers("n_imputations")
+        | floats("ci_level")
+        | strings("scale", "note")
+    ),
+    recognize=has_columns("metric", "estimate", *POINT_NAMES, "within_variance"),
+    drawing="rocframe.charts.dot_charts:metric_chart",
+    dots=DotStyle(
+        title="Estimates over imputed data sets",
+        axis="Estimate",
+        marks=("estimate",),
+        part="metric",
+    ),
+)
+
 POOLING_GAP = TableType(
     name="pooling_gap",
     columns=lambda: (
@@ -495,6 +518,24 @@ def comparison_columns(model: pl.DataType, area: str) -> Schema:
     )
 
 
+def reader_study_columns(reading: pl.DataType) -> Schema:
+    """Return the columns of `reader_study`; `reading` has the dtypes of modality and reader."""
+    modality = reader = reading
+    if isinstance(reading, pl.Struct):
+        modality, reader = (field.dtype for field in reading.fields)  # type: ignore[assignment]
+    return (
+        dict.fromkeys(("modality_a", "modality_b"), modality)
+        | floats("estimate", "lower", "upper", "p_value", "p_adjusted", "se", "statistic", "df")
+        | floats("f_p_value", "f_statistic", "f_df", "f_df_denominator")
+        | floats("var_reader", "var_reader_modality", "var_error", "cov1", "cov2", "cov3")
+        | integers("n_readers", "n_cases", "n_pos", "n_neg")
+        | floats("ci_level")
+        | strings("metric", "fixed", "covariance_method")
+        | {"reader": reader}
+        | strings("note")
+    )
+
+
 def covariance_columns(model: pl.DataType, area: str) -> Schema:
     """Return the columns of a table with one row per cell of a covariance matrix."""
     return (
@@ -641,6 +682,15 @@ def hull_share_columns(model: pl.DataType) -> Schema:
         | strings("note")
     )
 
+
+READER_STUDY = TableType(
+    name="reader_study",
+    columns=reader_study_columns,
+    recognize=has_columns("modality_a", "modality_b", "estimate", "f_p_value", "var_reader"),
+    ties=HALF_TIES,
+    drawing="rocframe.charts.dot_charts:reader_study_chart",
+    dots=DotStyle(title="Reader study", axis="Mean", marks=("estimate",), ranked=False),
+)
 
 HULL_SHARES = TableType(
     name="hull_shares",

@@ -253,6 +253,7 @@ def kind_name(columns: Sequence[str]) -> str | None:
 ROC_AREA_TITLE = "Area under the ROC curve"
 THRESHOLD = "threshold"
 MODEL = "model"
+TOTAL = "total"  # whether a row is of several groups together, which `total=` adds
 SIDE = "side"  # the left or the right side of a jump of an averaged curve or a Murphy curve
 WINDOW_COLUMNS = WINDOW, WINDOW_END = ("window", "window_end")
 CURVE_COLUMNS = (THRESHOLD, *CONFUSION)

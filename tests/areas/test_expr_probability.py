@@ -99,7 +99,10 @@ def test_results_equal_those_of_scikit_learn():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mass", WEIGHTS, ids=str)
-@pytest.mark.parametrize(("method", "bins"), [("quantile", 10), ("quantile", 3), ("uniform", 7)])
+@pytest.mark.parametrize(
+    ("method", "bins"),
+    [("quantile", 10), ("quantile", 3), ("uniform", 7), ("quantile", [0, 0.2, 3 / 7, 1])],
+)
 @examples(1 / 4)
 @given(
     rows=st.lists(

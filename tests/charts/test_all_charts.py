@@ -22,6 +22,7 @@ from tests.test_names import PUNCTUATION
 NAMES = ["^p.*$", *PUNCTUATION, "שלום", "row", "x", "c0", "f0", "_layer", "a very long name " * 9]
 # Charts of curves show the areas of the table of `area`.
 AREA_COLUMNS = ("auc", "average_precision")
+MODALITY = "modality"  # the title of the colors of modality_a
 OWN_COLORS = ["#d62728", "#000001", "#2ca02c", "#bcbd22"]
 
 # Group v has no positives.
@@ -56,6 +57,12 @@ def curves(table: pl.DataFrame, by: str) -> pl.DataFrame:
     return rf.curve(table, "label", "score", by=["m", by] if by != "m" else "m")
 
 
+def two_readers(table: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of two readers; the second reader has other scores."""
+    others = table.with_columns(pl.col("score") * 3 % 1)
+    return pl.concat([table.with_columns(reader=1), others.with_columns(reader=2)])
+
+
 TABLE_FUNCTIONS = {
     "curve": curves,
     "average": lambda table, by: rf.average(curves(table, by), over="m", grid=5),
@@ -68,6 +75,7 @@ TABLE_FUNCTIONS = {
     "calibration summary": lambda table, by: rf.calibration_summary(
         table, "label", pl.col("score") / 10, by=by
     ),
+    "gains": lambda table, by: rf.gains(table, "label", "score", by=by, bins=3),
     "h measure": lambda table, by: rf.h_measure(table, "label", "score", by=by),
     "combined decisions": lambda table, by: rf.combine(
         table, "label", "score", between="m", id="id", by=by, threshold=0.5
@@ -103,6 +111,9 @@ TABLE_FUNCTIONS = {
     ),
     "hull shares": lambda table, by: rf.hull_shares(
         table, "label", "score", id="id", between="m", by=by, n_boot=5, seed=1
+    ),
+    "reader study": lambda table, by: rf.reader_study(
+        two_readers(table), "label", "score", id="id", modality="m", by=by
     ),
     "decision intervals": lambda table, by: rf.decision_intervals(
         table.with_columns(pl.col("score") / 2),
@@ -329,7 +340,7 @@ def test_an_option_that_a_drawing_does_not_read_raises(table):
 
 
 def test_fields_of_encodings_are_columns_of_the_table(table, chart):
-    known = {*table.columns, *AREA_COLUMNS}
+    known = {*table.columns, *AREA_COLUMNS, MODALITY}
     strange = {
         field
         for field in fields(spec(chart))

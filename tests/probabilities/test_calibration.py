@@ -1,6 +1,7 @@
 """`calibration` against loops over rows, limits of scipy and bootstraps that loop."""
 
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -100,6 +101,56 @@ def test_rates_agree_with_scikit_learn(method, strategy):
     else:
         assert np.allclose(table["event_rate"], rate, atol=1e-12)
         assert np.allclose(table["score_mean"], mean, atol=1e-12)
+
+
+@pytest.mark.parametrize("edges", [[0, 0.01, 0.05, 0.2, 1], [0, 0.1, 0.25, 0.3, 0.5, 0.7, 1]])
+@given(rows=ROWS)
+def test_bins_with_edges_contain_their_lower_edge(edges, rows):
+    table = rf.calibration(
+        frame_of(rows), "label", "score", bins=np.array(edges), empty_bins=True, ci=None
+    )
+    scores, labels = (np.array(values) for values in zip(*rows, strict=True))
+    # In numpy as well, the last bin includes its upper edge.
+    n, n_pos = (np.histogram(values, edges)[0] for values in (scores, scores[labels]))
+    assert table["bin"].to_list() == list(range(len(edges) - 1))
+    assert table["n"].to_list() == n.tolist()
+    filled = table.filter(pl.col("n") > 0)
+    assert filled["event_rate"].to_list() == pytest.approx((n_pos[n > 0] / n[n > 0]).tolist())
+    assert set(filled["method"]) == {"edges"}
+    for (low, high), own in zip(pairwise(edges), table.iter_rows(named=True), strict=True):
+        inside = scores[(low <= scores) & ((scores < high) | (scores == 1) & (high == 1))]
+        mean = Fraction(0) + sum(map(Fraction, inside)) / max(1, len(inside))
+        assert (own["score_min"], own["score_max"]) == (
+            (min(inside), max(inside)) if len(inside) else (None, None)
+        )
+        assert own["score_mean"] == (pytest.approx(float(mean)) if len(inside) else None)
+
+
+@pytest.mark.parametrize("options", [{}, {"method": "uniform"}])
+def test_equal_edges_are_uniform_bins_whatever_the_method_is(options):
+    frame = sample(500, 3)
+    edges = [i / 7 for i in range(8)]
+    table = rf.calibration(frame, "label", "score", by="group", bins=edges, **options)
+    uniform = rf.calibration(frame, "label", "score", by="group", bins=7, method="uniform")
+    assert_frame_equal(table, uniform.with_columns(method=pl.lit("edges")))
+    errors = rf.calibration_summary(frame, "label", "score", by="group", bins=edges)
+    expected = rf.calibration_summary(frame, "label", "score", by="group", bins=7, method="uniform")
+    assert_frame_equal(errors, expected)
+
+
+def test_edges_are_rounded_to_the_dtype_of_the_scores():
+    frame = pl.DataFrame({"label": [1, 0, 1, 0], "score": [0.01, 0.7, 0.69, 0.0]})
+    narrow = frame.with_columns(pl.col("score").cast(pl.Float32))
+    for bins in ([0, 0.01, 0.7, 1], [0, 0.7, 1]):
+        wide, table = (
+            rf.calibration(one, "label", "score", bins=bins, empty_bins=True)
+            for one in (frame, narrow)
+        )
+        assert table["n"].to_list() == wide["n"].to_list()
+        error = narrow.select(pl.col("score").roc.ece("label", bins=bins)).item()
+        assert error == pytest.approx(
+            rf.calibration_summary(narrow, "label", "score", bins=bins).item(0, "ece")
+        )
 
 
 def test_isotonic_levels_agree_with_scikit_learn():

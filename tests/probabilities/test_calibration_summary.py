@@ -98,9 +98,12 @@ def test_statistics_are_those_of_scikit_learn_scipy_and_the_definitions():
 
 def test_bins_are_those_of_calibration():
     frame = predictions()
-    for method in ("quantile", "uniform"):
-        table = rf.calibration_summary(frame, "label", "score", method=method, bins=7)
-        bins = rf.calibration(frame, "label", "score", method=method, bins=7)
+    for options in (
+        *({"method": method, "bins": 7} for method in ("quantile", "uniform")),
+        {"bins": [0, 0.01, 0.05, 0.2, 1]},
+    ):
+        table = rf.calibration_summary(frame, "label", "score", **options)
+        bins = rf.calibration(frame, "label", "score", **options)
         gaps = bins.select(
             gap=(pl.col("event_rate") - pl.col("score_mean")).abs(), share=pl.col("n") / len(frame)
         )

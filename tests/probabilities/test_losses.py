@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
 
-from rocframe.probabilities.bins import probability_bins
+from rocframe.probabilities.bins import Binning, probability_bins
 from rocframe.probabilities.losses import (
     binned_decomposition,
     brier_skill,
@@ -118,7 +118,7 @@ def test_minimum_cllr_does_not_depend_on_the_prevalence():
 @given(rows=ROWS)
 def test_the_five_parts_are_those_of_the_definitions(rows, method, n_bins):
     scan = scan_of_rows(rows)
-    bins = probability_bins(scan, method, n_bins)
+    bins = probability_bins(scan, Binning.parse(method, n_bins))
     parts = binned_decomposition(scan, bins)
     for i, pairs in enumerate(by_group(rows)):
         n, prevalence = len(pairs), Fraction(sum(y for _, y in pairs), len(pairs))

@@ -13,7 +13,7 @@ from scipy import stats
 from rocframe.kernel import scan as scan_module
 from rocframe.kernel.scan import Scan
 from rocframe.probabilities import calibration_summary as measures
-from rocframe.probabilities.bins import isotonic_bins, probability_bins
+from rocframe.probabilities.bins import Binning, isotonic_bins, probability_bins
 from rocframe.probabilities.losses import find_points
 from rocframe.probabilities.regression import loess
 from tests.probabilities.scans import scan_of
@@ -26,9 +26,11 @@ ROWS = st.lists(
     min_size=1,
     max_size=40,
 )
+EDGES = [0, 0.05, 0.25, 0.5, 1]
 METHODS = {
-    "quantile": lambda scan, bins: probability_bins(scan, "quantile", bins),
-    "uniform": lambda scan, bins: probability_bins(scan, "uniform", bins),
+    "quantile": lambda scan, bins: probability_bins(scan, Binning.parse("quantile", bins)),
+    "uniform": lambda scan, bins: probability_bins(scan, Binning.parse("uniform", bins)),
+    "edges": lambda scan, _: probability_bins(scan, Binning.parse("quantile", EDGES)),
     "isotonic": lambda scan, _: isotonic_bins(scan),
 }
 
@@ -83,7 +85,7 @@ def test_the_errors_of_bins_are_exact(method, rows):
 def test_a_worked_example_of_the_errors_of_bins():
     # Bins [0, 0.5) and [0.5, 1]: rates 1/4 and 1, mean scores 0.25 and 0.75.
     scan = scan_of([0] * 6, [0.1, 0.2, 0.3, 0.4, 0.5, 1.0], [0, 0, 0, 1, 1, 1])
-    bins = probability_bins(scan, "uniform", 2)
+    bins = probability_bins(scan, Binning.parse("uniform", 2))
     assert measures.ece(scan, bins) == pytest.approx([0.5 / 6])
     assert measures.mce(scan, bins) == pytest.approx([0.25])
 
@@ -111,7 +113,7 @@ def test_a_positive_with_the_score_0_makes_z_and_the_hosmer_lemeshow_statistic_i
     z, p_value = measures.spiegelhalter(scan)
     assert z == pytest.approx([np.inf, np.nan, np.nan], nan_ok=True)
     assert p_value == pytest.approx([0, np.nan, np.nan], nan_ok=True)
-    test = measures.hosmer_lemeshow(scan, probability_bins(scan, "quantile", 10))
+    test = measures.hosmer_lemeshow(scan, probability_bins(scan, Binning()))
     assert test.statistic.tolist() == [np.inf, 0, 1]
     assert test.df.tolist() == [1, 0, 1]
     assert test.p_value == pytest.approx([0, np.nan, 1], nan_ok=True)
@@ -123,7 +125,7 @@ def test_hosmer_lemeshow_sums_the_squared_pearson_residuals_of_deciles(n_fitted)
     score = rng.beta(2, 2, 500)
     positive = rng.random(500) < score**1.2
     scan = scan_of([0] * 500, score, positive)
-    test = measures.hosmer_lemeshow(scan, probability_bins(scan, "quantile", 10), n_fitted=n_fitted)
+    test = measures.hosmer_lemeshow(scan, probability_bins(scan, Binning()), n_fitted=n_fitted)
     statistic, mean_of_statistic, variance = 0.0, 0.0, 0.0
     for part in np.array_split(np.argsort(score), 10):
         n, mean = len(part), score[part].mean()
@@ -153,7 +155,7 @@ def test_the_hosmer_lemeshow_test_of_few_calibrated_scores_keeps_its_level(n, sh
     score = rng.beta(*shape, len(group))
     weight = () if weights is None else (rng.choice(weights, len(group)),)
     scan = scan_of(group, score, rng.random(len(group)) < score, *weight)
-    test = measures.hosmer_lemeshow(scan, probability_bins(scan, "quantile", 10))
+    test = measures.hosmer_lemeshow(scan, probability_bins(scan, Binning()))
     assert 0.02 < np.mean(test.p_value < 0.05) < 0.065
 
 
@@ -166,7 +168,7 @@ def test_calibrated_scores_are_rejected_with_the_probability_of_the_level(weight
     weight = None if weights is None else rng.choice(weights, len(group))
     scan = scan_of(group, score, label, weight)
     _, p_value = measures.spiegelhalter(scan)
-    test = measures.hosmer_lemeshow(scan, probability_bins(scan, "quantile", 10))
+    test = measures.hosmer_lemeshow(scan, probability_bins(scan, Binning()))
     for values in (p_value, test.p_value):
         assert np.mean(values < 0.05) == pytest.approx(0.05, abs=0.015)
         assert weights or np.mean(values < 0.5) == pytest.approx(0.5, abs=0.04)
