@@ -232,7 +232,8 @@ def parse_quantities(
         points = {**points, THRESHOLD: 0.0}  # the thresholds are read with the groups and models
     given = {name: value for name, value in points.items() if value is not None}
     rates = {name: points.get(name) for name in RATES_OF_AREAS}
-    is_area = all(is_text(each, "auc") for each in to_list(metric))
+    names = to_list(metric)
+    is_area = bool(names) and all(is_text(name, "auc") for name in names)
     if is_area and given.keys() <= set(RATES_OF_AREAS):
         name = next(iter(given), "")
         rate = to_float(given.get(name)) if len(given) == 1 and standardize is None else None
