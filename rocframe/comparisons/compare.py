@@ -136,9 +136,9 @@ def compare(
         other rate if one of them is a number. A list gives a row per metric.
     method : str, optional
         By default, the first of these tests that applies, except `"mcnemar_exact"`, and
-        `"bootstrap"` before `"delta"` at an FPR or TPR and for areas under the precision-recall
-        curve. Tests whose names end with `_unpaired`, and `"miettinen_nurminen"`, are for different
-        rows.
+        `"bootstrap"` before `"delta"` at estimated points of curves (a rate, `alerts`, `"ks"`,
+        `"eer"`) and for areas under the precision-recall curve. Tests whose names end with
+        `_unpaired`, and `"miettinen_nurminen"`, are for different rows.
 
         - `"delong_t"`, `"delong_t_unpaired"`, for areas: a t test with DeLong's variance and
           Satterthwaite's degrees of freedom.
@@ -153,8 +153,8 @@ def compare(
         - `"miettinen_nurminen"`, for shares at given thresholds: the score test and its limits.
         - `"delta"`, `"delta_unpaired"`: a t test with the variance from the derivatives with
           respect to the weights of rows, for metrics of which these are known.
-        - `"bootstrap"`, `"bootstrap_unpaired"`, for all metrics: a z test (for areas under the
-          precision-recall curve, a t test) with the variance over resamples.
+        - `"bootstrap"`, `"bootstrap_unpaired"`, for all metrics: a z test with the variance over
+          resamples (for `"ks"` and areas under the precision-recall curve, a t test).
         - `"permutation"`, for areas: exchanges the two ranks of random rows between the models.
         - `"venkatraman"`: a test of the complete curves with the same permutations. Curves can
           differ even if their areas are equal.

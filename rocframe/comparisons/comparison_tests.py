@@ -5,11 +5,13 @@ The sources are in the docstring of `compare`, the definitions in docs/numbers.m
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
+import polars as pl
 
 from rocframe.areas.pairs import ZERO_VARIANCE, Clusters, class_sizes, doubled_ranks, group_sums
 from rocframe.comparisons.decision_intervals import paired_samples
@@ -43,9 +45,8 @@ from rocframe.resampling import IntervalColumns
 from rocframe.text import join_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    import polars as pl
     from numpy.typing import NDArray
 
     from rocframe.comparisons.hypothesis import (
@@ -248,7 +249,7 @@ def _resampled_pair(comparison: PairedComparison, pair: tuple[int, int]) -> dict
             n_redrawn=n_redrawn,
         )
         own[:, group] = samples[:, a].var(ddof=1), samples[:, b].var(ddof=1)
-    df = np.maximum(n_pos - 1.0, 1) if hypothesis.quantity.statistic.has_t_reference else None
+    df = hypothesis.quantity.bootstrap_df(n_pos, n_neg)
     return comparison.record(
         pair,
         difference_columns(
@@ -289,7 +290,8 @@ def bootstrap_estimates(sample: UnpairedSample) -> UnpairedEstimates:
             n_redrawn=resamples.n_redrawn[0],
         )
     variance = np.where(enough, intervals.variance, np.nan)
-    spread = np.zeros(len(values))  # the test is a z test
+    df = quantity.bootstrap_df(n_pos, n_neg)
+    spread = np.zeros(len(values)) if df is None else variance**2 / df
     return sample.estimates(values, variance, spread, redrawn=intervals.n_redrawn)
 
 
@@ -753,6 +755,12 @@ class CompareOptions:
 
     def pairing(self, **options: Any) -> PairingOptions:
         """Return the options of the pairing of rows; raise an error if one is invalid."""
+        table = self.threshold if isinstance(self.threshold, pl.DataFrame) else None
+        varies = options["between"] in (table.columns if table is not None else ())
+        if self.pairs == "rest" and (varies or isinstance(self.threshold, Mapping)):
+            problem = f"all other rows have thresholds of several values of {options['between']!r}"
+            hint = 'With pairs="rest", pass one number, or a table with a row per group of by=.'
+            raise OptionValueError.compose("threshold", self.threshold, problem, hint)
         unpaired = (
             test.argument
             for test in self.tests.values()

@@ -356,8 +356,8 @@ def threshold_decisions(
     score: NDArray[Any], thresholds: NDArray[np.float64], group: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Return 1 for scores at or above the threshold of their group, and 0 for others."""
-    limits = np.array([round_thresholds(each, score.dtype) for each in thresholds])
-    decisions: NDArray[np.float64] = (score >= limits[group]).astype(np.float64)
+    limits = round_thresholds(thresholds, score.dtype)[group]
+    decisions: NDArray[np.float64] = (score >= limits).astype(np.float64)
     return decisions
 
 
@@ -410,7 +410,8 @@ def _thresholds_of_table(
         joined = groups.join(source.with_columns(found=True), how="cross")
     absent = joined.filter(pl.col("found").is_null())
     if absent.height:
-        problem = f"the table has no threshold for {format_key(absent.row(0, named=True), on)}"
+        key = format_key(on, absent.select(on).row(0))
+        problem = f"the table has no threshold for {key}"
         hint = "Add a row for each model and group."
         raise OptionValueError.compose("threshold", THRESHOLD, problem, hint)
     values: NDArray[np.float64] = joined.get_column(THRESHOLD).fill_null(np.nan).to_numpy()
