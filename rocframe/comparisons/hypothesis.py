@@ -124,9 +124,9 @@ class Quantity:
 
     @property
     def has_influence(self) -> bool:
-        """Whether the influence values of the rows are known."""
+        """Whether the influence values of the rows are known, and determine the variance."""
         if self.rate is None:
-            return self.statistic.influence is not None
+            return self.statistic.influence is not None and self.statistic.has_influence_variance
         return isinstance(self.search, PointSearch)
 
     @property

@@ -251,7 +251,8 @@ CURVE_STATISTICS = {
         replicate=ReplicateStatistic(function=eer),
         influence=eer_influence,
         better="lower",
-        has_reliable_influence=False,
+        # The derivative at a step of the curve depends on one class only, and the variance on both.
+        has_influence_variance=False,
     ),
     "average_precision": Statistic(
         replicate=ReplicateStatistic(

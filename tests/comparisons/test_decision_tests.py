@@ -370,9 +370,7 @@ RESULTS = ["difference", "lower", "upper", "p_value", "ratio", "se", "statistic"
 
 
 @pytest.mark.parametrize(
-    "options",
-    [{}, {"method": "delta"}, {"method": "bootstrap", "seed": 1, "n_boot": 20}],
-    ids=str,
+    "options", [{}, {"method": "delta"}, {"method": "bootstrap", "seed": 1, "n_boot": 20}], ids=str
 )
 def test_a_group_without_a_threshold_is_null_and_changes_no_other_group(options):
     table = pl.concat([pl.DataFrame(SCORES).with_columns(g=pl.lit(g)) for g in ("x", "y")])
@@ -398,11 +396,7 @@ def unpaired_groups() -> pl.DataFrame:
 
 @pytest.mark.parametrize(
     "options",
-    [
-        {},
-        {"method": "delta_unpaired"},
-        {"method": "bootstrap_unpaired", "seed": 1, "n_boot": 20},
-    ],
+    [{}, {"method": "delta_unpaired"}, {"method": "bootstrap_unpaired", "seed": 1, "n_boot": 20}],
     ids=str,
 )
 def test_rows_without_a_threshold_are_compared_with_no_other_rows(options):
