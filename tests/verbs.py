@@ -94,7 +94,8 @@ class Verb:
         if self.class_scores is CLASS_SCORES:
             return {"other", "w"}
         two = self.two_scores or self.readings or self.class_scores is CLASS_PROBABILITIES
-        return {name for name, read in (("other", two), ("fold", self.over)) if read}
+        has_fold = self.over or "fold" in self.options.values()
+        return {name for name, read in (("other", two), ("fold", has_fold)) if read}
 
 
 def readings(frame: Any, score: Any, other: Any) -> Any:

@@ -92,7 +92,8 @@ def _test_of_decisions(comparison: PairedComparison) -> list[dict[str, Any]]:
     )
 
     def variance_of(terms: FloatArray, counts: FloatArray) -> VarianceParts:
-        parts = factor * (counts * terms**2).sum(axis=2)
+        with np.errstate(invalid="ignore"):  # a single row has the factor infinity
+            parts = factor * (counts * terms**2).sum(axis=2)
         # A class without rows has no part, if the metric does not depend on it.
         parts[(counts.sum(axis=2) == 0) & ~np.isnan(terms).any(axis=2)] = 0
         total = parts.sum(axis=1)
