@@ -88,11 +88,9 @@ OTHER_NULLS = {
     "average": {"threshold_sd"},  # the threshold of some curves is infinite
     "pooling gap": {"worst_auc", "worst_gap"},  # there is no gap
     "intervals of proportions": {"se"},  # the proportion is 0 or 1; the limits are not null
-    # The ratio of values that are 0, and the standard error of equal decisions.
-    **dict.fromkeys(
-        ["compare metrics at a threshold", "compare folds", "compare each fold with the rest"],
-        {"ratio", "ratio_lower", "ratio_upper", "se"},
-    ),
+    # the ratio of values that are 0, and the standard error of equal decisions
+    "compare metrics at a threshold": {"ratio", "ratio_lower", "ratio_upper", "se"},
+    "compare each fold with the rest": {"ratio", "ratio_lower", "ratio_upper", "se"},
     "fit of calibration, beta": {"score", "probability"},  # the fitted function has parameters
 }
 # The notes of these tables do not mention single windows.
