@@ -26,8 +26,9 @@ from rocframe.comparisons.pairing import (
     Instances,
     UnpairedModels,
     build_model_table,
-    given_thresholds,
     model_batches,
+    model_thresholds,
+    parse_model_thresholds,
     plan_comparison,
 )
 from rocframe.errors import OptionValueError, PairingError
@@ -50,12 +51,7 @@ if TYPE_CHECKING:
 
     from rocframe.areas.area import Range
     from rocframe.comparisons.comparison_tests import ComparedPairs, Family
-    from rocframe.comparisons.pairing import (
-        GivenThresholds,
-        PairingColumns,
-        PairingOptions,
-        Unmatched,
-    )
+    from rocframe.comparisons.pairing import PairingColumns, PairingOptions, Thresholds, Unmatched
     from rocframe.frames import FrameT
     from rocframe.inference import Adjust, Alternative, Note
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
@@ -75,7 +71,7 @@ def compare(
     pairs: ComparedPairs = "all",
     metric: str | pl.Expr | Sequence[str | pl.Expr] = "auc",
     method: ComparisonMethod | NotGiven = NOT_GIVEN,
-    threshold: GivenThresholds = None,
+    threshold: Thresholds = None,
     fpr: float | Range | None = None,
     tpr: float | Range | None = None,
     specificity: float | Range | None = None,
@@ -348,7 +344,7 @@ def compare(
         is_list=not isinstance(metric, str | pl.Expr),
         is_unpaired=is_default_unpaired(method, between, id),
         pairs=pairs,
-        threshold=threshold,
+        threshold=parse_model_thresholds(threshold, between),
     )
     return plan_comparison(
         predictions,
@@ -418,7 +414,7 @@ def compare_models(
     """Return the sorted comparisons, with unadjusted p-values and the columns `POSITIONS`."""
     given = None
     if any(quantity.is_at_given_threshold for quantity in options.quantities):
-        given = given_thresholds(options.threshold, data.models, data.keys, columns)
+        given = model_thresholds(options.threshold, data.models, data.keys, columns)
         data = data.decisions(given)
     baseline = options.baseline_position(data.models)
     compare = _compare_paired if isinstance(data, Instances) else _compare_unpaired

@@ -34,6 +34,7 @@ from rocframe.comparisons.pairing import (
     read_instances,
     read_models,
 )
+from rocframe.curves.table import PointTable
 from rocframe.errors import OptionValueError
 from rocframe.inference import check_adjust, is_as_extreme, permutation_p_value
 from rocframe.inputs.cases import RowState
@@ -56,7 +57,12 @@ if TYPE_CHECKING:
         UnpairedSample,
         UnpairedTest,
     )
-    from rocframe.comparisons.pairing import Instances, PairingColumns, UnpairedModels
+    from rocframe.comparisons.pairing import (
+        Instances,
+        PairingColumns,
+        ParsedThresholds,
+        UnpairedModels,
+    )
     from rocframe.inference import Adjust, Alternative
     from rocframe.inputs.roles import Roles
     from rocframe.kernel.scan import Block, ReplicateCounts, Scan, Seed
@@ -680,7 +686,7 @@ class CompareOptions:
     is_list: bool = False
     is_unpaired: bool = False
     pairs: ComparedPairs = "all"
-    threshold: object = None
+    threshold: ParsedThresholds = None
 
     def __post_init__(self) -> None:
         check_adjust(self.adjust)
@@ -755,12 +761,13 @@ class CompareOptions:
 
     def pairing(self, **options: Any) -> PairingOptions:
         """Return the options of the pairing of rows; raise an error if one is invalid."""
-        table = self.threshold if isinstance(self.threshold, pl.DataFrame) else None
-        varies = options["between"] in (table.columns if table is not None else ())
-        if self.pairs == "rest" and (varies or isinstance(self.threshold, Mapping)):
-            problem = f"all other rows have thresholds of several values of {options['between']!r}"
+        between, given = options["between"], self.threshold
+        table = given.rows if isinstance(given, PointTable) else pl.DataFrame()
+        if self.pairs == "rest" and (isinstance(given, Mapping) or between in table.columns):
+            problem = f"all other rows have thresholds of several values of {between!r}"
             hint = 'With pairs="rest", pass one number, or a table with a row per group of by=.'
-            raise OptionValueError.compose("threshold", self.threshold, problem, hint)
+            value = table if isinstance(given, PointTable) else given
+            raise OptionValueError.compose("threshold", value, problem, hint)
         unpaired = (
             test.argument
             for test in self.tests.values()
