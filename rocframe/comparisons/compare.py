@@ -157,6 +157,7 @@ def compare(
     threshold : float, mapping or DataFrame, default None
         A threshold that was chosen without these data: of all models, by model, or a table with the
         columns `threshold` and those of models and groups, such as that of `operating_point`.
+        Without a threshold, the results of a group are null.
     fpr : float or (float, float), default None
         False positive rate at which metrics are compared, with the lowest threshold that does not
         exceed it in these data, or a range such as `(0, 0.1)` for partial areas.

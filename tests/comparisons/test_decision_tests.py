@@ -365,18 +365,33 @@ def test_thresholds_of_a_table_are_those_of_models_and_groups(lazy):
     assert parts[0]["threshold_a"].to_list() == [0.3, 0.3]
 
 
+def test_a_table_without_key_columns_has_one_threshold():
+    table = pl.concat([pl.DataFrame(SCORES).with_columns(g=pl.lit(g)) for g in ("x", "y")])
+    options = {"by": "g", "metric": "tpr"}
+    point = pl.DataFrame({"threshold": [0.3]})
+    found = rf.compare(table, "label", ["a", "b"], threshold=point, **options)
+    assert_frame_equal(found, rf.compare(table, "label", ["a", "b"], threshold=0.3, **options))
+    none = rf.compare(table, "label", ["a", "b"], threshold=point.head(0), **options)
+    assert none["note"].to_list() == ["no_solution"] * 2
+
+
 METRICS = ["tpr", "precision", "f1"]
 RESULTS = ["difference", "lower", "upper", "p_value", "ratio", "se", "statistic"]
 
 
 @pytest.mark.parametrize(
+    "thresholds",
+    [
+        pl.DataFrame({"g": [*"xxyy"], "model": [*"abab"], "threshold": [0.3, 0.3, None, 0.3]}),
+        pl.DataFrame({"g": [*"xxy"], "model": [*"abb"], "threshold": [0.3, 0.3, 0.3]}),
+    ],
+    ids=["null", "no row"],
+)
+@pytest.mark.parametrize(
     "options", [{}, {"method": "delta"}, {"method": "bootstrap", "seed": 1, "n_boot": 20}], ids=str
 )
-def test_a_group_without_a_threshold_is_null_and_changes_no_other_group(options):
+def test_a_group_without_a_threshold_is_null_and_changes_no_other_group(thresholds, options):
     table = pl.concat([pl.DataFrame(SCORES).with_columns(g=pl.lit(g)) for g in ("x", "y")])
-    thresholds = pl.DataFrame(
-        {"g": [*"xxyy"], "model": [*"abab"], "threshold": [0.3, 0.3, None, 0.3]}
-    )
     options = {"by": "g", "metric": METRICS, **options}
     found = rf.compare(table, "label", ["a", "b"], threshold=thresholds, **options)
     expected = rf.compare(table.filter(g="x"), "label", ["a", "b"], threshold=0.3, **options)
