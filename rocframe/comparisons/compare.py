@@ -268,7 +268,7 @@ def compare(
     The tests assume that rows or clusters are independent, and that the models were fitted on other
     data. They do not account for the variation between models fitted on different training data.
     For losses, and for metrics such as the FPR, `model_a` is better if `difference` is negative.
-    Levels and coverage in small samples are on the page "Coverage of intervals and tests".
+    Levels and coverage in small samples are on the page "Coverage of intervals and bands".
 
     References
     ----------

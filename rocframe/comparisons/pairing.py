@@ -420,7 +420,9 @@ def _table_thresholds(
         rows = take_rows(keys, group).with_columns(models[model].alias(MODEL))
         values = values.gather(find_keys(rows.select(found.columns), found))
     else:
-        values = values.extend_constant(None, 1 - len(values)).new_from_index(0, np.prod(shape))
+        values = values.extend_constant(None, 1 - len(values)).new_from_index(
+            0, shape[0] * shape[1]
+        )
     return values.fill_null(np.nan).to_numpy().reshape(shape).T.copy()
 
 
