@@ -96,7 +96,7 @@ def _comparisons(scale: float) -> Iterator[Timed]:
         lambda: rf.compare(twenty, "label", names[:2], by="group", metric="tpr", threshold=0.5),
     )
     draws, sample = _scaled(2_000, scale), _models(_scaled(100_000, scale), models=2)
-    sample = sample.with_columns((1 + (-pl.col("m0", "m1")).exp()) ** -1)
+    sample = sample.with_columns(((-pl.col("m0", "m1")).exp() + 1) ** -1)
     for metric, point in (("recall", {"alert_rate": 0.05}), ("auc", {}), ("ks", {}), ("ece", {})):
         yield Timed(
             f"compare, {metric}, bootstrap × {draws:,}",
