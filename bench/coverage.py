@@ -11,7 +11,7 @@ import argparse
 import time
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -127,6 +127,16 @@ EQUAL_AREAS = (0.7, 0.9)
 DIFFERENT_AREAS = ((0.7, 0.9), (0.9, 0.99))
 CONTRAST_MODELS = (2, 3, 4, 6, 8)
 FEW_POSITIVES = (0, 1, 2, 3, 5)  # positives in addition to the number of models
+COMPARED_ROWS = (50, 200, 2000)
+COMPARED_METRICS: dict[str, dict[str, Any]] = {
+    **{
+        f"`{metric}` at a threshold": {"metric": metric, "threshold": None}
+        for metric in ("tpr", "precision", "f1")
+    },
+    "`recall` at an alert rate": {"metric": "recall", "alert_rate": 0.2},
+    **{f"`{metric}`": {"metric": metric} for metric in ("ks", "eer", "calibration_slope")},
+}
+RESAMPLED = ("recall", "ks", "eer")
 # Positives, and negatives for each positive.
 CLASS_SIZES = ((3, 1), (10, 1), (20, 1), (3, 9), (10, 9), (20, 9), (50, 9))
 CLASS_AREAS = (0.6, 0.75, 0.9, 0.97)
@@ -1449,6 +1459,66 @@ def _rejection_cell(
     return " → ".join(shares)
 
 
+def compared_metrics(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
+    """Yield two tables: rejections of equal metrics, and the coverage of their difference, 0."""
+    cases = [(n_rows, prevalence) for n_rows in COMPARED_ROWS for prevalence in (0.1, 0.4)]
+    heads = " | ".join(f"{n_rows:,} rows, {prevalence:g}" for n_rows, prevalence in cases)
+    capacity = {"metric": "recall", "alert_rate": 0.2}
+    by_unit = [
+        (f"{text}, `{method}`", capacity | {"method": method}, unit)
+        for text, unit in (("distinct scores", None), ("scores rounded to 0.25", 0.25))
+        for method in ("bootstrap", "delta")
+    ]
+    defaults = [(text, options, None) for text, options in COMPARED_METRICS.items()]
+    for metrics, designs in ((defaults, (True, False)), (by_unit, (True,))):
+        yield f"| metric | rows | `method` | {heads} |"
+        yield "| --- " * (3 + len(cases)) + "|"
+        for text, options, unit in metrics:
+            for is_paired in designs:
+                method, cells = "", []
+                for n_rows, prevalence in cases:
+                    is_fast = options["metric"] not in RESAMPLED or "delta" in text
+                    n_samples = samples if is_fast else resampled
+                    n_samples *= 1 if is_paired else 2
+                    table = _compared_models(n_samples, n_rows, prevalence, unit, seed)
+                    point = {"threshold": prevalence} if "threshold" in options else {}
+                    found = _compare_samples(
+                        table, is_paired=is_paired, n_boot=n_boot, seed=seed, **options | point
+                    )
+                    rejected = found["p_value"].fill_null(1) <= 1 - LEVEL
+                    covered = (found["lower"] <= 0) & (found["upper"] >= 0)
+                    method = found["test"][0]
+                    cells.append(f"{100 * rejected.mean():.1f} ({100 * covered.mean():.1f})")
+                rows = "same" if is_paired else "different"
+                yield f"| {text} | {rows} | `{method}` | {' | '.join(cells)} |"
+        yield ""
+
+
+def _compared_models(
+    n_samples: int, n_rows: int, prevalence: float, unit: float | None, seed: int
+) -> pl.DataFrame:
+    """Return two equally good models: probabilities of normal scores with a correlation of 0.5."""
+    rng = np.random.default_rng([seed, n_rows, round(100 * prevalence)])
+    label = rng.random(n_samples * n_rows) < prevalence
+    common, *own = np.sqrt(0.5) * rng.standard_normal((3, len(label)))
+    scores = {name: label + common + each for name, each in zip("ab", own, strict=True)}
+    if unit is not None:
+        scores = {name: np.round(score / unit) * unit for name, score in scores.items()}
+    odds = prevalence / (1 - prevalence)
+    probabilities = {name: 1 / (1 + np.exp(0.5 - x) / odds) for name, x in scores.items()}
+    sample = np.repeat(np.arange(n_samples), n_rows)
+    return pl.DataFrame({"sample": sample, "label": label, **probabilities})
+
+
+def _compare_samples(table: pl.DataFrame, *, is_paired: bool, **options: Any) -> pl.DataFrame:
+    """Compare two models on each sample, or one model on each two samples."""
+    options |= {"by": "sample", "adjust": None}
+    if is_paired:
+        return rf.compare(table, "label", ["a", "b"], **options)
+    table = table.with_columns(pl.col("sample") // 2, half=pl.col("sample") % 2)
+    return rf.compare(table, "label", "a", between="half", **options)
+
+
 def _probability(score: NDArray[np.float64], area: float, prevalence: float) -> NDArray[np.float64]:
     """Return the probability of the positive class for scores of a normal model with this AUC."""
     from scipy.special import expit, logit
@@ -1538,6 +1608,10 @@ def main(arguments: list[str] | None = None) -> None:
         ),
         "Tests of areas: rejections of models with equal or different areas, in percent": (
             few_positives,
+            2,
+        ),
+        "Metrics of equal models: rejections (coverage of the difference) in percent": (
+            compared_metrics,
             2,
         ),
         "Release gate: passes of models that are worse by the margin, in percent": (

@@ -55,6 +55,8 @@ class Statistic:
     unscored rows. `better` states which values are better. `row_losses` (None: no mean of losses)
     returns the losses of probabilities of positive, and of negative rows. With `has_t_reference`,
     bootstrap tests are t tests, because the variance is itself uncertain with few positives.
+    `has_influence_variance`: the sum of squares of influence values estimates the variance;
+    `has_reliable_influence`: also in small samples.
     `is_roc_area`: it is the area under the ROC curve or a part of it.
     """
 
@@ -65,6 +67,8 @@ class Statistic:
     better: Literal["higher", "lower", "neither"] = "higher"
     row_losses: RowLosses | None = None
     has_t_reference: bool = False
+    has_influence_variance: bool = True
+    has_reliable_influence: bool = True
     is_roc_area: bool = False
     supremum: ReplicateStatistic | None = None
     of_probabilities: bool = False

@@ -82,7 +82,7 @@ HIDDEN = {
     "the metric, the pair of models or the point of the curve is the first part of the answer": {
         **dict.fromkeys(["intervals", "pool_imputations"], (("upper",), LIMITS)),
         "reader_study": (LIMITS, ("estimate", *LIMITS)),
-        "comparison": ((*LIMITS, "p_adjusted"), ("difference", *LIMITS, "p_adjusted")),
+        "comparison": (("difference", *LIMITS, "p_adjusted"),) * 2,
         "comparison_replicates": ((), ("metric",)),
         "band": (LIMITS, LIMITS),
         "average": tuple(

@@ -28,6 +28,10 @@ CLASS_LABELS = {i: pl.col("class_number") >= i for i in range(3)}
 CLASS_COSTS = {"prior": {"x": 0.2, "y": 0.8}, "costs": {("x", "y"): 5}}
 SEED = {"n_boot": 5, "seed": 1}
 # Weighted rows are tested by DeLong's method instead of the Mann-Whitney test.
+WEIGHTED_COMPARISON = (
+    *("lower", "upper", "p_value", "p_adjusted", "ratio_lower", "ratio_upper", "se"),
+    *("statistic", "df", "test", "note"),
+)
 WEIGHTED_TEST = ("test", "se", "statistic", "df", "p_value", "p_adjusted", "note")
 
 
@@ -90,7 +94,8 @@ class Verb:
         if self.class_scores is CLASS_SCORES:
             return {"other", "w"}
         two = self.two_scores or self.readings or self.class_scores is CLASS_PROBABILITIES
-        return {name for name, read in (("other", two), ("fold", self.over)) if read}
+        has_fold = self.over or "fold" in self.options.values()
+        return {name for name, read in (("other", two), ("fold", has_fold)) if read}
 
 
 def readings(frame: Any, score: Any, other: Any) -> Any:
@@ -253,6 +258,31 @@ OF_PREDICTIONS = {
     ),
     "compare models, one family of tests": Verb(
         "compare", {"family": "all"}, two_scores=True, adjusted=True
+    ),
+    "compare metrics at a threshold": Verb(
+        "compare",
+        {"metric": ["tpr", "precision", "f1"], "threshold": 0.3},
+        two_scores=True,
+        ranks=False,
+        other_if_weighted=WEIGHTED_COMPARISON,
+    ),
+    "compare models at an alert rate": Verb(
+        "compare", {"metric": "recall", "alert_rate": 0.3, **SEED}, two_scores=True
+    ),
+    "compare models by influence values": Verb(
+        "compare", {"metric": ["f1", "mcc"], "fpr": 0.3, "method": "delta"}, two_scores=True
+    ),
+    "compare folds": Verb(
+        "compare",
+        {"metric": ["tpr", "auc"], "between": "fold", "threshold": 0.3},
+        ranks=False,
+        unsupported=("weight",),
+    ),
+    "compare each fold with the rest": Verb(
+        "compare",
+        {"metric": ["ks", "brier"], "between": "fold", "pairs": "rest", **SEED},
+        ranks=False,
+        unsupported=("weight",),
     ),
     "gate of models": Verb(
         "gate",

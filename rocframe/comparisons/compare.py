@@ -26,8 +26,9 @@ from rocframe.comparisons.pairing import (
     Instances,
     UnpairedModels,
     build_model_table,
-    given_thresholds,
     model_batches,
+    model_thresholds,
+    parse_model_thresholds,
     plan_comparison,
 )
 from rocframe.errors import OptionValueError, PairingError
@@ -51,12 +52,7 @@ if TYPE_CHECKING:
 
     from rocframe.areas.area import Range
     from rocframe.comparisons.comparison_tests import ComparedPairs, Family
-    from rocframe.comparisons.pairing import (
-        GivenThresholds,
-        PairingColumns,
-        PairingOptions,
-        Unmatched,
-    )
+    from rocframe.comparisons.pairing import PairingColumns, PairingOptions, Thresholds, Unmatched
     from rocframe.frames import FrameT
     from rocframe.inference import Adjust, Alternative, Note
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
@@ -76,7 +72,7 @@ def compare(
     pairs: ComparedPairs = "all",
     metric: str | pl.Expr | Sequence[str | pl.Expr] = "auc",
     method: ComparisonMethod | NotGiven = NOT_GIVEN,
-    threshold: GivenThresholds = None,
+    threshold: Thresholds = None,
     fpr: float | Range | None = None,
     tpr: float | Range | None = None,
     specificity: float | Range | None = None,
@@ -138,9 +134,9 @@ def compare(
         other rate if one of them is a number. A list gives a row per metric.
     method : str, optional
         By default, the first of these tests that applies, except `"mcnemar_exact"`, and
-        `"bootstrap"` before `"delta"` at an FPR or TPR and for areas under the precision-recall
-        curve. Tests whose names end with `_unpaired`, and `"miettinen_nurminen"`, are for different
-        rows.
+        `"bootstrap"` before `"delta"` at estimated points of curves (a rate, `alerts`, `"ks"`,
+        `"eer"`) and for areas under the precision-recall curve. Tests whose names end with
+        `_unpaired`, and `"miettinen_nurminen"`, are for different rows.
 
         - `"delong_t"`, `"delong_t_unpaired"`, for areas: a t test with DeLong's variance and
           Satterthwaite's degrees of freedom.
@@ -155,14 +151,15 @@ def compare(
         - `"miettinen_nurminen"`, for shares at given thresholds: the score test and its limits.
         - `"delta"`, `"delta_unpaired"`: a t test with the variance from the derivatives with
           respect to the weights of rows, for metrics of which these are known.
-        - `"bootstrap"`, `"bootstrap_unpaired"`, for all metrics: a z test (for areas under the
-          precision-recall curve, a t test) with the variance over resamples.
+        - `"bootstrap"`, `"bootstrap_unpaired"`, for all metrics: a z test with the variance over
+          resamples (for `"ks"` and areas under the precision-recall curve, a t test).
         - `"permutation"`, for areas: exchanges the two ranks of random rows between the models.
         - `"venkatraman"`: a test of the complete curves with the same permutations. Curves can
           differ even if their areas are equal.
     threshold : float, mapping or DataFrame, default None
         A threshold that was chosen without these data: of all models, by model, or a table with the
         columns `threshold` and those of models and groups, such as that of `operating_point`.
+        Without a threshold, the results of a group are null.
     fpr : float or (float, float), default None
         False positive rate at which metrics are compared, with the lowest threshold that does not
         exceed it in these data, or a range such as `(0, 0.1)` for partial areas.
@@ -285,7 +282,7 @@ def compare(
     The tests assume that rows or clusters are independent, and that the models were fitted on other
     data. They do not account for the variation between models fitted on different training data.
     For losses, and for metrics such as the FPR, `model_a` is better if `difference` is negative.
-    Levels and coverage in small samples are on the page "Coverage of intervals and tests".
+    Levels and coverage in small samples are on the page "Coverage of intervals and bands".
 
     References
     ----------
@@ -362,7 +359,7 @@ def compare(
         is_list=not isinstance(metric, str | pl.Expr),
         is_unpaired=is_default_unpaired(method, between, id),
         pairs=pairs,
-        threshold=threshold,
+        threshold=parse_model_thresholds(threshold, between),
         replicates=replicates,
     )
     build, schema = comparison_table, comparison_columns
@@ -475,7 +472,7 @@ def comparison_parts(
     """Return the columns of each pair of models and metric, with an element for each group."""
     given = None
     if any(quantity.is_at_given_threshold for quantity in options.quantities):
-        given = given_thresholds(options.threshold, data.models, data.keys, columns)
+        given = model_thresholds(options.threshold, data.models, data.keys, columns)
         data = data.decisions(given)
     baseline = options.baseline_position(data.models)
     compare = _compare_paired if isinstance(data, Instances) else _compare_unpaired

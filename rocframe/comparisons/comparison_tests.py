@@ -5,11 +5,13 @@ The sources are in the docstring of `compare`, the definitions in docs/numbers.m
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
+import polars as pl
 
 from rocframe.areas.pairs import ZERO_VARIANCE, Clusters, class_sizes, doubled_ranks, group_sums
 from rocframe.comparisons.decision_tests import kosinski_test, mcnemar_test, miettinen_nurminen_test
@@ -32,6 +34,7 @@ from rocframe.comparisons.pairing import (
     read_instances,
     read_models,
 )
+from rocframe.curves.table import PointTable
 from rocframe.errors import OptionValueError
 from rocframe.inference import check_adjust, is_as_extreme, permutation_p_value
 from rocframe.inputs.cases import RowState
@@ -43,9 +46,8 @@ from rocframe.resampling import IntervalColumns
 from rocframe.text import join_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    import polars as pl
     from numpy.typing import NDArray
 
     from rocframe.comparisons.hypothesis import (
@@ -55,7 +57,12 @@ if TYPE_CHECKING:
         UnpairedSample,
         UnpairedTest,
     )
-    from rocframe.comparisons.pairing import Instances, PairingColumns, UnpairedModels
+    from rocframe.comparisons.pairing import (
+        Instances,
+        PairingColumns,
+        ParsedThresholds,
+        UnpairedModels,
+    )
     from rocframe.inference import Adjust, Alternative
     from rocframe.inputs.roles import Roles
     from rocframe.kernel.scan import Block, ReplicateCounts, Scan, Seed
@@ -251,7 +258,7 @@ def _resampled_pair(comparison: PairedComparison, pair: tuple[int, int]) -> dict
         own[:, group] = samples[:, a].var(ddof=1), samples[:, b].var(ddof=1)
         for replicates in kept.values():
             replicates[group] = hypothesis.quantity.standardized(samples[:, [a, b]].T)
-    df = np.maximum(n_pos - 1.0, 1) if hypothesis.quantity.statistic.has_t_reference else None
+    df = hypothesis.quantity.bootstrap_df(n_pos, n_neg)
     return comparison.record(
         pair,
         kept
@@ -296,7 +303,8 @@ def bootstrap_estimates(sample: UnpairedSample) -> UnpairedEstimates:
         if kept is not None:
             kept[group] = quantity.standardized(resamples.values[0])
     variance = np.where(enough, intervals.variance, np.nan)
-    spread = np.zeros(len(values))  # the test is a z test
+    df = quantity.bootstrap_df(n_pos, n_neg)
+    spread = np.zeros(len(values)) if df is None else variance**2 / df
     return sample.estimates(values, variance, spread, redrawn=intervals.n_redrawn, replicates=kept)
 
 
@@ -686,7 +694,7 @@ class CompareOptions:
     is_list: bool = False
     is_unpaired: bool = False
     pairs: ComparedPairs = "all"
-    threshold: object = None
+    threshold: ParsedThresholds = None
     replicates: bool = False
 
     def __post_init__(self) -> None:
@@ -769,6 +777,13 @@ class CompareOptions:
 
     def pairing(self, **options: Any) -> PairingOptions:
         """Return the options of the pairing of rows; raise an error if one is invalid."""
+        between, given = options["between"], self.threshold
+        table = given.rows if isinstance(given, PointTable) else pl.DataFrame()
+        if self.pairs == "rest" and (isinstance(given, Mapping) or between in table.columns):
+            problem = f"all other rows have thresholds of several values of {between!r}"
+            hint = 'With pairs="rest", pass one number, or a table with a row per group of by=.'
+            value = table if isinstance(given, PointTable) else given
+            raise OptionValueError.compose("threshold", value, problem, hint)
         unpaired = (
             test.argument
             for test in self.tests.values()

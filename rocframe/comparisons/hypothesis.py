@@ -124,20 +124,29 @@ class Quantity:
 
     @property
     def has_influence(self) -> bool:
-        """Whether the influence values of the rows are known."""
+        """Whether the influence values of the rows are known, and determine the variance."""
         if self.rate is None:
-            return self.statistic.influence is not None
+            return self.statistic.influence is not None and self.statistic.has_influence_variance
         return isinstance(self.search, PointSearch)
 
     @property
     def has_reliable_influence(self) -> bool:
         """Whether the test by influence values keeps its level in small samples.
 
-        It does not at an estimated threshold, if scores are tied; see docs/coverage.md.
+        It does not at an estimated point of the curve; see docs/coverage.md.
         """
         return self.is_at_given_threshold or (
-            self.rate is None and not self.statistic.has_t_reference
+            self.rate is None and self.statistic.has_reliable_influence
         )
+
+    def bootstrap_df(
+        self, n_pos: NDArray[np.int64], n_neg: NDArray[np.int64]
+    ) -> NDArray[np.float64] | None:
+        """Return the degrees of freedom of bootstrap tests; None for z tests."""
+        if not self.statistic.has_t_reference:
+            return None
+        smaller = n_pos if self.depends_on_prevalence else np.minimum(n_pos, n_neg)
+        return np.maximum(smaller - 1.0, 1)
 
     @property
     def is_area(self) -> bool:
@@ -387,6 +396,15 @@ class PairedComparison:
 
         With `few`, the note `few_rows` warns of few rows or clusters of a class.
         """
+        given = [self.given(model) for model in pair]
+        if given[0] is not None and given[1] is not None:  # NaN: there is no threshold
+            absent = {"estimate_a": np.isnan(given[0]), "estimate_b": np.isnan(given[1])}
+            either = absent["estimate_a"] | absent["estimate_b"]
+            columns = {
+                name: np.where(absent.get(name, either), np.nan, values)
+                for name, values in columns.items()
+            }
+            variance = None if variance is None else np.where(either, np.nan, variance)
         values = columns["estimate_a"] + columns["estimate_b"]
         note = class_notes(
             *units,
@@ -482,6 +500,10 @@ def unpaired_tests(
             "one_negative": (a.n_neg == 1) | (b.n_neg == 1),
             "zero_variance": a.variance + b.variance == 0,
         }
+        if hypothesis.quantity.rate is not None:
+            applies["no_solution"] = np.isnan(a.value + b.value)
+        if a.redrawn is not None and b.redrawn is not None:
+            applies["redrawn"] = a.redrawn + b.redrawn
         if not hypothesis.quantity.is_loss and a.total is None:
             applies["few_rows"] = few_rows(n_pos, n_neg)
         kept = {}
@@ -500,7 +522,9 @@ def unpaired_tests(
 def wald_columns(
     a: UnpairedEstimates, b: UnpairedEstimates, hypothesis: Hypothesis
 ) -> dict[str, NDArray[np.float64]]:
-    """Return `difference_columns` of two samples by a z test."""
+    """Return `difference_columns` of two samples by a z test, or a t test of some statistics."""
+    if hypothesis.quantity.statistic.has_t_reference:
+        return welch_columns(a, b, hypothesis)
     variance = a.variance + b.variance
     return difference_columns(
         hypothesis, (a.value, b.value), variance, variances=(a.variance, b.variance)

@@ -94,7 +94,8 @@ def _test_of_decisions(comparison: PairedComparison) -> list[dict[str, Any]]:
     )
 
     def variance_of(terms: FloatArray, counts: FloatArray) -> VarianceParts:
-        parts = factor * (counts * terms**2).sum(axis=2)
+        with np.errstate(invalid="ignore"):  # a single row has the factor infinity
+            parts = factor * (counts * terms**2).sum(axis=2)
         # A class without rows has no part, if the metric does not depend on it.
         parts[(counts.sum(axis=2) == 0) & ~np.isnan(terms).any(axis=2)] = 0
         total = parts.sum(axis=1)
@@ -327,6 +328,11 @@ def local_event_rate(scan: Scan, alerts: FloatArray) -> FloatArray:
     group = np.repeat(np.arange(len(length)), length)
     codes = rows.codes[scored]
     weight = np.ones(len(scored)) if rows.weights is None else rows.weights.row_weight[scored]
+    # The mean weight is 1, so that the width of the window does not depend on the unit of weights.
+    totals = scan.totals
+    unit = (totals.pos + totals.neg) / np.maximum(totals.pos_rows + totals.neg_rows, 1)
+    unit = np.where(unit > 0, unit, 1.0)
+    weight, alerts = weight / unit[group], alerts / unit
     n, pos = (np.cumsum(part) for part in (weight, np.where(codes & 1, 0.0, weight)))
     is_last = np.append(is_run_start(codes >> 1, group)[1:], True)[: len(codes)]
     x, y = (np.append(0.0, values[is_last]) for values in (n, pos))

@@ -245,10 +245,16 @@ CURVE_STATISTICS = {
     "ks": Statistic(
         replicate=ReplicateStatistic(function=ks),
         influence=ks_influence,
+        has_t_reference=True,
+        has_reliable_influence=False,
         supremum=ReplicateStatistic(function=_ks_supremum, corners=False, width=3),
     ),
     "eer": Statistic(
-        replicate=ReplicateStatistic(function=eer), influence=eer_influence, better="lower"
+        replicate=ReplicateStatistic(function=eer),
+        influence=eer_influence,
+        better="lower",
+        # The derivative at a step of the curve depends on one class only, and the variance on both.
+        has_influence_variance=False,
     ),
     "average_precision": Statistic(
         replicate=ReplicateStatistic(
@@ -256,11 +262,13 @@ CURVE_STATISTICS = {
         ),
         influence=average_precision_influence,
         has_t_reference=True,
+        has_reliable_influence=False,
     ),
     "pr_auc": Statistic(
         replicate=ReplicateStatistic(function=pr_auc, depends_on_prevalence=True),
         influence=pr_auc_influence,
         has_t_reference=True,
+        has_reliable_influence=False,
     ),
     "h_measure": Statistic(
         replicate=ReplicateStatistic(
