@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 
     from rocframe.areas.area import Range
     from rocframe.comparisons.comparison_tests import ComparedPairs, Family
+    from rocframe.comparisons.hypothesis import Quantity
     from rocframe.comparisons.pairing import (
         GivenThresholds,
         PairingColumns,
@@ -310,27 +311,18 @@ def compare(
     └─────────┴─────────┴──────────┴──────────┴──────────┴──────────┴──────────┘
     """
     roles = Roles(label, score, by, positive, weight, count, missing, cluster)
-    chosen = parse_rule(
-        rule,
-        costs=costs,
-        benefits=benefits,
-        prevalence=prevalence,
-        subject_to=subject_to,
-        minimize=minimize,
-        beta=beta,
-    )
     points: dict[str, object] = {"threshold": threshold, "fpr": fpr, "tpr": tpr}
     points |= {"specificity": specificity, "sensitivity": sensitivity}
     points |= {"alert_rate": alert_rate, "alerts": alerts, "rule": rule}
-    quantities = parse_quantities(
+    quantities = parse_compared(
         metric,
         points,
         standardize=standardize,
-        rule=chosen,
         settings=Settings(beta=beta, costs=costs, prevalence=prevalence),
+        benefits=benefits,
+        subject_to=subject_to,
+        minimize=minimize,
     )
-    used = {*(quantity.name for quantity in quantities), *(chosen.names if chosen else ())}
-    check_metric_settings(used, beta=beta, costs=costs)
     options = CompareOptions(
         roles=roles,
         tests=COMPARISON_TESTS,
@@ -379,6 +371,27 @@ ComparisonMethod = Literal[
     "permutation",
     "venkatraman",
 ]
+
+
+def parse_compared(
+    metric: str | pl.Expr | Sequence[str | pl.Expr],
+    points: Mapping[str, object],
+    *,
+    standardize: str | None,
+    settings: Settings,
+    **rule_options: Any,
+) -> list[Quantity]:
+    """Return the compared quantities, from the arguments of the metric, the point and the rule."""
+    beta, costs = settings.beta, settings.costs
+    rule = parse_rule(
+        points["rule"], costs=costs, beta=beta, prevalence=settings.prevalence, **rule_options
+    )
+    quantities = parse_quantities(
+        metric, points, standardize=standardize, rule=rule, settings=settings
+    )
+    used = {*(quantity.name for quantity in quantities), *(rule.names if rule else ())}
+    check_metric_settings(used, beta=beta, costs=costs)
+    return quantities
 
 
 def is_default_unpaired(method: object, between: str, id_columns: object) -> bool:
@@ -556,6 +569,15 @@ def gate(
     by: By = None,
     metric: str | pl.Expr = "auc",
     method: GateMethod | NotGiven = NOT_GIVEN,
+    threshold: GivenThresholds = None,
+    fpr: float | Range | None = None,
+    tpr: float | Range | None = None,
+    specificity: float | Range | None = None,
+    sensitivity: float | Range | None = None,
+    alert_rate: float | None = None,
+    alerts: float | None = None,
+    rule: str | pl.Expr | None = None,
+    standardize: Literal["mcclish"] | None = None,
     level: float = 0.95,
     adjust: Adjust | None = "holm",
     min_rows: int = 0,
@@ -567,6 +589,12 @@ def gate(
     weight: Column | None = None,
     count: Count = NOT_GIVEN,
     missing: Missing = "raise",
+    prevalence: float | None = None,
+    beta: float = 1.0,
+    costs: Mapping[str, float] | None = None,
+    benefits: Mapping[str, float] | None = None,
+    subject_to: Mapping[str, Sequence[float | None]] | None = None,
+    minimize: bool | None = None,
 ) -> FrameT:
     """Test in each group whether a new model is non-inferior to an old model.
 
@@ -587,21 +615,47 @@ def gate(
     baseline : str
         The old model. Each other model is a new model.
     margin : float
-        Non-inferiority margin, from 0 to below 1: the largest acceptable deterioration.
+        Non-inferiority margin, from 0 to below the range of the metric: the largest acceptable
+        deterioration.
     between : str, default "model"
         Column with the name of the model, for a long table with one row per instance and model.
     id : str or sequence of str, default None
         Columns that identify an instance, to match the rows of the models.
     by : str, Expr, selector or sequence, default None
         Group columns; null is a group.
-    metric : {"auc", "average_precision", "brier", "log_loss"}, default "auc"
-        Metric of the models. The losses `"brier"` and `"log_loss"` need probabilities.
+    metric : str or Expr, default "auc"
+        A metric of `intervals` that has a better direction. For metrics of points, such as
+        `"recall"`, also pass `threshold`, a rate, `alerts` or `rule`. `"auc"` is the partial area
+        if `fpr` or `tpr` is a range, and the other rate if one of them is a number.
     method : str, optional
         By default `"newcombe"` for AUCs: Newcombe's limits of both areas, combined for models that
-        scored the same rows; `"newcombe_unpaired"` is for different rows. With weights or clusters,
-        the default is `"delong_t"`. Others as in `compare`: `"delong"`, `"delong_t_unpaired"`,
-        `"delong_unpaired"`, `"t_test"` (default for losses), `"t_test_unpaired"`, `"bootstrap"`
-        (default for average precision).
+        scored the same rows; `"newcombe_unpaired"` is for different rows. For partial areas, with
+        weights or with clusters, the default is `"delong_t"`. Others as in `compare`, with the same
+        defaults: `"delong"`, `"delong_t_unpaired"`, `"delong_unpaired"`, `"t_test"`,
+        `"t_test_unpaired"`, `"mcnemar"`, `"miettinen_nurminen"`, `"delta"`, `"delta_unpaired"`,
+        `"bootstrap"`, `"bootstrap_unpaired"`.
+    threshold : float, mapping or DataFrame, default None
+        A threshold that was chosen without these data: of all models, by model, or a table with the
+        columns `threshold` and those of models and groups, such as that of `operating_point`.
+    fpr : float or (float, float), default None
+        False positive rate at which metrics are compared, with the lowest threshold that does not
+        exceed it in these data, or a range such as `(0, 0.1)` for partial areas.
+    tpr : float or (float, float), default None
+        The same for the true positive rate: a number, or a range such as `(0.9, 1)`.
+    specificity : float or (float, float), default None
+        Specificity, 1 - FPR: `(0.9, 1)` is the same as `fpr=(0, 0.1)`.
+    sensitivity : float or (float, float), default None
+        Another name of `tpr`.
+    alert_rate : float, default None
+        Share of the rows with the highest scores at which metrics are compared.
+    alerts : float, default None
+        Number of the rows with the highest scores, such as 500 letters.
+    rule : str or Expr, default None
+        Rule of `operating_point` (except `"bayes"`) that chooses the threshold of each model, and
+        again in each resample.
+    standardize : {"mcclish"}, default None
+        `"mcclish"` rescales a partial area so that a random model has 0.5 and a perfect model has
+        1.
     level : float, default 0.95
         Confidence level of the intervals, between 0 and 1.
     adjust : {"holm", "bh"} or None, default "holm"
@@ -626,6 +680,18 @@ def gate(
         Number of equal rows that a row represents. Required if there is a column `count`.
     missing : {"raise", "drop", "worst"}, default "raise"
         Missing values: an error, rows left out, or missing scores count as errors.
+    prevalence : float, default None
+        Prevalence, by default that of the data, at which metrics such as precision are computed.
+    beta : float, default 1.0
+        Weight of recall relative to precision in `"f_beta"`.
+    costs : mapping of str to float, default None
+        Costs of one `tp`, `fp`, `fn` and `tn`, by default 0, for the metric `"expected_cost"`.
+    benefits : mapping of str to float, default None
+        Benefits of one `tp`, `fp`, `fn` and `tn`, by default 0, for the rule `"profit"`.
+    subject_to : mapping of str to sequence, default None
+        Constraints of the rule: lowest and highest value of metrics, as in `operating_point`.
+    minimize : bool, default None
+        Whether the rule minimizes its metric or expression, as in `operating_point`.
 
     Returns
     -------
@@ -691,15 +757,32 @@ def gate(
         problem = "a group would pass without evidence of non-inferiority"
         hint = "Pass a level above 0.5, such as level=0.95."
         raise OptionValueError.compose("level", level, problem, hint)
+    if not isinstance(metric, str | pl.Expr):
+        problem = "a release gate tests one metric"
+        raise OptionValueError.compose("metric", metric, problem, 'Pass, for example, "recall".')
+    points: dict[str, object] = {"threshold": threshold, "fpr": fpr, "tpr": tpr}
+    points |= {"specificity": specificity, "sensitivity": sensitivity}
+    points |= {"alert_rate": alert_rate, "alerts": alerts, "rule": rule}
+    quantities = parse_compared(
+        metric,
+        points,
+        standardize=standardize,
+        settings=Settings(beta=beta, costs=costs, prevalence=prevalence),
+        benefits=benefits,
+        subject_to=subject_to,
+        minimize=minimize,
+    )
     # The intervals have two limits with the level 2 * level - 1, so that one limit has the
     # one-sided level `level`.
     options = CompareOptions(
         roles=roles,
         tests=GATE_TESTS,
         # Without a margin, the options would be those of a test for any difference.
-        margin=parse_number("margin", margin, low=0, high=1, closed="left", example=0.01),
+        margin=parse_number("margin", margin, low=0, closed="left", example=0.01),
         method=method,
-        quantities=parse_quantities(metric, {}),
+        quantities=quantities,
+        is_unpaired=is_default_unpaired(method, between, id),
+        threshold=threshold,
         level=2 * level - 1,
         baseline=baseline,
         adjust=adjust,
@@ -727,18 +810,32 @@ GateMethod = Literal[
     "delong_unpaired",
     "t_test",
     "t_test_unpaired",
+    "mcnemar",
+    "miettinen_nurminen",
+    "delta",
+    "delta_unpaired",
     "bootstrap",
+    "bootstrap_unpaired",
 ]
+
+
+def _is_complete_area(quantity: Quantity) -> bool:
+    """Return whether a quantity is the area under the complete ROC curve."""
+    return quantity.is_area and quantity.rate_range is None
+
+
 NEWCOMBE_HINT = 'Newcombe\'s limits need independent rows without weights. Use method="delong_t".'
 GATE_TESTS: dict[str, ComparisonTest] = {
     "newcombe": ComparisonTest(
         name="newcombe",
+        compares=_is_complete_area,
         compare_pairs=newcombe_paired,
         needs_variance=False,
         unsupported=dict.fromkeys(("weight", "cluster"), NEWCOMBE_HINT),
     ),
     "newcombe_unpaired": ComparisonTest(
         name="newcombe_unpaired",
+        compares=_is_complete_area,
         estimator=area_estimates,
         compare_estimates=newcombe_unpaired,
         needs_variance=False,
@@ -779,14 +876,18 @@ def gate_table(
         problem = "all groups of the old model have fewer positives or negatives than this number"
         hint = "Such groups do not count, so no group is left. Pass a smaller number."
         raise PairingError.compose("min_rows", min_rows, problem, hint)
-    has_zero_variance = (note == "zero_variance").fill_null(False).to_numpy()
-    is_identical = np.zeros(table.height, bool)
-    if isinstance(data, Instances) and has_zero_variance.any():
-        is_identical = has_zero_variance & ~_has_different_scores(data, old)[new, group]
-
     sign = -1.0 if quantity.better == "lower" else 1.0
     margin = sign * hypothesis.null
     p_value = table.get_column("p_value").fill_null(np.nan).to_numpy().copy()
+    has_zero_variance = (note == "zero_variance").fill_null(False).to_numpy()
+    has_zero_variance |= table.get_column("se").is_null().to_numpy() & ~np.isnan(p_value)
+    is_identical = np.zeros(table.height, bool)
+    if isinstance(data, Instances) and has_zero_variance.any():
+        is_identical = has_zero_variance & ~_has_different_scores(data, old)[new, group]
+        if quantity.is_at_given_threshold:
+            given = given_thresholds(options.threshold, data.models, data.keys, columns)
+            is_identical &= given[new, group] == given[old, group]
+
     if test.needs_variance:
         p_value[has_zero_variance] = np.nan
     # A margin of 0 is the boundary of the null hypothesis: the statistic of other tests is then 0.

@@ -505,9 +505,9 @@ class ComparisonTest:
         """Whether the test compares models that scored the same rows."""
         return self.compare_pairs is not None
 
-    def supports(self, quantity: Quantity, roles: Roles) -> bool:
-        """Return whether the test supports the quantity, and all columns of rows that are given."""
-        return self.compares(quantity) and not self.unsupported.keys() & roles.optional_columns
+    def supports(self, quantity: Quantity, given: Iterable[str]) -> bool:
+        """Return whether the test supports the quantity and the options that are `given`."""
+        return self.compares(quantity) and self.unsupported.keys().isdisjoint(given)
 
     def read(self, frame: pl.DataFrame, columns: PairingColumns) -> Instances | UnpairedModels:
         """Read the models of a collected frame, with pairing if the test needs it."""
@@ -583,6 +583,7 @@ COMPARISON_TESTS: dict[str, ComparisonTest] = {
             name="mcnemar",
             compares=lambda quantity: quantity.is_paired_share,
             compare_pairs=mcnemar_test,
+            needs_variance=False,
             unsupported=UNSUPPORTED_BY_COUNTS,
         ),
         ComparisonTest(
@@ -602,6 +603,7 @@ COMPARISON_TESTS: dict[str, ComparisonTest] = {
             compares=lambda quantity: quantity.share is not None,
             estimator=share_estimates,
             compare_estimates=miettinen_nurminen_test,
+            needs_variance=False,
             unsupported=dict.fromkeys(("weight", "cluster"), UNPAIRED_BOOTSTRAP),
         ),
         ComparisonTest(
@@ -719,11 +721,16 @@ class CompareOptions:
                 test
                 for test in self.tests.values()
                 if test.is_paired != self.is_unpaired
-                and test.supports(quantity, self.roles)
+                and test.supports(quantity, self.given)
                 and test.is_default(quantity)
             )
             for quantity in self.quantities
         ]
+
+    @property
+    def given(self) -> set[str]:
+        """The options that some tests do not support."""
+        return {*self.roles.optional_columns, *(() if self.margin is None else ("margin",))}
 
     @property
     def is_paired(self) -> bool:
@@ -756,7 +763,7 @@ class CompareOptions:
         unpaired = (
             test.argument
             for test in self.tests.values()
-            if test.supports(self.quantities[0], self.roles) and not test.is_paired
+            if test.supports(self.quantities[0], self.given) and not test.is_paired
         )
         return PairingOptions(
             roles=self.roles,
