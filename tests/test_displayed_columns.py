@@ -66,7 +66,7 @@ ANSWERS = {
     "contrast": ("p_value", "p_adjusted"),
     "band": ("fpr", "tpr", *LIMITS),
     "smooth": ("fpr", "tpr", "auc"),
-    "area": ("auc", "partial_auc", "auc_of_mean", "average_precision", "pr_auc"),
+    "area": ("auc", "partial_auc", "auc_of_mean", "average_precision", "pr_auc", "partial_pr_auc"),
 }
 
 # Columns of an answer that are hidden by one and by two group columns, for each reason.

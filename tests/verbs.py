@@ -149,6 +149,8 @@ class TableVerb:
     def accepts(self, role: str) -> bool:
         if self.source == "calibration" and role == "weight":
             return False  # only the sums of weights of each bin could replace the column `n`
+        if "guarantee" in self.options and role == "weight":
+            return False  # exact tests require numbers of rows
         return role in inspect.signature(getattr(rf, self.source)).parameters
 
     @property
@@ -300,6 +302,10 @@ OF_CURVES = {
     "operating point": TableVerb(
         "operating_point", {"rule": ["youden", "f1"], "subject_to": {"fpr": (0, 0.5)}}
     ),
+    "operating point with a guarantee": TableVerb(
+        "operating_point",
+        {"rule": ["youden", "recall"], "subject_to": {"fpr": (0, 0.7)}, "guarantee": 0.6},
+    ),
     "operating points of classes": TableVerb(
         "operating_point", {"rule": "expected_cost", **CLASS_COSTS}, key="class"
     ),
@@ -360,6 +366,8 @@ OF_CURVES = {
     "hull of smooth curves": TableVerb("hull", source="smooth"),
     "cost curve of smooth curves": TableVerb("cost_curve", {"grid": 5}, source="smooth"),
     "area of precision-recall": TableVerb("area", {"kind": "pr"}, kind="pr"),
+    "partial area of both axes": TableVerb("area", {"x": (0, 0.4), "y": (0.5, 1)}),
+    "partial area of precision-recall": TableVerb("area", {"x": (0, 0.7)}, kind="pr"),
 }
 
 # Names in `rf.__all__` that have no record here, with the reason. Exceptions need none.

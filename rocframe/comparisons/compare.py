@@ -166,7 +166,8 @@ def compare(
         False positive rate at which metrics are compared, with the lowest threshold that does not
         exceed it in these data, or a range such as `(0, 0.1)` for partial areas.
     tpr : float or (float, float), default None
-        The same for the true positive rate: a number, or a range such as `(0.9, 1)`.
+        The same for the true positive rate: a number, or a range such as `(0.9, 1)`. Two ranges are
+        those of a two-way partial area, as in `auc`.
     specificity : float or (float, float), default None
         Specificity, 1 - FPR: `(0.9, 1)` is the same as `fpr=(0, 0.1)`.
     sensitivity : float or (float, float), default None

@@ -38,7 +38,7 @@ from rocframe.metrics.intervals import (
     point_search,
 )
 from rocframe.metrics.statistics import PointSearch, rates_at, stack_points
-from rocframe.options import check_supported, parse_number, to_float
+from rocframe.options import check_supported, is_text, parse_number, to_float, to_list
 from rocframe.rates import TOTALS, CountRatio, Rate, Settings, as_fpr_or_tpr
 from rocframe.schemas.table_type import THRESHOLD
 
@@ -232,7 +232,9 @@ def parse_quantities(
         points = {**points, THRESHOLD: 0.0}  # the thresholds are read with the groups and models
     given = {name: value for name, value in points.items() if value is not None}
     rates = {name: points.get(name) for name in RATES_OF_AREAS}
-    if metric == "auc" and given.keys() <= set(RATES_OF_AREAS):
+    names = to_list(metric)
+    is_area = bool(names) and all(is_text(name, "auc") for name in names)
+    if is_area and given.keys() <= set(RATES_OF_AREAS):
         name = next(iter(given), "")
         rate = to_float(given.get(name)) if len(given) == 1 and standardize is None else None
         if rate is None:

@@ -12,7 +12,7 @@ import polars as pl
 
 from rocframe.areas.pairs import Clusters, class_sizes, count_pairs
 from rocframe.curves.at import parse_point
-from rocframe.decisions.operating_point import CONSTRAINED
+from rocframe.decisions.constraints import CONSTRAINED
 from rocframe.errors import OptionValueError
 from rocframe.frames import as_input_frame, build_table
 from rocframe.inference import PROPORTION_LIMITS, Confidence, class_notes, is_perfect

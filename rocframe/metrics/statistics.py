@@ -13,8 +13,9 @@ import polars as pl
 from rocframe.areas.area import step_sum
 from rocframe.areas.pairs import AUC_STATISTIC, Steps, auc_influence, count_pairs, group_sums
 from rocframe.curves.locate import log_growth, precision_recall_integral
+from rocframe.decisions.constraints import allowed_rows
 from rocframe.decisions.costs import CurveRows, best_rows
-from rocframe.decisions.operating_point import RuleOptions, allowed_rows
+from rocframe.decisions.operating_point import RuleOptions
 from rocframe.errors import OptionValueError
 from rocframe.inference import Estimate, perfect_area_limits, wilson
 from rocframe.kernel.arrays import grouped_bisect
@@ -50,8 +51,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from rocframe.decisions.constraints import Constraint
     from rocframe.decisions.costs import Rule
-    from rocframe.decisions.operating_point import Constraint
     from rocframe.inference import Limits
     from rocframe.kernel.scan import Block, Scannable
     from rocframe.probabilities.bins import Bins

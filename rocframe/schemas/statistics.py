@@ -193,6 +193,15 @@ PRECISION_RECALL_AREA = _area_table(
     ),
 )
 
+PARTIAL_PR_AREA = _area_table(
+    "partial_pr_auc",
+    dots=DotStyle(
+        title="Partial area under the precision-recall curve",
+        axis="Area",
+        marks=("partial_pr_auc",),
+    ),
+)
+
 LIFT_AREA = _area_table(
     "auc",
     "lift_area",
