@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import polars as pl
 from cyclopts import Parameter
 
-from rocframe.comparisons.compare import GateMethod  # noqa: TC001 - cyclopts reads it
+from rocframe.comparisons.gate import GateMethod  # noqa: TC001 - cyclopts reads it
 from rocframe.errors import AmbiguousCountError, OptionValueError, RepeatedNameError
 from rocframe.kinds import KindName  # noqa: TC001 - cyclopts reads it
 from rocframe.options import NOT_GIVEN, NotGiven

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rocframe.cli.options import VERDICT_TEXTS, parse_positive, scores_by_model
-from rocframe.comparisons.compare import gate
+from rocframe.comparisons.gate import gate
 from rocframe.compression import COUNT, LABEL, WEIGHT, compress
 from rocframe.curves.curve import curve
 from rocframe.curves.simplify import parse_max_error, simplify
