@@ -381,7 +381,7 @@ def parse_compared(
         metric, points, standardize=standardize, rule=rule, settings=settings
     )
     used = {*(quantity.name for quantity in quantities), *(rule.names if rule else ())}
-    check_metric_settings(used, beta=beta, costs=costs)
+    check_metric_settings(used, beta=beta, costs=costs, argument="metric")
     return quantities
 
 

@@ -268,8 +268,7 @@ def gate(
     options = CompareOptions(
         roles=roles,
         tests=GATE_TESTS,
-        # Without a margin, the options would be those of a test for any difference.
-        margin=parse_number("margin", margin, low=0, closed="left", example=0.01),
+        margin=margin,
         method=method,
         quantities=quantities,
         is_unpaired=is_default_unpaired(method, between, id),
@@ -281,6 +280,8 @@ def gate(
         n_boot=parse_n_boot("n_boot", n_boot),
         seed=Seed.parse(seed),
     )
+    # Without a margin, the options would be those of a test for any difference.
+    parse_number("margin", margin, low=0, closed="left", example=0.01)
     min_rows = parse_integer("min_rows", min_rows, low=0, example=50)
     return plan_comparison(
         predictions,

@@ -252,7 +252,7 @@ def parse_quantities(
     settings = settings or Settings()
     metrics = parse_interval_metrics(metric, settings, argument="metric")
     check_points(metrics, dict(points), argument="metric")
-    at, values = parse_points({**points})
+    at, values = parse_points({**points}, example="fpr=0.01")
     if len(values) > 1:
         problem = "models are compared at one point"
         hint = f"Pass one value, such as {at}={values[0]}."
@@ -309,7 +309,7 @@ class Hypothesis:
         lower_is_better = quantity.better == "lower"
         if quantity.better == "neither":
             problem = f"neither high nor low values of {quantity.name!r} are better"
-            hint = "Leave out margin=, or use another metric."
+            hint = "Use another metric. A test for any difference is compare(…) without margin=."
             raise OptionValueError.compose("margin", margin, problem, hint)
         return cls(
             quantity=quantity,

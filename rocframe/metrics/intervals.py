@@ -607,12 +607,14 @@ def check_points(
         raise OptionValueError.compose(argument, THRESHOLD, problem, hint)
 
 
-def parse_points(point_arguments: dict[str, Any]) -> tuple[str | None, Sequence[float | None]]:
+def parse_points(
+    point_arguments: dict[str, Any], **example: str
+) -> tuple[str | None, Sequence[float | None]]:
     """Return the name and the values of the argument that determines the points, if any."""
     given = [name for name, value in point_arguments.items() if value is not None]
     if not given:
         return None, []
-    return ("rule", [None]) if given == ["rule"] else parse_point(point_arguments)
+    return ("rule", [None]) if given == ["rule"] else parse_point(point_arguments, **example)
 
 
 def point_search(
