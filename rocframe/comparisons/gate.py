@@ -58,7 +58,7 @@ def gate(
     between: str = MODEL,
     id: Column | Sequence[Column] | None = None,  # noqa: A002 - name of the public option
     by: By = None,
-    metric: str | pl.Expr = "auc",
+    metric: str = "auc",
     method: GateMethod | NotGiven = NOT_GIVEN,
     threshold: GivenThresholds = None,
     fpr: float | Range | None = None,
@@ -114,10 +114,10 @@ def gate(
         Columns that identify an instance, to match the rows of the models.
     by : str, Expr, selector or sequence, default None
         Group columns; null is a group.
-    metric : str or Expr, default "auc"
-        A metric of `intervals` that has a better direction. For metrics of points, such as
-        `"recall"`, also pass `threshold`, a rate, `alerts` or `rule`. `"auc"` is the partial area
-        if `fpr` or `tpr` is a range, and the other rate if one of them is a number.
+    metric : str, default "auc"
+        A metric of `intervals` of which high or low values are better. For metrics of points, such
+        as `"recall"`, also pass `threshold`, a rate, `alerts` or `rule`. `"auc"` is the partial
+        area if `fpr` or `tpr` is a range, and the other rate if one of them is a number.
     method : str, optional
         By default `"newcombe"` for AUCs: Newcombe's limits of both areas, combined for models that
         scored the same rows; `"newcombe_unpaired"` is for different rows. For partial areas, with
@@ -217,9 +217,10 @@ def gate(
 
     Notes
     -----
-    `level` must be above 0.5, because a group could otherwise pass without evidence. If both models
-    have an AUC of 1 but different scores, all methods except Newcombe's estimate a variance of 0,
-    and the verdict is `"undecided"`.
+    `level` must be above 0.5, because a group could otherwise pass without evidence. If the rows
+    have no `id`, and `between` is another column than `"model"`, the tests are unpaired. If both
+    models have an AUC of 1 but different scores, all methods except Newcombe's estimate a variance
+    of 0, and the verdict is `"undecided"`.
 
     References
     ----------
