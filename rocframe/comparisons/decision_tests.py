@@ -105,7 +105,7 @@ def mcnemar_p_value(share: PairedShare, alternative: Alternative, *, mid: bool) 
     """Return the p-value of the binomial test of the discordant rows, mid-p or exact."""
     from scipy.special import bdtr
 
-    discordant = share.only_a + share.only_b
+    discordant = (share.only_a + share.only_b).astype(np.int64)
 
     def lower_tail(count: FloatArray) -> FloatArray:
         """Return P(X <= count), of the probability of `count` only a half if `mid`."""
