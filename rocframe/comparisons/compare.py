@@ -255,6 +255,7 @@ def compare(
 
     See Also
     --------
+    gate : Test in each group whether a new model is non-inferior.
     contrast : Test more than two areas at once.
     auc_covariance : Estimate the covariance matrix of the areas.
 
