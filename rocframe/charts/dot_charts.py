@@ -54,7 +54,7 @@ MODEL_PAIR = ("model_a", "model_b")
 MAX_DRAWN_PAIRS = 40  # the names of more lines would overlap
 PAIR_NAME_LENGTH = 28  # of each of the two names
 OTHER_ROWS = "other rows"  # all rows that are not in a group
-MAX_METRICS = 3  # in titles
+MAX_METRICS = 4  # in titles
 MAX_SCALE_RATIO = 5  # of the largest differences of metrics with a common axis
 # Columns of simultaneous limits, and of the names and values of statistics in panels.
 SIMULTANEOUS, STATISTIC = ("_lower", "_upper"), ("_statistic", "_value")
