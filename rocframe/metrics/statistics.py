@@ -733,12 +733,20 @@ def rates_at(
     # The given threshold is used, not the lowest score at or above it.
     if isinstance(search, PointSearch) and search.rate is None and search.given is None:
         columns[THRESHOLD] = np.tile(np.asarray(search.values, float), shape[0])
-    frame = pl.DataFrame(columns).fill_nan(None)
-    values = frame.with_columns(metric.expr().alias(str(i)) for i, metric in enumerate(metrics))
-    no_point = frame.get_column("tp").is_null().to_numpy()
+    no_point = np.isnan(columns["tp"])
+    others = [metric for metric in metrics if metric.count_ratio is None]
+    values = {
+        metric.column: metric.count_ratio.evaluate(columns)
+        for metric in metrics
+        if metric.count_ratio is not None
+    }
+    if others:
+        frame = pl.DataFrame(columns).fill_nan(None)
+        frame = frame.select(metric.expr().alias(str(i)) for i, metric in enumerate(others))
+        values |= {metric.column: frame[str(i)].to_numpy() for i, metric in enumerate(others)}
     return {
-        metric.column: np.where(no_point, np.nan, values[str(i)].to_numpy()).reshape(shape)
-        for i, metric in enumerate(metrics)
+        metric.column: np.where(no_point, np.nan, values[metric.column]).reshape(shape)
+        for metric in metrics
     }
 
 
