@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from rocframe.io.logs import Logs
 
 COLUMN, FLAG = Parameter(metavar="COLUMN"), Parameter(show_default=False)
-RATE = Parameter(metavar="NUMBER|LOW:HIGH")
+RATE_OR_RANGE = Parameter(metavar="NUMBER|LOW:HIGH")
 OLD, NEW = "old", "new"  # the models of `gate`
 
 
@@ -377,10 +377,10 @@ class ReleaseOptions(ThresholdOptions):
     threshold: Annotated[
         list[float] | None, Parameter(metavar="NUMBER", allow_leading_hyphen=True)
     ] = None
-    fpr: Annotated[str | None, RATE] = None
-    tpr: Annotated[str | None, RATE] = None
-    specificity: Annotated[str | None, RATE] = None
-    sensitivity: Annotated[str | None, RATE] = None
+    fpr: Annotated[str | None, RATE_OR_RANGE] = None
+    tpr: Annotated[str | None, RATE_OR_RANGE] = None
+    specificity: Annotated[str | None, RATE_OR_RANGE] = None
+    sensitivity: Annotated[str | None, RATE_OR_RANGE] = None
     alert_rate: Annotated[float | None, Parameter(metavar="NUMBER")] = None
     alerts: Annotated[float | None, Parameter(metavar="NUMBER")] = None
     rule: Annotated[str | None, Parameter(metavar="RULE")] = None
