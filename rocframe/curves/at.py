@@ -175,11 +175,14 @@ def at(
     return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))
 
 
+EXAMPLE = "fpr=[0.01, 0.05]"
+
+
 def parse_point(
     arguments: Mapping[str, PointValues],
     aliases: Mapping[str, PointValues] | None = None,
     function: str = "at",
-    example: str = "fpr=[0.01, 0.05]",
+    example: str = EXAMPLE,
 ) -> tuple[str, list[float]]:
     """Return the name and the values of the only argument that is not None.
 
