@@ -58,6 +58,9 @@ METRICS = ("eer", "average_precision", "f1")
 METRIC_METHODS = (None, "bootstrap", "bootstrap_basic")  # None: the default
 KS_AREAS = (0.5, 0.6, 0.7, 0.9, 0.97)
 KS_METHODS = ("bootstrap_supremum", *BOOTSTRAPS)
+H_SIZES = (25, 100, 500)
+H_AREAS = (0.6, 0.75, 0.9)
+H_METHODS = ("bootstrap_basic", "bootstrap")
 RULE_SIZES = (50, 200)
 RULE_METHODS = ("bootstrap", "bootstrap_basic")
 RULE_METRICS = ("threshold", "tpr", "fpr")
@@ -986,6 +989,31 @@ def ks_intervals(_: int, resampled: int, n_boot: int, seed: int) -> Iterator[str
         yield ""
 
 
+def h_intervals(_: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
+    """Yield the coverage and mean width of intervals of the H measure by method and AUC."""
+    yield "| rows of a class | `ci` | " + " | ".join(f"AUC {area:g}" for area in H_AREAS) + " |"
+    yield "| --- | --- |" + " --- |" * len(H_AREAS)
+    cost = (np.arange(10_000) + 0.5) / 10_000
+    for n in H_SIZES:
+        cells: dict[str, list[str]] = {method: [] for method in H_METHODS}
+        for truth in map(normal, H_AREAS):
+            (mean,) = truth.means
+            # The best threshold for each cost, and the density of Beta(2, 2) without its factor.
+            fpr, tpr = truth.rates(np.log(cost / (1 - cost)) / mean + mean / 2)
+            density = cost * (1 - cost)
+            loss, trivial = cost * fpr + (1 - cost) * (1 - tpr), np.minimum(cost, 1 - cost)
+            value = 1 - float(loss @ density / (trivial @ density))
+            rows = truth.samples(resampled, n, seed)
+            for ci in H_METHODS:
+                options = {"metrics": "h_measure", "by": "sample", "ci": ci}
+                options |= {"level": LEVEL, "n_boot": n_boot, "seed": seed}
+                result = rf.intervals(rows, "label", "score", **options)
+                cells[ci].append(_interval_cell(result, value))
+        for ci in H_METHODS:
+            yield f"| {n} | `{ci}` | " + " | ".join(cells[ci]) + " |"
+    yield ""
+
+
 def rule_intervals(_: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
     """Yield one table per sample size: coverage and mean width at the points of several rules."""
     truth = normal(0.8)
@@ -1494,6 +1522,7 @@ def main(arguments: list[str] | None = None) -> None:
         "Intervals of a two-way partial area: coverage in percent (mean width)": (two_way_areas, 2),
         "Intervals of other metrics: coverage in percent (mean width)": (metric_intervals, 1),
         "Intervals of KS: coverage in percent (mean width)": (ks_intervals, 1),
+        "Intervals of the H measure: coverage in percent (mean width)": (h_intervals, 2),
         "Intervals at chosen thresholds: coverage in percent (mean width)": (rule_intervals, 1),
         "Thresholds with a guarantee: violated constraints in percent": (guarantees, 2),
         "Thresholds with a guarantee, other shapes: violations in percent": (

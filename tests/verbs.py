@@ -238,6 +238,12 @@ OF_PREDICTIONS = {
     "compare models by resampling": Verb(
         "compare", {"method": "bootstrap", **SEED}, two_scores=True
     ),
+    "replicates of a comparison of models": Verb(
+        "compare",
+        {"metric": ["auc", "tpr"], "alert_rate": 0.3, "replicates": True, **SEED},
+        two_scores=True,
+        other_if_weighted=("difference", "estimate_a", "estimate_b"),
+    ),
     "compare models by exchanges": Verb(
         "compare",
         {"method": "permutation", "seed": 1, "n_perm": 20},
@@ -295,6 +301,18 @@ OF_PREDICTIONS = {
     ),
     "chain of models": Verb("chain", {"threshold": 0.3}, two_scores=True, ranks=False),
     "intervals": Verb("intervals", {"metrics": ["precision", "f1"], "fpr": 0.3, **SEED}),
+    "intervals at numbers of alerts": Verb(
+        "intervals",
+        {"metrics": ["tpr", "threshold"], "alerts": [1, 2], **SEED},
+        ranks=False,
+        other_if_weighted=("ci_method",),  # null if all resamples are equal
+    ),
+    "intervals of h measures": Verb("intervals", {"metrics": "h_measure", **SEED}),
+    "replicates of intervals": Verb(
+        "intervals",
+        {"metrics": ["auc", "precision"], "fpr": 0.3, "replicates": True, **SEED},
+        other_if_weighted=("value",),
+    ),
     "intervals of proportions": Verb(
         "intervals",
         {"metrics": "tpr", "threshold": 0.3, "ci": "wilson"},
@@ -305,6 +323,7 @@ OF_PREDICTIONS = {
 
 OF_CURVES = {
     "at": TableVerb("at", {"fpr": [0.1, 0.5]}),
+    "at numbers of alerts": TableVerb("at", {"alerts": [1, 2.5]}),
     "at thresholds": TableVerb("at", {"threshold": 0.5}, ranks=False),
     "at, between rows": TableVerb("at", {"tpr": [0.1, 0.5], "interpolate": True}),
     "operating point": TableVerb(

@@ -140,7 +140,8 @@ def gate(
     alert_rate : float, default None
         Share of the rows with the highest scores at which metrics are compared.
     alerts : float, default None
-        Number of the rows with the highest scores, such as 500 letters.
+        Number of the rows with the highest scores, such as 500 letters; with `weight`, the sum of
+        their weights.
     rule : str or Expr, default None
         Rule of `operating_point` (except `"bayes"`) that chooses the threshold of each model, and
         again in each resample.

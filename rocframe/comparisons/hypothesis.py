@@ -201,10 +201,17 @@ class Quantity:
         return 1.0 if self.rate_range is None else self.rate_range.slope
 
     @property
+    def bounds(self) -> tuple[float, float]:
+        """The lowest and the highest standardized value."""
+        ends = (self.statistic if self.rate is None else self.rate).bounds
+        low, high = self.standardized(np.array(ends, np.float64)).tolist()
+        return low, high
+
+    @property
     def max_difference(self) -> float:
         """Largest possible difference of two standardized values."""
-        low, high = (self.statistic if self.rate is None else self.rate).bounds
-        return self.slope * (high - low)
+        low, high = self.bounds
+        return high - low
 
     def standardized(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Standardize values if the quantity is a standardized partial area, else return them."""
@@ -477,7 +484,10 @@ def unpaired_tests(
         }
         if not hypothesis.quantity.is_loss and a.total is None:
             applies["few_rows"] = few_rows(n_pos, n_neg)
-        yield {
+        kept = {}
+        if a.replicates is not None and b.replicates is not None:
+            kept["replicates"] = np.stack([a.replicates, b.replicates], axis=1)
+        yield kept | {
             "models": pair,
             "group": groups,
             "n_pos": n_pos,
@@ -539,7 +549,8 @@ class UnpairedEstimates:
     """The estimates of one model, their variances and numbers of rows or clusters, by group.
 
     `spread` is the sum of v²/(n - 1) over the independent parts v of the variance. `total` is the
-    number of rows of a proportion. With the bootstrap, `redrawn` resamples were drawn again.
+    number of rows of a proportion. With the bootstrap, `redrawn` resamples were drawn again, and
+    `replicates` has their values (columns), if they are kept.
     """
 
     groups: NDArray[np.int64]
@@ -550,6 +561,7 @@ class UnpairedEstimates:
     n_neg: NDArray[np.int64]
     total: NDArray[np.float64] | None = None
     redrawn: NDArray[np.int64] | None = None
+    replicates: NDArray[np.float64] | None = None
 
     def select(self, positions: NDArray[np.int64]) -> UnpairedEstimates:
         """Return the estimates of the groups at these positions."""
@@ -611,7 +623,7 @@ class UnpairedSample:
         value: NDArray[np.float64],
         variance: NDArray[np.float64],
         spread: NDArray[np.float64],
-        **others: NDArray[Any],
+        **others: NDArray[Any] | None,
     ) -> UnpairedEstimates:
         """Return the estimates of the groups."""
         totals = self.scan.totals

@@ -619,12 +619,16 @@ class ReplicateStatistic:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RandomDraws:
-    """Number of resamples or permutations, streams of groups (`keys`), and clusters of rows."""
+    """Number of resamples or permutations, streams of groups (`keys`), and clusters of rows.
+
+    If `are_kept`, the replicates are results, not only their variance.
+    """
 
     n_draws: int
     seed: Seed
     keys: list[tuple[int, ...]]
     cluster: NDArray[Any] | None = None
+    are_kept: bool = False
 
     @classmethod
     def of_cases(cls, cases: Cases, keys: pl.DataFrame, n_draws: int, seed: Seed) -> RandomDraws:
