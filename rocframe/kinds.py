@@ -376,11 +376,17 @@ def parse_rates(metrics: object, settings: Settings) -> dict[str, Rate]:
 
 
 def check_metric_settings(
-    names: Iterable[str], *, beta: float, costs: object, f_beta: str = "f_beta"
+    names: Iterable[str],
+    *,
+    beta: float,
+    costs: object,
+    f_beta: str = "f_beta",
+    argument: str = "metrics",
 ) -> None:
     """Raise an error if `costs` or `beta` is set and no metric in `names` uses the option.
 
-    `f_beta` is the name of the metric that the error suggests for `beta`.
+    `f_beta` is the name of the metric that the error suggests for `beta`, and `argument` is that of
+    the argument of metrics.
     """
     metrics = set(names)
     for option, value, is_set, metric, example in (
@@ -388,7 +394,7 @@ def check_metric_settings(
         ("beta", beta, beta != 1, "f_beta", f_beta),
     ):
         if is_set and metric not in metrics:
-            hint = f'Use, for example, metrics=["{example}"].'
+            hint = f'Use, for example, {argument}=["{example}"].'
             raise OptionValueError.compose(
                 option, value, "no metric in this call uses this option", hint
             )

@@ -172,7 +172,7 @@ class RocFrame(Namespace):
     calibration_summary = LazyMethod("rocframe.probabilities.calibration_summary")
     compare = LazyMethod("rocframe.comparisons.compare")
     contrast = LazyMethod("rocframe.comparisons.contrast")
-    gate = LazyMethod("rocframe.comparisons.compare")
+    gate = LazyMethod("rocframe.comparisons.gate")
     hull_shares = LazyMethod("rocframe.comparisons.hull_shares")
     reader_study = LazyMethod("rocframe.comparisons.reader_study")
     combine = LazyMethod("rocframe.comparisons.combine")

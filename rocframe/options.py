@@ -480,12 +480,6 @@ HINTS_OF_FUNCTIONS = {
         for name in ("ci", "level", "n_boot", "seed")
     },
     **{
-        ("compare", name): "For metrics of each model at a threshold, use "
-        'intervals(…, metrics="precision", threshold=0.5). For differences of the net benefit '
-        "between models, use decision_intervals."
-        for name in ("threshold", "thresholds", "cutoff", "cutoffs")
-    },
-    **{
         ("confusion_matrix", name): "For a threshold of scores, use curve(…).roc.at(threshold=0.5)."
         for name in ("threshold", "thresholds", "cutoff", "cutoffs")
     },

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rocframe.cli.options import VERDICT_TEXTS, parse_positive, scores_by_model
-from rocframe.comparisons.compare import gate
+from rocframe.cli.options import NEW, OLD, VERDICT_TEXTS, parse_positive, scores_by_model
+from rocframe.comparisons.gate import GATE_TESTS, gate
 from rocframe.compression import COUNT, LABEL, WEIGHT, compress
 from rocframe.curves.curve import curve
 from rocframe.curves.simplify import parse_max_error, simplify
@@ -215,7 +215,8 @@ def gate_logs(
             "options": {
                 name: arguments[name]
                 for name in ("margin", "metric", "level", "adjust", "min_rows")
-            },
+            }
+            | {name: value for name, value in options.point_arguments().items() if value},
             **{f"files_{name}": log.files for name, log in zip((OLD, NEW), logs, strict=False)},
             "files_skipped": skipped,
         }
@@ -235,9 +236,6 @@ def gate_logs(
         else (),
         has_passed=bool(table["passed"].all()),
     )
-
-
-OLD, NEW = "old", "new"
 
 
 def _two_scores(sources: Sequence[str], options: ReleaseOptions) -> tuple[str, str]:
@@ -309,7 +307,7 @@ def _gate_summary(table: pl.DataFrame, options: ReleaseOptions) -> str:
         lines[0] += f" {format_count(ignored, 'group')} {verb} not count (--min-rows)."
     test = table["test"][0]
     reason = ""
-    if test.endswith("_unpaired") and options.method is None:
+    if not GATE_TESTS[test].is_paired and options.method is None:
         reason = " The rows of the two logs are not paired, because --id is not given."
     lines.append(f"Test: {test}, level {options.level:g}, adjustment {options.adjust}.{reason}")
     return "\n".join(lines)

@@ -145,6 +145,7 @@ def _merge_distant_rows(comparison: PairedComparison) -> PairedComparison:
         not has_window
         or instances.weight is not None
         or instances.cluster is not None
+        or not len(batch.rows)
         or len(batch.models) > MAX_MERGED_MODELS
     ):
         return comparison
@@ -246,16 +247,20 @@ def _resampled_pair(comparison: PairedComparison, pair: tuple[int, int]) -> dict
             stratified=not depends_on_prevalence,
             arrays_only=hypothesis.quantity.rate is None,
         )
+        with np.errstate(invalid="ignore"):  # of infinite values
+            change = samples[:, a] - samples[:, b]
+            difference = float(values[a][group] - values[b][group])
         intervals.add(
             group,
-            samples[:, a] - samples[:, b],
-            float(values[a][group] - values[b][group]),
+            change,
+            difference,
             None,
             hypothesis.level,
             bounds=(-1.0, 1.0),
             n_redrawn=n_redrawn,
         )
-        own[:, group] = samples[:, a].var(ddof=1), samples[:, b].var(ddof=1)
+        with np.errstate(invalid="ignore"):
+            own[:, group] = samples[:, a].var(ddof=1), samples[:, b].var(ddof=1)
         for replicates in kept.values():
             replicates[group] = hypothesis.quantity.standardized(samples[:, [a, b]].T)
     df = hypothesis.quantity.bootstrap_df(n_pos, n_neg)
@@ -520,9 +525,9 @@ class ComparisonTest:
         """Whether the test compares models that scored the same rows."""
         return self.compare_pairs is not None
 
-    def supports(self, quantity: Quantity, roles: Roles) -> bool:
-        """Return whether the test supports the quantity, and all columns of rows that are given."""
-        return self.compares(quantity) and not self.unsupported.keys() & roles.optional_columns
+    def supports(self, quantity: Quantity, given: Iterable[str]) -> bool:
+        """Return whether the test supports the quantity and the options that are `given`."""
+        return self.compares(quantity) and self.unsupported.keys().isdisjoint(given)
 
     def read(self, frame: pl.DataFrame, columns: PairingColumns) -> Instances | UnpairedModels:
         """Read the models of a collected frame, with pairing if the test needs it."""
@@ -598,6 +603,7 @@ COMPARISON_TESTS: dict[str, ComparisonTest] = {
             name="mcnemar",
             compares=lambda quantity: quantity.is_paired_share,
             compare_pairs=mcnemar_test,
+            needs_variance=False,
             unsupported=UNSUPPORTED_BY_COUNTS,
         ),
         ComparisonTest(
@@ -617,6 +623,7 @@ COMPARISON_TESTS: dict[str, ComparisonTest] = {
             compares=lambda quantity: quantity.share is not None,
             estimator=share_estimates,
             compare_estimates=miettinen_nurminen_test,
+            needs_variance=False,
             unsupported=dict.fromkeys(("weight", "cluster"), UNPAIRED_BOOTSTRAP),
         ),
         ComparisonTest(
@@ -743,11 +750,16 @@ class CompareOptions:
                 for test in self.tests.values()
                 if test.is_paired != self.is_unpaired
                 and (not self.replicates or test.draws == "n_boot")
-                and test.supports(quantity, self.roles)
+                and test.supports(quantity, self.given)
                 and test.is_default(quantity)
             )
             for quantity in self.quantities
         ]
+
+    @property
+    def given(self) -> set[str]:
+        """The options that some tests do not support."""
+        return {*self.roles.optional_columns, *(() if self.margin is None else ("margin",))}
 
     @property
     def is_paired(self) -> bool:
@@ -787,7 +799,7 @@ class CompareOptions:
         unpaired = (
             test.argument
             for test in self.tests.values()
-            if test.supports(self.quantities[0], self.roles) and not test.is_paired
+            if test.supports(self.quantities[0], self.given) and not test.is_paired
         )
         return PairingOptions(
             roles=self.roles,
@@ -795,4 +807,5 @@ class CompareOptions:
             paired=self.is_paired,
             unpaired=next(unpaired, None),
             probabilities=any(quantity.of_probabilities for quantity in self.quantities),
+            default_unpaired=self.is_unpaired,
         )

@@ -167,6 +167,7 @@ def decision_intervals(
     decision_curve : The net benefit, compared with treating all and treating none.
     cost_curve : The lowest expected cost, and its threshold.
     intervals : Intervals of the net benefit at given thresholds, by other methods.
+    compare : Test the difference of the net benefit, or of another metric, at a threshold.
 
     Notes
     -----

@@ -40,7 +40,7 @@ from rocframe.metrics.intervals import (
 from rocframe.metrics.statistics import PointSearch, rates_at, stack_points
 from rocframe.options import check_supported, is_text, parse_number, to_float, to_list
 from rocframe.rates import TOTALS, CountRatio, Rate, Settings, as_fpr_or_tpr
-from rocframe.schemas.table_type import THRESHOLD
+from rocframe.schemas.table_type import MODEL, THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -241,16 +241,23 @@ def parse_quantities(
 ) -> list[Quantity]:
     """Return the compared quantities; `points` are the arguments that determine a point or range.
 
-    A pair of rates is the range of a partial area. With the metric `"auc"`, a single FPR or TPR is
-    the point at which the other rate is compared.
+    A pair of rates is the range of the partial area that `"auc"` then is. If `"auc"` is the only
+    metric, a single FPR or TPR is the point at which the other rate is compared.
     """
     if isinstance(points.get(THRESHOLD), Mapping | pl.DataFrame):
         points = {**points, THRESHOLD: 0.0}  # the thresholds are read with the groups and models
     given = {name: value for name, value in points.items() if value is not None}
     rates = {name: points.get(name) for name in RATES_OF_AREAS}
     names = to_list(metric)
-    is_area = bool(names) and all(is_text(name, "auc") for name in names)
-    if is_area and given.keys() <= set(RATES_OF_AREAS):
+    is_area = [is_text(name, "auc") for name in names]
+    has_range = any(to_float(value) is None for value in rates.values() if value is not None)
+    if has_range and any(is_area) and not all(is_area):
+        area = Quantity.of_area(RateRange.parse(rates, standardize))
+        others = [name for name, is_own in zip(names, is_area, strict=True) if not is_own]
+        others_at = {name: value for name, value in points.items() if name not in rates}
+        following = iter(parse_quantities(others, others_at, rule=rule, settings=settings))
+        return [area if is_own else next(following) for is_own in is_area]
+    if names and all(is_area) and given.keys() <= set(RATES_OF_AREAS):
         name = next(iter(given), "")
         rate = to_float(given.get(name)) if len(given) == 1 and standardize is None else None
         if rate is None:
@@ -267,8 +274,11 @@ def parse_quantities(
     check_supported("standardize", standardize, f"metric={metric!r}")
     settings = settings or Settings()
     metrics = parse_interval_metrics(metric, settings, argument="metric")
+    if MODEL in metrics:
+        problem = "the columns model_a and model_b have the names of the models"
+        raise OptionValueError.compose("metric", metric, problem, "Use another name in .alias().")
     check_points(metrics, dict(points), argument="metric")
-    at, values = parse_points({**points})
+    at, values = parse_points({**points}, example="fpr=0.01")
     if len(values) > 1:
         problem = "models are compared at one point"
         hint = f"Pass one value, such as {at}={values[0]}."
@@ -325,7 +335,7 @@ class Hypothesis:
         lower_is_better = quantity.better == "lower"
         if quantity.better == "neither":
             problem = f"neither high nor low values of {quantity.name!r} are better"
-            hint = "Leave out margin=, or use another metric."
+            hint = "Use another metric. A test for any difference is compare(…) without margin=."
             raise OptionValueError.compose("margin", margin, problem, hint)
         return cls(
             quantity=quantity,
@@ -409,6 +419,7 @@ class PairedComparison:
         note = class_notes(
             *units,
             zero_variance=None if variance is None else variance == 0,
+            no_limits=np.isinf(values),
             no_solution=np.isnan(values) & np.array(self.hypothesis.quantity.rate is not None),
             few_rows=few_rows(*units) if few else None,
             redrawn=redrawn,
@@ -435,8 +446,9 @@ def difference_columns(
 
     a, b = values
     quantity = hypothesis.quantity
-    difference = quantity.slope * (a - b)
-    variance = quantity.slope**2 * variance
+    with np.errstate(invalid="ignore"):
+        difference = quantity.slope * (a - b)
+    variance = np.where(np.isfinite(difference), quantity.slope**2 * variance, np.nan)
     offset = difference - hypothesis.null
     se = np.sqrt(np.where(variance > 0, variance, np.nan))
     statistic = offset / se
@@ -450,7 +462,9 @@ def difference_columns(
     largest = quantity.max_difference
     ratio = {}
     if hypothesis.with_ratio and variances is not None:
-        ratio = ratio_limits(values, variances, variance, z)
+        of_a, of_b = (quantity.slope**2 * each for each in variances)
+        standardized = quantity.standardized(a), quantity.standardized(b)
+        ratio = ratio_limits(standardized, (of_a, of_b), variance, z)
     return ratio | {
         "estimate_a": quantity.standardized(a),
         "estimate_b": quantity.standardized(b),
@@ -501,7 +515,8 @@ def unpaired_tests(
             "zero_variance": a.variance + b.variance == 0,
         }
         if hypothesis.quantity.rate is not None:
-            applies["no_solution"] = np.isnan(a.value + b.value)
+            applies["no_solution"] = np.isnan(a.value) | np.isnan(b.value)
+        applies["no_limits"] = np.isinf(a.value) | np.isinf(b.value)
         if a.redrawn is not None and b.redrawn is not None:
             applies["redrawn"] = a.redrawn + b.redrawn
         if not hypothesis.quantity.is_loss and a.total is None:

@@ -306,7 +306,8 @@ def point_slopes(scan: Scan | None, quantity: Quantity, points: FloatArray) -> F
         change = np.column_stack([share, 1 - share, -share, share - 1])
         with np.errstate(divide="ignore", invalid="ignore"):
             factor = (slopes * change).sum(axis=1) / (limit * change).sum(axis=1)
-        slopes = slopes - np.nan_to_num(factor, posinf=0, neginf=0)[:, None] * limit
+        # Without false positives, for example, the change of the FPR is unknown.
+        slopes = slopes - np.where(np.isfinite(factor), factor, np.nan)[:, None] * limit
     cells = points[:, 1:]
     classes = [[0, 1, 2, 3]] if quantity.depends_on_prevalence else [[0, 2], [1, 3]]
     for own in classes:

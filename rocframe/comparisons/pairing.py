@@ -64,7 +64,7 @@ class PairingOptions:
     If the models are readings, `readings` has the columns of the arguments `modality` and `reader`
     instead of `between`. With `single_model`, one score column without `id` can be one model.
     `unpaired` is the option for models that scored different rows, for errors. `probabilities`:
-    scores must be in [0, 1].
+    scores must be in [0, 1]. `default_unpaired`: the call does not state that the rows differ.
     """
 
     roles: Roles
@@ -77,6 +77,7 @@ class PairingOptions:
     single_model: bool = False
     unpaired: str | None = 'rf.compare(…, method="delong_t_unpaired")'
     probabilities: bool = False
+    default_unpaired: bool = False
 
     def __post_init__(self) -> None:
         check_choice("unmatched", self.unmatched, get_args(Unmatched))
@@ -469,6 +470,8 @@ class UnpairedModels:
 
     def with_rest(self) -> UnpairedModels:
         """Append, for each model, the rows of all other models; the name of this model is null."""
+        if len(self.cases) < 2:
+            return replace(self, models=self.models[:0], cases=[])
         rest = [
             _concat_cases(self.cases[:model] + self.cases[model + 1 :])
             for model in range(len(self.cases))
@@ -508,8 +511,49 @@ def read_models(frame: pl.DataFrame, pairing: PairingColumns) -> UnpairedModels:
     if pairing.between is not None:
         models, rows = _rows_of_models(frame.get_column(pairing.between))
         cases = [_take_cases(cases[0], model_rows) for model_rows in rows]
+        _check_independent(cases, pairing)
     keys = keys.unique().sort(keys.columns) if keys.width else pl.DataFrame(height=1)
     return UnpairedModels(models=models, cases=cases, keys=keys)
+
+
+MIN_REPEATED_ROWS = 8  # labels of fewer rows can be equal by chance
+
+
+def _check_independent(cases: Sequence[Cases], pairing: PairingColumns) -> None:
+    """Raise an error if samples have common clusters or, unless the test is named, equal labels."""
+    options = pairing.options
+    if cases and cases[0].cluster is not None:
+        # Clusters are separate in each group.
+        parts = [
+            part.keys.with_columns(cluster=pl.Series(part.cluster), model=pl.lit(i))
+            for i, part in enumerate(cases)
+        ]
+        names = [name for name in parts[0].columns if name != "model"]
+        models_of = pl.concat(parts).group_by(names).agg(pl.col("model").n_unique())
+        n_common = int((models_of.get_column("model") > 1).sum())
+        if n_common:
+            problem = (
+                f"{format_count(n_common, 'cluster')} have rows of several values of "
+                f"{options.between!r}, so the samples are not independent"
+            )
+            hint = "Use clusters within one value, or leave out cluster= if its effect is small."
+            raise OptionValueError.compose("cluster", options.roles.cluster, problem, hint)
+    labels = [part.negative for part in cases]
+    if (
+        options.default_unpaired
+        and len(labels) > 1
+        and len(labels[0]) >= MIN_REPEATED_ROWS
+        and all(np.array_equal(labels[0], others) for others in labels[1:])
+    ):
+        problem = (
+            f"all values of {options.between!r} have the same labels in the same order, so they "
+            "seem to be models that scored the same rows"
+        )
+        hint = (
+            'Pass the column that identifies the rows, such as id="id". If the rows differ, use '
+            'method="bootstrap_unpaired", or the method of the metric for different rows.'
+        )
+        raise PairingError.compose("id", options.id, problem, hint)
 
 
 def _take_cases(cases: Cases, rows: NDArray[np.int64]) -> Cases:

@@ -180,18 +180,23 @@ def at(
     return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))
 
 
+EXAMPLE = "fpr=[0.01, 0.05]"
+
+
 def parse_point(
     arguments: Mapping[str, PointValues],
     aliases: Mapping[str, PointValues] | None = None,
     function: str = "at",
+    example: str = EXAMPLE,
 ) -> tuple[str, list[float]]:
     """Return the name and the values of the only argument that is not None.
 
-    The error of the function `function` lists the names in `arguments`, but not the `aliases`.
+    The error of the function `function` lists the names in `arguments`, but not the `aliases`, and
+    has an `example`.
     """
     values = {**arguments, **(aliases or {})}
     given = {name: value for name, value in values.items() if value is not None}
-    hint = f"Use exactly one of {', '.join(arguments)}, such as fpr=[0.01, 0.05]."
+    hint = f"Use exactly one of {', '.join(arguments)}, such as {example}."
     if not given:
         missing = "threshold or rate" if THRESHOLD in arguments else "rate"
         raise OptionValueError(f"{function}: no {missing} is given.\n{hint}")

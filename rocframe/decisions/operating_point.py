@@ -54,7 +54,7 @@ from rocframe.options import (
     public,
 )
 from rocframe.rates import CONFUSION, COSTS_HINT, NAMES, RATES, Rate, Settings, fnr, fpr
-from rocframe.schemas.curves import OPTIMA_COLUMNS, RULE_COLUMNS, SIMPLIFICATION
+from rocframe.schemas.curves import HULL_RANGES, OPTIMA_COLUMNS, RULE_COLUMNS, SIMPLIFICATION
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -227,9 +227,10 @@ def operating_point(
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         table = curve_layout(schema, by, (*RULE_COLUMNS, *OPTIMA_COLUMNS))
         check_new_columns(table.row, (*RULE_COLUMNS, *OPTIMA_COLUMNS), "operating_point")
-        if guarantee is not None and {*SIMPLIFICATION} <= {*table.row}:
-            problem = "the rows of simplified curves depend on the labels"
-            hint = "Use curves without max_error=, or leave out guarantee=."
+        row = {*table.row}
+        if guarantee is not None and ({*SIMPLIFICATION} <= row or {*HULL_RANGES} <= row):
+            problem = "the rows of simplified curves and of hulls depend on the labels"
+            hint = "Use complete curves without max_error=, or leave out guarantee=."
             raise OptionValueError.compose("guarantee", guarantee, problem, hint)
         if classes is not None:
             check_class_key(table.by)

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from rocframe.areas.pairs import Clusters, class_sizes, count_pairs
-from rocframe.curves.at import parse_point
+from rocframe.curves.at import EXAMPLE, parse_point
 from rocframe.decisions.constraints import CONSTRAINED
 from rocframe.errors import OptionValueError
 from rocframe.frames import as_input_frame, build_table
@@ -660,12 +660,14 @@ def check_points(
         raise OptionValueError.compose(argument, THRESHOLD, problem, hint)
 
 
-def parse_points(point_arguments: dict[str, Any]) -> tuple[str | None, Sequence[float | None]]:
+def parse_points(
+    point_arguments: dict[str, Any], example: str = EXAMPLE
+) -> tuple[str | None, Sequence[float | None]]:
     """Return the name and the values of the argument that determines the points, if any."""
     given = [name for name, value in point_arguments.items() if value is not None]
     if not given:
         return None, []
-    return ("rule", [None]) if given == ["rule"] else parse_point(point_arguments)
+    return ("rule", [None]) if given == ["rule"] else parse_point(point_arguments, example=example)
 
 
 def point_search(

@@ -271,10 +271,11 @@ BEST_POINTS = TableType(
     chart_options=OPERATING_POINTS.chart_options,
 )
 
-HULL_COLUMNS = floats(
+HULL_RANGES = floats(
     *("slope_low", "slope_high", "cost_ratio_low", "cost_ratio_high"),
     *("prevalence_low", "prevalence_high"),
-) | strings("note")
+)
+HULL_COLUMNS = HULL_RANGES | strings("note")
 
 CONVEX_HULL = TableType(
     name="hull",
