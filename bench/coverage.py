@@ -36,6 +36,15 @@ RESAMPLED_BANDS = ("fixed_width", "envelope", "bootstrap")
 PARTIAL_SIZES = (50, 200)
 PARTIAL_METHODS = ("logit_delong", "delong", "bootstrap", "bootstrap_bca")
 FPR_RANGE = (0.0, 0.2)
+# The AUC of the model, and the ranges of FPR and TPR.
+RECTANGLES = (
+    (0.8, (0.0, 0.5), (0.5, 1.0)),
+    (0.8, (0.0, 0.3), (0.6, 1.0)),
+    (0.8, (0.1, 0.4), (0.3, 0.9)),
+    (0.9, (0.0, 0.5), (0.5, 1.0)),
+    (0.9, (0.0, 0.2), (0.8, 1.0)),
+    (0.9, (0.1, 0.4), (0.3, 0.9)),
+)
 FOLDS = 10
 FOLD_SIZES = (30, 100, 300)  # rows of each class in a fold
 MEAN_INTERVALS = ("corrected", "t", "normal", "bootstrap", "binomial")
@@ -49,9 +58,34 @@ METRICS = ("eer", "average_precision", "f1")
 METRIC_METHODS = (None, "bootstrap", "bootstrap_basic")  # None: the default
 KS_AREAS = (0.5, 0.6, 0.7, 0.9, 0.97)
 KS_METHODS = ("bootstrap_supremum", *BOOTSTRAPS)
+H_SIZES = (25, 100, 500)
+H_AREAS = (0.6, 0.75, 0.9)
+H_METHODS = ("bootstrap_basic", "bootstrap")
 RULE_SIZES = (50, 200)
 RULE_METHODS = ("bootstrap", "bootstrap_basic")
 RULE_METRICS = ("threshold", "tpr", "fpr")
+GUARANTEE_ROWS = (50, 200, 400, 2000)
+# For each prevalence, constraints with a rule that chooses a threshold close to the limit.
+GUARANTEES = {
+    prevalence: (
+        ("precision", (precision, None), "recall"),
+        ("tpr", (0.8, None), "tnr"),
+        ("fpr", (None, 0.1), "recall"),
+    )
+    for prevalence, precision in ((0.5, 0.9), (0.1, 0.5))
+}
+GUARANTEE_GRID = 100
+# Shares of positives by a uniform score, at which precision is not highest for the highest scores.
+PRECISION_SHAPES: dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
+    "0.79 at all scores": lambda score: np.full_like(score, 0.79),
+    "0.5 above 0.93, 0.97 above 0.5, else 0.2": lambda score: np.where(
+        score > 0.93, 0.5, np.where(score > 0.5, 0.97, 0.2)
+    ),
+    "0.79 above 0.8, 0.95 above 0.5, else 0": lambda score: np.where(
+        score > 0.8, 0.79, np.where(score > 0.5, 0.95, 0.0)
+    ),
+}
+SCORE_STEP = 0.5  # scores with ties are multiples of this number
 CALIBRATION_SIZES = (200, 1000)
 # Methods of `calibration`, with the interval methods that they support.
 CALIBRATION_METHODS = (
@@ -701,17 +735,13 @@ def partial_areas(samples: int, resampled: int, n_boot: int, seed: int) -> Itera
     The last row of a table is the percentage of samples in which equal models differ significantly.
     """
     truth, label, resampling = normal(0.8), pl.col("label"), ("bootstrap", "bootstrap_bca")
-    (mean,) = truth.means
     for n in PARTIAL_SIZES:
         yield f"{n} positives and {n} negatives:\n"
         yield "| | " + " | ".join(ties.name for ties in TIES) + " |"
         yield "| --- |" + " --- |" * len(TIES)
         # Two models of equal quality whose scores have a correlation of 1/2 in each class.
         a, b = (truth.samples(samples, n, seed + i) for i in range(2))
-        noise_a, noise_b = (
-            table["score"].to_numpy() - mean * table["label"].to_numpy() for table in (a, b)
-        )
-        b_scores = mean * a["label"].to_numpy() + (noise_a + np.sqrt(3) * noise_b) / 2
+        b_scores = _correlated_scores(a, b, truth)
         tables = [
             a.with_columns(score=ties.scores(a["score"].to_numpy()), other=ties.scores(b_scores))
             for ties in TIES
@@ -735,6 +765,48 @@ def partial_areas(samples: int, resampled: int, n_boot: int, seed: int) -> Itera
             cells.append(f"{100 * (result['p_value'] < 1 - LEVEL).mean():.1f}")
         yield "| `compare` rejects | " + " | ".join(cells) + " |"
         yield ""
+
+
+def two_way_areas(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
+    """Yield one table per sample size: coverage and mean width by method, AUC and ranges.
+
+    The last row of a table is the percentage of samples in which equal models differ significantly.
+    """
+    for n in PARTIAL_SIZES:
+        yield f"{n} positives and {n} negatives:\n"
+        texts = [
+            f"AUC {area}, FPR {a:g}-{b:g}, TPR {c:g}-{d:g}" for area, (a, b), (c, d) in RECTANGLES
+        ]
+        yield "| | " + " | ".join(texts) + " |"
+        yield "| --- |" + " --- |" * len(RECTANGLES)
+        for ci in BOOTSTRAPS:
+            cells = []
+            for auc, fpr, tpr in RECTANGLES:
+                truth = normal(auc)
+                rows = truth.samples(resampled, n, seed)
+                options = {"fpr": fpr, "tpr": tpr, "ci": ci, "n_boot": n_boot, "seed": seed}
+                result = rf.auc(rows, "label", "score", by="sample", level=LEVEL, **options)
+                x = np.linspace(*fpr, 100_001)
+                area = float(np.trapezoid(np.clip(truth.curve(x), *tpr) - tpr[0], x))
+                cells.append(_interval_cell(result, area))
+            yield f"| `{ci}` | " + " | ".join(cells) + " |"
+        cells = []
+        for auc, fpr, tpr in RECTANGLES:
+            a, b = (normal(auc).samples(samples, n, seed + i) for i in range(2))
+            table = a.with_columns(other=_correlated_scores(a, b, normal(auc)))
+            scores = {"a": "score", "b": "other"}
+            ranges = {"fpr": fpr, "tpr": tpr, "adjust": None}
+            result = rf.compare(table, "label", scores, by="sample", **ranges)
+            cells.append(f"{100 * (result['p_value'] < 1 - LEVEL).mean():.1f}")
+        yield "| `compare` rejects | " + " | ".join(cells) + " |"
+        yield ""
+
+
+def _correlated_scores(a: pl.DataFrame, b: pl.DataFrame, truth: Truth) -> NDArray[np.float64]:
+    """Return scores with a correlation of 1/2 in each class to those of `a`, for the same rows."""
+    means = truth.means[0] * a["label"].to_numpy()
+    noise_a, noise_b = (table["score"].to_numpy() - means for table in (a, b))
+    return means + (noise_a + np.sqrt(3) * noise_b) / 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -927,6 +999,31 @@ def ks_intervals(_: int, resampled: int, n_boot: int, seed: int) -> Iterator[str
         yield ""
 
 
+def h_intervals(_: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
+    """Yield the coverage and mean width of intervals of the H measure by method and AUC."""
+    yield "| rows of a class | `ci` | " + " | ".join(f"AUC {area:g}" for area in H_AREAS) + " |"
+    yield "| --- | --- |" + " --- |" * len(H_AREAS)
+    cost = (np.arange(10_000) + 0.5) / 10_000
+    for n in H_SIZES:
+        cells: dict[str, list[str]] = {method: [] for method in H_METHODS}
+        for truth in map(normal, H_AREAS):
+            (mean,) = truth.means
+            # The best threshold for each cost, and the density of Beta(2, 2) without its factor.
+            fpr, tpr = truth.rates(np.log(cost / (1 - cost)) / mean + mean / 2)
+            density = cost * (1 - cost)
+            loss, trivial = cost * fpr + (1 - cost) * (1 - tpr), np.minimum(cost, 1 - cost)
+            value = 1 - float(loss @ density / (trivial @ density))
+            rows = truth.samples(resampled, n, seed)
+            for ci in H_METHODS:
+                options = {"metrics": "h_measure", "by": "sample", "ci": ci}
+                options |= {"level": LEVEL, "n_boot": n_boot, "seed": seed}
+                result = rf.intervals(rows, "label", "score", **options)
+                cells[ci].append(_interval_cell(result, value))
+        for ci in H_METHODS:
+            yield f"| {n} | `{ci}` | " + " | ".join(cells[ci]) + " |"
+    yield ""
+
+
 def rule_intervals(_: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
     """Yield one table per sample size: coverage and mean width at the points of several rules."""
     truth = normal(0.8)
@@ -963,6 +1060,107 @@ def rule_intervals(_: int, resampled: int, n_boot: int, seed: int) -> Iterator[s
                 ]
                 yield f"| {name} | `{ci}` | " + " | ".join(cells) + " |"
         yield ""
+
+
+def guarantees(samples: int, _: int, __: int, seed: int) -> Iterator[str]:
+    """Yield shares of samples whose constraint does not hold, and the power of the sequence."""
+    truth = normal(0.9)
+    metrics = [metric for metric, *_ in GUARANTEES[0.5]]
+    power = []
+    yield "Violated constraints without `guarantee=`, then with `guarantee=0.95`:\n"
+    yield f"| rows | prevalence | scores | {' | '.join(f'`{name}`' for name in metrics)} |"
+    yield "| --- | --- | --- |" + " --- |" * len(metrics)
+    for n in GUARANTEE_ROWS:
+        for prevalence, constraints in GUARANTEES.items():
+            for step in (0.0, SCORE_STEP):
+                rng = np.random.default_rng([seed, n, round(100 * prevalence), bool(step)])
+                label = rng.random((samples, n)) < prevalence
+                score = rng.normal(size=label.shape) + truth.means[0] * label
+                rows = {"label": label.ravel(), "score": score.ravel()}
+                if step:
+                    rows["score"] = np.round(rows["score"] / step) * step
+                table = pl.DataFrame({"sample": np.repeat(np.arange(samples), n), **rows})
+                curves = rf.curve(table, "label", "score", by="sample")
+                cells = []
+                for metric, limits, rule in constraints:
+                    options = {"rule": rule, "subject_to": {metric: limits}}
+                    shares = []
+                    for guarantee in (None, LEVEL):
+                        found = rf.operating_point(curves, **options, guarantee=guarantee)
+                        true = _true_rates(found["threshold"], truth, prevalence, step)
+                        low, high = limits
+                        violated = true[metric] < low if high is None else true[metric] > high
+                        shares.append(100 * violated.sum() / samples)
+                        if (metric, step, guarantee) == ("precision", 0, LEVEL):
+                            grid = _bonferroni(curves, low)
+                            sizes = (
+                                _power(t, truth, prevalence) for t in (found["threshold"], grid)
+                            )
+                            power.append(f"| {n} | {prevalence} | {' | '.join(sizes)} |")
+                    cells.append(f"{shares[0]:.1f}, {shares[1]:.1f}")
+                scores = "ties" if step else "no ties"
+                yield f"| {n} | {prevalence} | {scores} | {' | '.join(cells)} |"
+    yield "\nSamples with a threshold in percent (mean true recall), limit of the precision:\n"
+    yield f"| rows | prevalence | sequence | Bonferroni, {GUARANTEE_GRID} alert rates |"
+    yield "| --- | --- | --- | --- |"
+    yield from [*power, ""]
+
+
+def guarantees_of_shapes(samples: int, _: int, __: int, seed: int) -> Iterator[str]:
+    """Yield shares of samples with a precision below its limit, for other shares of positives."""
+    yield (
+        "| share of positives by score | " + " | ".join(f"{n} rows" for n in GUARANTEE_ROWS) + " |"
+    )
+    yield "| --- |" + " --- |" * len(GUARANTEE_ROWS)
+    for name, shape in PRECISION_SHAPES.items():
+        grid = (np.arange(100_000) + 0.5) / 100_000
+        precision = np.cumsum(shape(grid)[::-1])[::-1] / np.arange(100_000, 0, -1)
+        cells = []
+        for n in GUARANTEE_ROWS:
+            rng = np.random.default_rng([seed, n])
+            score = rng.random(samples * n)
+            rows = {"label": rng.random(len(score)) < shape(score), "score": score}
+            table = pl.DataFrame({"sample": np.repeat(np.arange(samples), n), **rows})
+            curves = rf.curve(table, "label", "score", by="sample")
+            limit = {"subject_to": {"precision": (0.8, None)}}
+            shares = []
+            for guarantee in (None, LEVEL):
+                found = rf.operating_point(curves, "recall", **limit, guarantee=guarantee)
+                chosen = found["threshold"].drop_nulls().to_numpy()
+                true = precision[np.searchsorted(grid, chosen).clip(max=len(grid) - 1)]
+                shares.append(f"{100 * (true < 0.8).sum() / samples:.1f}")
+            cells.append(", ".join(shares))
+        yield f"| {name} | {' | '.join(cells)} |"
+    yield ""
+
+
+def _true_rates(
+    threshold: pl.Series, truth: Truth, prevalence: float, step: float = 0.0
+) -> dict[str, NDArray[np.float64]]:
+    """Return the true rates at the thresholds that exist and are finite."""
+    chosen = threshold.drop_nulls().to_numpy()
+    fpr, tpr = truth.rates(chosen[np.isfinite(chosen)] - step / 2)
+    tp, fp = prevalence * tpr, (1 - prevalence) * fpr
+    return {"tpr": tpr, "fpr": fpr, "precision": tp / (tp + fp)}
+
+
+def _power(threshold: pl.Series, truth: Truth, prevalence: float) -> str:
+    """Return the share of samples with a threshold, and the mean recall, 0 without one."""
+    recall = _true_rates(threshold, truth, prevalence)["tpr"]
+    return f"{100 * len(recall) / len(threshold):.1f} ({recall.sum() / len(threshold):.3f})"
+
+
+def _bonferroni(curves: pl.DataFrame, low: float) -> pl.Series:
+    """Return the lowest threshold of each sample whose precision passes Bonferroni's test."""
+    from scipy.special import betainc
+
+    grid = [i / GUARANTEE_GRID for i in range(1, GUARANTEE_GRID + 1)]
+    points = rf.at(curves, alert_rate=grid)
+    tp, fp = (points[name].to_numpy() for name in ("tp", "fp"))
+    p_value = np.where(tp > 0, betainc(np.maximum(tp, 1), fp + 1, low), 1)
+    points = points.with_columns(passes=p_value <= (1 - LEVEL) / GUARANTEE_GRID)
+    lowest = pl.col("threshold").filter("passes").min()
+    return points.group_by("sample").agg(lowest)["threshold"]
 
 
 def calibration_limits(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
@@ -1391,9 +1589,16 @@ def main(arguments: list[str] | None = None) -> None:
         "Decision curves: coverage of the net benefit in percent": (net_benefits, 1),
         "Cost curves: coverage of the lowest cost in percent": (lowest_costs, 2),
         "Intervals of a partial area: coverage in percent (mean width)": (partial_areas, 2),
+        "Intervals of a two-way partial area: coverage in percent (mean width)": (two_way_areas, 2),
         "Intervals of other metrics: coverage in percent (mean width)": (metric_intervals, 1),
         "Intervals of KS: coverage in percent (mean width)": (ks_intervals, 1),
+        "Intervals of the H measure: coverage in percent (mean width)": (h_intervals, 2),
         "Intervals at chosen thresholds: coverage in percent (mean width)": (rule_intervals, 1),
+        "Thresholds with a guarantee: violated constraints in percent": (guarantees, 2),
+        "Thresholds with a guarantee, other shapes: violations in percent": (
+            guarantees_of_shapes,
+            2,
+        ),
         "Calibration: coverage of one event rate in percent (mean width)": (calibration_limits, 5),
         "Means over folds: mean error of vertical means": (mean_bias, 1),
         "Means over folds, one model: coverage in percent (mean width)": (means_of_one_model, 2),

@@ -218,6 +218,43 @@ def under(
     return area
 
 
+def under_in_rectangle(
+    line: Sequence[tuple[Fraction, Fraction]],
+    x: tuple[Fraction, Fraction],
+    y: tuple[Fraction, Fraction],
+    how: str = "line",
+) -> Fraction:
+    """Return the area of a rectangle that is below a rising polyline, or its steps."""
+    area = Fraction(0)
+    for (x0, y0), (x1, y1) in pairwise(line):
+        left, right = max(x[0], x0), min(x[1], x1)
+        if right <= left:
+            continue
+        slope = (y1 - y0) / (x1 - x0)
+        # Cut at both heights, so that each piece is below, within or above the rectangle.
+        cuts = {left, right}
+        if slope and how == "line":
+            cuts |= {x0 + (limit - y0) / slope for limit in y}
+        edges = sorted(cut for cut in cuts if left <= cut <= right)
+        for start, end in pairwise(edges):
+            middle = y0 + slope * ((start + end) / 2 - x0)
+            height = {"line": middle, "lower": y0, "upper": y1}[how]
+            area += (end - start) * (min(max(height, y[0]), y[1]) - y[0])
+    return area
+
+
+def rectangle_areas(
+    every: Sequence[Case], fpr: tuple[float, float], tpr: tuple[float, float]
+) -> Areas | None:
+    """Return the area of the rectangle of both ranges below the curve, and its tie bounds."""
+    pos, neg = sides(every)
+    if not pos or not neg:
+        return None
+    x, y = (tuple(map(Fraction, ends)) for ends in (fpr, tpr))
+    line = axes(curve(every))
+    return Areas(*(under_in_rectangle(line, x, y, how) for how in ("line", "lower", "upper")))
+
+
 def partial_areas(every: Sequence[Case], rate: str, a: float, b: float) -> Areas | None:
     """Return the integral of TPR over FPR, or of 1 - FPR over TPR, and its tie bounds."""
     pos, neg = sides(every)
@@ -329,6 +366,7 @@ def rate(p: Point, axis: str) -> Fraction | None:
         "fpr": (p.fp, p.fp + p.tn),
         "tpr": (p.tp, p.tp + p.fn),
         "alert_rate": (p.tp + p.fp, p.tp + p.fp + p.fn + p.tn),
+        "alerts": (p.tp + p.fp, 1),
     }[axis]
     # What is compared with the value is the rate as the table shows it: a Float64.
     return Fraction(float(part) / float(whole)) if whole else None

@@ -23,6 +23,7 @@ ANSWERS = {
     "repaired_auc": ("gain_realised", "auc_repaired", "auc"),
     "transfer": ("rule", "value_realised"),
     "intervals": ("metric", "estimate", *LIMITS),
+    "metric_replicates": ("metric", "draw", "value"),
     "confusion_matrix": ("fpr", "tpr"),
     "mix": ("fpr", "tpr", "threshold_above", "threshold_below", "mix"),
     "combine": ("fpr", "tpr", *PAIR, "operator"),
@@ -59,6 +60,7 @@ ANSWERS = {
     "multiclass_metrics": ("brier", "log_loss"),
     "class_matrix": ("true", "predicted"),
     "comparison": (*PAIR, "difference", *LIMITS, "p_adjusted"),
+    "comparison_replicates": (*PAIR, "metric", "draw", "difference"),
     "gate": ("passed", "deterioration", "limit", "verdict", "model_old", "model_new"),
     "auc_covariance": ("covariance", "correlation", *PAIR),
     "hull_shares": ("share_on_hull",),
@@ -66,7 +68,7 @@ ANSWERS = {
     "contrast": ("p_value", "p_adjusted"),
     "band": ("fpr", "tpr", *LIMITS),
     "smooth": ("fpr", "tpr", "auc"),
-    "area": ("auc", "partial_auc", "auc_of_mean", "average_precision", "pr_auc"),
+    "area": ("auc", "partial_auc", "auc_of_mean", "average_precision", "pr_auc", "partial_pr_auc"),
 }
 
 # Columns of an answer that are hidden by one and by two group columns, for each reason.
@@ -81,6 +83,7 @@ HIDDEN = {
         **dict.fromkeys(["intervals", "pool_imputations"], (("upper",), LIMITS)),
         "reader_study": (LIMITS, ("estimate", *LIMITS)),
         "comparison": (("difference", *LIMITS, "p_adjusted"),) * 2,
+        "comparison_replicates": ((), ("metric",)),
         "band": (LIMITS, LIMITS),
         "average": tuple(
             tuple(f"{metric}_{side}" for metric in ("tpr", "f1") for side in LIMITS) for _ in "12"

@@ -154,6 +154,8 @@ class TableVerb:
     def accepts(self, role: str) -> bool:
         if self.source == "calibration" and role == "weight":
             return False  # only the sums of weights of each bin could replace the column `n`
+        if "guarantee" in self.options and role == "weight":
+            return False  # exact tests require numbers of rows
         return role in inspect.signature(getattr(rf, self.source)).parameters
 
     @property
@@ -241,6 +243,12 @@ OF_PREDICTIONS = {
     "compare models by resampling": Verb(
         "compare", {"method": "bootstrap", **SEED}, two_scores=True
     ),
+    "replicates of a comparison of models": Verb(
+        "compare",
+        {"metric": ["auc", "tpr"], "alert_rate": 0.3, "replicates": True, **SEED},
+        two_scores=True,
+        other_if_weighted=("difference", "estimate_a", "estimate_b"),
+    ),
     "compare models by exchanges": Verb(
         "compare",
         {"method": "permutation", "seed": 1, "n_perm": 20},
@@ -315,6 +323,18 @@ OF_PREDICTIONS = {
     ),
     "chain of models": Verb("chain", {"threshold": 0.3}, two_scores=True, ranks=False),
     "intervals": Verb("intervals", {"metrics": ["precision", "f1"], "fpr": 0.3, **SEED}),
+    "intervals at numbers of alerts": Verb(
+        "intervals",
+        {"metrics": ["tpr", "threshold"], "alerts": [1, 2], **SEED},
+        ranks=False,
+        other_if_weighted=("ci_method",),  # null if all resamples are equal
+    ),
+    "intervals of h measures": Verb("intervals", {"metrics": "h_measure", **SEED}),
+    "replicates of intervals": Verb(
+        "intervals",
+        {"metrics": ["auc", "precision"], "fpr": 0.3, "replicates": True, **SEED},
+        other_if_weighted=("value",),
+    ),
     "intervals of proportions": Verb(
         "intervals",
         {"metrics": "tpr", "threshold": 0.3, "ci": "wilson"},
@@ -325,10 +345,15 @@ OF_PREDICTIONS = {
 
 OF_CURVES = {
     "at": TableVerb("at", {"fpr": [0.1, 0.5]}),
+    "at numbers of alerts": TableVerb("at", {"alerts": [1, 2.5]}),
     "at thresholds": TableVerb("at", {"threshold": 0.5}, ranks=False),
     "at, between rows": TableVerb("at", {"tpr": [0.1, 0.5], "interpolate": True}),
     "operating point": TableVerb(
         "operating_point", {"rule": ["youden", "f1"], "subject_to": {"fpr": (0, 0.5)}}
+    ),
+    "operating point with a guarantee": TableVerb(
+        "operating_point",
+        {"rule": ["youden", "recall"], "subject_to": {"fpr": (0, 0.7)}, "guarantee": 0.6},
     ),
     "operating points of classes": TableVerb(
         "operating_point", {"rule": "expected_cost", **CLASS_COSTS}, key="class"
@@ -390,6 +415,8 @@ OF_CURVES = {
     "hull of smooth curves": TableVerb("hull", source="smooth"),
     "cost curve of smooth curves": TableVerb("cost_curve", {"grid": 5}, source="smooth"),
     "area of precision-recall": TableVerb("area", {"kind": "pr"}, kind="pr"),
+    "partial area of both axes": TableVerb("area", {"x": (0, 0.4), "y": (0.5, 1)}),
+    "partial area of precision-recall": TableVerb("area", {"x": (0, 0.7)}, kind="pr"),
 }
 
 # Names in `rf.__all__` that have no record here, with the reason. Exceptions need none.

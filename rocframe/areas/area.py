@@ -66,6 +66,8 @@ def area(
     *,
     by: By = None,
     kind: KindName | None = None,
+    x: Range | None = None,
+    y: Range | None = None,
     alert_rate: Range | None = None,
 ) -> FrameT:
     """Compute the area under each curve of a curve table.
@@ -84,6 +86,10 @@ def area(
     kind : str, default None
         Kind of curve, such as `"roc"`; see `curve`. By default, the two rates right of `tn`
         determine the kind.
+    x, y : (float, float), default None
+        Ranges of both axes of ROC or precision-recall curves, such as `y=(0.8, 1)`: the partial
+        area is the part of this rectangle that is below the curve; by default, an axis has no
+        limits.
     alert_rate : (float, float), default None
         Range of the share of rows that are predicted positive, from 0, such as `(0, 0.01)`: the
         partial area that `auc` returns for this range.
@@ -92,8 +98,9 @@ def area(
     -------
     DataFrame or LazyFrame
         One row per group: `*by, auc`, or `*by, average_precision, pr_auc` for precision-recall, or
-        `*by, auc, lift_area, lift_area_step` for lift charts, or `*by, partial_auc` with
-        `alert_rate`. All are Float64. For averaged curves, the column is `auc_of_mean` for ROC and
+        `*by, auc, lift_area, lift_area_step` for lift charts. With `alert_rate`, `x` or `y`, the
+        column is `partial_auc`, or `partial_pr_auc` for precision-recall, which interpolates as
+        `pr_auc` does. All are Float64. For averaged curves, the column is `auc_of_mean` for ROC and
         DET, and `area_of_mean` for all other kinds, the integral of y over x.
 
         Lift areas are between 0 and the number of positives. `auc` and `partial_auc` are null if
@@ -107,7 +114,7 @@ def area(
     RocframeError
         If the table is not a curve table, or if a curve lacks its first or its last rows.
     OptionValueError
-        If `by`, `kind` or `alert_rate` is given with averaged curves, or `alert_rate` is invalid.
+        If `by`, `kind` or a range is given with averaged curves, or if a range is invalid.
 
     See Also
     --------
@@ -142,11 +149,15 @@ def area(
     └───────────────────┴──────────┘
     """
     top = None if alert_rate is None else TopRange.parse(alert_rate)
+    rectangle = None
+    if x is not None or y is not None:
+        check_supported("alert_rate", alert_rate, "x= or y=")
+        rectangle = [_parse_axis_range(*axis) for axis in (("x", x), ("y", y))]
 
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         mean = curve_average_of(list(schema))
         if mean is not None:
-            _check_unused(by=by, kind=kind, alert_rate=alert_rate)
+            _check_unused(by=by, kind=kind, x=x, y=y, alert_rate=alert_rate)
             return area_of_mean(plan, schema, mean)
         metric_mean = metric_average_of(list(schema))
         if metric_mean is not None:
@@ -156,7 +167,11 @@ def area(
             )
         curve_layout(schema, by, ())  # raises for a table without thresholds and counts
         default = ("auc",), lambda curves: [auc_of(curves)]
-        names, areas_of = MEASURES.get(kind_of(list(schema), kind).name, default)
+        kind_name = kind_of(list(schema), kind).name
+        names, areas_of = MEASURES.get(kind_name, default)
+        if rectangle is not None:
+            name, partial_area_of = _partial_measure(kind_name)
+            names, areas_of = (name,), lambda curves: [partial_area_of(curves, *rectangle)]
         if top is not None:
             names, areas_of = PARTIAL_AUC_NAMES[:1], lambda curves: [top_area_of(curves, top=top)]
         table = curve_layout(schema, by, names)
@@ -221,6 +236,83 @@ def top_area_of(curves: Curves, *, top: TopRange) -> NDArray[np.float64]:
         return np.zeros(0)
     steps = Steps.from_curves(curves).scaled()
     return top.quotients(top.pairs(steps, curves.prevalence), steps.pos, steps.neg)[0]
+
+
+def _partial_auc_of(curves: Curves, x: Range, y: Range) -> NDArray[np.float64]:
+    """Return the area below each ROC curve in a rectangle; NaN if a class is absent."""
+    if not len(curves.firsts):
+        return np.zeros(0)
+    rectangle = RateRange(rate="fpr", low=x[0], high=x[1], mcclish=False, bottom=y[0], top=y[1])
+    depth, *_ = rectangle.integrals(Steps.from_curves(curves).as_floats())
+    area: NDArray[np.float64] = np.add.reduceat(depth, curves.firsts)
+    area[(curves.pos == 0) | (curves.neg == 0)] = np.nan
+    return area
+
+
+def _partial_pr_auc_of(curves: Curves, x: Range, y: Range) -> NDArray[np.float64]:
+    """Return the area below each interpolated precision-recall curve in a rectangle.
+
+    Between two points, precision only rises or only falls, so a step has one part within the range
+    of precision, and one part above it.
+    """
+    steps = steps_at_prevalence(curves)
+    pos = steps.of_steps(steps.pos)
+    rise, slope = steps.tp - steps.tp0, steps.fp - steps.fp0
+    slope = np.divide(slope, rise, out=np.zeros(len(rise)), where=rise > 0)
+    left, right = (np.clip(tp, x[0] * pos, x[1] * pos) for tp in (steps.tp0, steps.tp))
+
+    def fp_at(tp: NDArray[np.float64]) -> Any:
+        return np.where(tp == steps.tp, steps.fp, steps.fp0 + (tp - steps.tp0) * slope)
+
+    def precision_at(tp: NDArray[np.float64]) -> Any:
+        # At the point (0, 0), precision is that of the first part of the curve.
+        fp, start = fp_at(tp), 1 / (1 + slope)
+        return np.divide(tp, tp + fp, out=start, where=tp + fp > 0)
+
+    first, last = precision_at(left), precision_at(right)
+    falls = first > last
+
+    def crossing(precision: float) -> Any:
+        """Return tp where precision has this value, or the end of the step that is nearer to it."""
+        # tp = precision · (tp + fp), and fp is linear in tp.
+        divisor = 1 - precision * (1 + slope)
+        offset = precision * (steps.fp0 - steps.tp0 * slope)
+        tp = np.divide(offset, divisor, out=left.copy(), where=divisor != 0)
+        beyond = np.where((first < precision) ^ falls, right, left)
+        is_inside = (first < precision) != (last < precision)
+        return np.where(is_inside, np.clip(tp, left, right), beyond)
+
+    low, high = crossing(y[0]), crossing(y[1])
+    begin, end = np.minimum(low, high), np.maximum(low, high)
+    within = precision_recall_integral(end, fp_at(end), begin, fp_at(begin))
+    within -= y[0] * (end - begin)
+    above = (y[1] - y[0]) * np.where(falls, high - left, right - high)
+    return area_per_positive(curves, np.where(right > left, within + above, 0.0))
+
+
+def _parse_axis_range(axis: str, value: object) -> Range:
+    """Return the range of an axis, (0, 1) for None."""
+    if value is None:
+        return 0.0, 1.0
+    example = f"Use, for example, {axis}=(0, 0.2)."
+    low, high = parse_ends(axis, value, example)
+    if not 0 <= low < high <= 1:
+        problem = "expected two rising numbers between 0 and 1"
+        raise OptionValueError.compose(axis, value, problem, example)
+    return low, high
+
+
+def _partial_measure(kind: str) -> tuple[str, Callable[[Curves, Range, Range], Any]]:
+    """Return the column of the area in a rectangle and its function, for a kind of curve."""
+    measures = {
+        "roc": (PARTIAL_AUC_NAMES[0], _partial_auc_of),
+        "precision_recall": ("partial_pr_auc", _partial_pr_auc_of),
+    }
+    if kind not in measures:
+        problem = "x= and y= are ranges of ROC and of precision-recall curves"
+        hint = 'Use kind="roc" or kind="precision_recall", or leave out x= and y=.'
+        raise OptionValueError.compose("kind", kind, problem, hint)
+    return measures[kind]
 
 
 def average_precision_of(curves: Curves) -> NDArray[np.float64]:
@@ -350,26 +442,35 @@ Range = tuple[float, float]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RateRange:
-    """The range of a partial area: FPR or TPR from `low` to `high`, `mcclish` to standardize."""
+    """The range of a partial area: FPR or TPR from `low` to `high`, `mcclish` to standardize.
+
+    With a range of both rates, `low` and `high` are FPR, and the area is the part of the rectangle
+    with TPR from `bottom` to `top` that is below the curve (Yang et al. 2019).
+    """
 
     rate: Literal["fpr", "tpr"]
     low: float
     high: float
     mcclish: bool
+    bottom: float = 0.0
+    top: float = 1.0
 
     @classmethod
     def parse(cls, rates: Mapping[str, object], standardize: str | None) -> RateRange | None:
         """Check the options, and return the range; None if no rate is given."""
         check_choice("standardize", standardize, ("mcclish", None))
-        given = [name for name, ends in rates.items() if ends is not None]
-        if len(given) > 1:
-            raise OptionValueError.compose(
-                given[1],
-                rates[given[1]],
-                f"{given[0]}= is given as well",
-                f"A partial area has one range: pass either {given[0]}= or {given[1]}=.",
-            )
-        if not given:
+        ranges: dict[str, tuple[str, tuple[float, float]]] = {}
+        for name, value in rates.items():
+            if value is None:
+                continue
+            rate, ends = _parse_rate_range(name, value)
+            if rate in ranges:
+                other = ranges[rate][0]
+                problem = f"{other}= is given as well"
+                hint = f"These are ranges of the same rate: pass either {other}= or {name}=."
+                raise OptionValueError.compose(name, value, problem, hint)
+            ranges[rate] = name, ends
+        if not ranges:
             if standardize is not None:
                 raise OptionValueError.compose(
                     "standardize",
@@ -378,23 +479,38 @@ class RateRange:
                     "Pass fpr= or tpr=.",
                 )
             return None
-        (name,) = given
-        example = (
-            f"Use, for example, {name}={'(0, 0.1)' if name in {'fpr', 'tpr'} else '(0.9, 1)'}."
-        )
-        first, last = parse_ends(name, rates[name], example)
-        if not (0 <= first <= 1 and 0 <= last <= 1 and first != last):
-            problem = "expected two different numbers between 0 and 1"
-            raise OptionValueError.compose(name, rates[name], problem, example)
-        if first > last:
-            raise _reversed_range(name, rates[name], first, last)
-        rate, ends = as_fpr_or_tpr(name, (first, last))
-        return cls(
+        for rate in ("tpr", "fpr"):
+            if len(ranges) == 2 and ranges[rate][1] == (0, 1):
+                del ranges[rate]  # no limit
+        rate = "fpr" if "fpr" in ranges else "tpr"
+        low, high = ranges[rate][1]
+        bottom, top = ranges["tpr"][1] if len(ranges) == 2 else (0.0, 1.0)
+        result = cls(
             rate=rate,  # type: ignore[arg-type]
-            low=min(ends),
-            high=max(ends),
+            low=low,
+            high=high,
             mcclish=standardize == "mcclish",
+            bottom=bottom,
+            top=top,
         )
+        if result.mcclish and result.chance >= result.maximum:
+            problem = "random scores reach the whole area of these ranges"
+            hint = "Leave out standardize=, or use ranges above the diagonal."
+            raise OptionValueError.compose("standardize", standardize, problem, hint)
+        return result
+
+    @property
+    def has_both_rates(self) -> bool:
+        """Whether the range limits FPR and TPR."""
+        return (self.bottom, self.top) != (0, 1)
+
+    @property
+    def has_formula_limits(self) -> bool:
+        """Whether limits are computed by formulas.
+
+        In simulations, these do not cover the area in a rectangle if the curve hardly enters it.
+        """
+        return not self.has_both_rates
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -405,18 +521,25 @@ class RateRange:
     def chance(self) -> float:
         """Partial area of random scores over the range."""
         low, high = self.ends
-        return (high - low) * (high + low) / 2
+        left, right = np.clip((low, high), self.bottom, self.top)
+        inside = (right - left) * ((right + left) / 2 - self.bottom)
+        return float(inside + (high - max(low, right)) * (self.top - self.bottom))
+
+    @property
+    def maximum(self) -> float:
+        """Partial area of perfect scores over the range."""
+        return (self.high - self.low) * (self.top - self.bottom)
 
     def standardize(self, area: Any) -> Any:
         """Return McClish's standardized areas if `mcclish` is true: 1/2 for chance, at most 1."""
         if not self.mcclish:
             return area
-        return (1 + (area - self.chance) / (self.high - self.low - self.chance)) / 2
+        return (1 + (area - self.chance) / (self.maximum - self.chance)) / 2
 
     @property
     def slope(self) -> float:
         """Derivative of the standardized area with respect to the area."""
-        return 0.5 / (self.high - self.low - self.chance) if self.mcclish else 1.0
+        return 0.5 / (self.maximum - self.chance) if self.mcclish else 1.0
 
     def order_classes(self, pos: Any, neg: Any) -> tuple[Any, Any]:
         """Return the values of both classes: y class, then x class (negatives for an FPR range)."""
@@ -424,19 +547,43 @@ class RateRange:
 
     def areas(self, scan: Scannable) -> tuple[NDArray[np.float64], ...]:
         """Return partial areas, not standardized: with ties counted as 1/2, as 0 and as 1."""
-        low, high = self.ends
 
         def integrate(block: Block) -> list[NDArray[np.float64]]:
-            segment = Segments.from_block(scan, block, self)
-            left, right = np.clip(segment.x0, low, high), np.clip(segment.x1, low, high)
-            heights = (segment.height((left + right) / 2), segment.y0, segment.y1)
-            return [
-                np.add.reduceat((right - left) * height, block.starts[:-1]) for height in heights
-            ]
+            steps = Steps.from_block(scan, block)
+            return [np.add.reduceat(part, block.starts[:-1]) for part in self.integrals(steps)]
 
         areas = group_sums(scan, scan.map(integrate), 3)
         areas[:, (scan.totals.pos == 0) | (scan.totals.neg == 0)] = np.nan
         return tuple(areas)
+
+    def integrals(self, steps: Steps) -> list[NDArray[np.float64]]:
+        """Return the partial area of each step, with ties counted as 1/2, as 0 and as 1."""
+        segment = Segments.from_steps(steps, self)
+        left, right = (np.clip(x, *self.ends) for x in (segment.x0, segment.x1))
+        lower, upper = (self.depth(y) for y in (segment.y0, segment.y1))
+        if self.has_both_rates:
+            middle = self._mean_depth(segment.height(left), segment.height(right))
+        else:
+            middle = segment.height((left + right) / 2)
+        return [(right - left) * depth for depth in (middle, lower, upper)]
+
+    def depth(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the part of the height y that is between `bottom` and `top`."""
+        return np.clip(y, self.bottom, self.top) - self.bottom if self.has_both_rates else y
+
+    def _mean_depth(
+        self, start: NDArray[np.float64], end: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the mean depth of lines that rise from `start` to `end`."""
+        rise = end - start
+        with np.errstate(divide="ignore", invalid="ignore"):
+            # The shares of the line that are below `bottom`, and below `top`.
+            below, inside = (
+                np.where(rise > 0, np.clip((limit - start) / rise, 0, 1), start < limit)
+                for limit in (self.bottom, self.top)
+            )
+        mean: NDArray[np.float64] = (inside - below) * (self.depth(start) + self.depth(end)) / 2
+        return mean + (1 - inside) * (self.top - self.bottom)
 
     def variance(
         self,
@@ -454,9 +601,22 @@ class RateRange:
         return Statistic(
             replicate=ReplicateStatistic(function=lambda sample: self.areas(sample)[0]),
             influence=lambda sample: partial_influence(sample, self),
-            bounds=(0.0, self.high - self.low),
+            bounds=(0.0, self.maximum),
             is_roc_area=True,
         )
+
+
+def _parse_rate_range(name: str, value: object) -> tuple[str, tuple[float, float]]:
+    """Return the rate `"fpr"` or `"tpr"` and its range, also for a specificity or sensitivity."""
+    example = f"Use, for example, {name}={'(0, 0.1)' if name in {'fpr', 'tpr'} else '(0.9, 1)'}."
+    first, last = parse_ends(name, value, example)
+    if not (0 <= first <= 1 and 0 <= last <= 1 and first != last):
+        problem = "expected two different numbers between 0 and 1"
+        raise OptionValueError.compose(name, value, problem, example)
+    if first > last:
+        raise _reversed_range(name, value, first, last)
+    rate, ends = as_fpr_or_tpr(name, (first, last))
+    return rate, (min(ends), max(ends))
 
 
 def parse_ends(argument: str, value: object, example: str) -> tuple[float, float]:
@@ -491,8 +651,13 @@ class Segments(NamedTuple):
 
     @classmethod
     def from_block(cls, scan: Scannable, block: Block, rate_range: RateRange) -> Segments:
+        """Return the segments of a block."""
+        return cls.from_steps(Steps.from_block(scan, block), rate_range)
+
+    @classmethod
+    def from_steps(cls, steps: Steps, rate_range: RateRange) -> Segments:
         """Return a segment per score, with (FPR, TPR), or (1 - TPR, 1 - FPR) for a TPR range."""
-        x0, x1, y0, y1 = Steps.from_block(scan, block).rates("fp0", "fp", "tp0", "tp")
+        x0, x1, y0, y1 = steps.rates("fp0", "fp", "tp0", "tp")
         if rate_range.rate == "fpr":
             return cls(x0, x1, y0, y1)
         return cls(1 - y1, 1 - y0, 1 - x1, 1 - x0)
@@ -509,12 +674,16 @@ class Segments(NamedTuple):
 class ClippedPlacements(NamedTuple):
     """Placement values for a partial area: derivatives of the area with respect to row weights.
 
-    A constant is added to the values of each class, which does not change variances. `low` and
-    `high` are y at the ends of the range, `unscored` the values of unscored rows: y class, x class.
+    A constant is added to the values of each class, which does not change variances. `start` and
+    `stop` are the x values between which the curve is in the range of both rates. `low` and `high`
+    are the depths at the ends of the range, `unscored` the values of unscored rows: y class, x
+    class.
     """
 
     scan: Scannable
     rate_range: RateRange
+    start: NDArray[np.float64]
+    stop: NDArray[np.float64]
     low: NDArray[np.float64]
     high: NDArray[np.float64]
     unscored: NDArray[np.float64]
@@ -522,7 +691,12 @@ class ClippedPlacements(NamedTuple):
     @classmethod
     def from_scan(cls, scan: Scannable, rate_range: RateRange) -> ClippedPlacements:
         """Return the `ClippedPlacements` of a range; the method `at` computes the values."""
-        low, high = _heights_at_ends(scan, rate_range)
+        low, high = map(rate_range.depth, _heights_at_ends(scan, rate_range))
+        limits = zip((rate_range.bottom, rate_range.top), rate_range.ends, strict=True)
+        start, stop = (
+            np.clip(_x_at_height(scan, rate_range, limit, end), *rate_range.ends)
+            for limit, end in limits
+        )
         totals = scan.totals
         _, weight = rate_range.order_classes(totals.pos, totals.neg)
         _, unscored = rate_range.order_classes(totals.unscored_pos, totals.unscored_neg)
@@ -530,12 +704,13 @@ class ClippedPlacements(NamedTuple):
         # where y is 0. The value of these rows is 0, unless the range begins to the right of these
         # x values. Unscored rows of the y class have the value 0.
         with np.errstate(divide="ignore", invalid="ignore"):
-            start = np.where(unscored / weight <= rate_range.ends[0], low, 0.0)
-        return cls(scan, rate_range, low, high, np.array([np.zeros(len(start)), start]))
+            of_unscored = np.where(unscored / weight <= rate_range.ends[0], low, 0.0)
+        values = np.array([np.zeros(len(of_unscored)), of_unscored])
+        return cls(scan, rate_range, start, stop, low, high, values)
 
     def at(self, block: Block) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the placement values at each distinct score: of the y class, of the x class."""
-        start, stop = self.rate_range.ends
+        start, stop = block.of_steps(self.start), block.of_steps(self.stop)
         segment = Segments.from_block(self.scan, block, self.rate_range)
         left, right = np.clip(segment.x0, start, stop), np.clip(segment.x1, start, stop)
         # The value of the rows with a score is the mean over the segment of this score. Parts of
@@ -549,8 +724,31 @@ class ClippedPlacements(NamedTuple):
         middle = (left + right) / 2
         x = before * start + inside * middle + after * stop
         low, high = block.of_steps(self.low), block.of_steps(self.high)
-        height = before * low + inside * segment.height(middle) + after * high
-        return stop - x, height
+        depth = self.rate_range.depth(segment.height(middle))
+        return stop - x, before * low + inside * depth + after * high
+
+
+def _x_at_height(
+    scan: Scannable, rate_range: RateRange, height: float, default: float
+) -> NDArray[np.float64]:
+    """Return the first x at which each curve reaches a height; `default` for the heights 0 and 1.
+
+    It is infinite for a curve that does not reach the height.
+    """
+    if height in {0, 1}:
+        return np.full(len(scan.totals.pos), default)
+    x = np.full(len(scan.totals.pos), inf)
+
+    def crossings(block: Block) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        segment = Segments.from_block(scan, block, rate_range)
+        crosses = np.flatnonzero((segment.y0 < height) & (height <= segment.y1))
+        x0, x1, y0, y1 = (values[crosses] for values in segment)
+        group = np.repeat(block.groups, np.diff(block.starts))[crosses]
+        return group, x0 + (height - y0) / (y1 - y0) * (x1 - x0)
+
+    for group, values in scan.map(crossings):
+        x[group] = values
+    return x
 
 
 def _heights_at_ends(scan: Scannable, rate_range: RateRange) -> NDArray[np.float64]:
@@ -657,6 +855,7 @@ class TopRange:
     share: float
     mcclish: bool = False
     slope: ClassVar[float] = 1.0  # the areas are already standardized
+    has_formula_limits: ClassVar[bool] = False  # the variance is unknown
 
     @classmethod
     def parse(cls, alert_rate: Range, *, mcclish: bool = False) -> TopRange:

@@ -100,7 +100,8 @@ def auc(
     fpr : (float, float), default None
         Range of the false positive rate, such as `(0, 0.1)`, over which TPR is integrated.
     tpr : (float, float), default None
-        Range of the true positive rate, such as `(0.9, 1)`, over which 1 - FPR is integrated.
+        Range of the true positive rate, such as `(0.9, 1)`, over which 1 - FPR is integrated. With
+        `fpr` as well, the area is the part of the rectangle of both ranges below the curve.
     specificity : (float, float), default None
         Range of 1 - FPR: `(0.9, 1)` is the same as `fpr=(0, 0.1)`.
     sensitivity : (float, float), default None
@@ -153,8 +154,9 @@ def auc(
 
         Areas, `se` and limits are null if there are no positives or no negatives. `se` and limits
         are also null if the variance is 0, and for DeLong's methods and the bootstrap if a class
-        has only one row or cluster. If the AUC (not a partial area) is 0 or 1, the limits are
-        Newcombe's, and `ci_method` (String) is `newcombe`.
+        has only one row or cluster. With ranges of both rates, only the bootstrap has limits. If
+        the AUC (not a partial area) is 0 or 1, the limits are Newcombe's, and `ci_method` (String)
+        is `newcombe`.
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
         no_negatives, one_positive, one_negative, zero_variance, no_limits, redrawn`; with
@@ -185,6 +187,8 @@ def auc(
       doi:10.1080/01621459.1987.10478410
     - D. K. McClish (1989), Medical Decision Making 9(3), 190-195. doi:10.1177/0272989X8900900307
     - S. Clémençon, N. Vayatis (2007), Journal of Machine Learning Research 8, 2671-2699.
+    - H. Yang et al. (2019), Statistical Methods in Medical Research 28(1), 184-195.
+      doi:10.1177/0962280217718866
 
     Examples
     --------
@@ -215,6 +219,11 @@ def auc(
                 supported=option not in method.refuses,
                 hint=TOP_HINT if option == "alert_rate" else FULL_AREA_HINT,
             )
+    if method is not None and method.limits is not None and ci != "logit_delong":
+        is_supported = rate_range is None or rate_range.has_formula_limits
+        hint = f"{TOP_HINT} The default returns the area and its standard error without limits."
+        subject = "ranges of FPR and of TPR"
+        check_supported("ci", ci, subject, supported=is_supported, noun="value", hint=hint)
     table = plan_table(
         predictions,
         Roles(label, score, by, positive, weight, count, missing, cluster, total=total),
@@ -285,6 +294,8 @@ def auc_table(
             sizes=sizes,
         )
         intervals = measured.intervals(confidence)
+        if rate_range is not None and not rate_range.has_formula_limits:
+            intervals.lower[:], intervals.upper[:], intervals.method[:] = np.nan, np.nan, None
     elif method is not None:
         draws = RandomDraws.of_cases(cases, scan.rows.keys, confidence.n_boot, confidence.seed)
         enough = (sizes[0] > 1) & (sizes[1] > 1)

@@ -87,7 +87,7 @@ COMMANDS = ("evaluate", "report", "decide", "gate")
 # Arguments of the package that are also options of the command.
 ARGUMENTS = (
     "label|score|by|over|id|positive|weight|count|missing|kind|ci|level|max_error|path|"
-    "rule|costs|benefits|prevalence|subject_to|minimize|beta|"
+    "rule|costs|benefits|prevalence|subject_to|guarantee|minimize|beta|"
     "margin|metric|method|adjust|min_rows|unmatched|cluster|seed|"
     "resolution|max_envelope|partition_by|last"
 )

@@ -264,6 +264,9 @@ class DecisionOptions(LogOptions):
     subject_to
         Constraint: a metric, "alerts" (the number of alerts) or "threshold" with its range, such as
         precision=0.9:1, precision=0.9: or alerts=:100. Repeat it for several constraints.
+    guarantee
+        Confidence, such as 0.95, with which the constraints hold on new data. By default, they hold
+        on these logs.
     minimize
         Use the threshold with the lowest value of the metric, or, with --maximize, the highest. By
         default, the best value of each metric.
@@ -278,6 +281,7 @@ class DecisionOptions(LogOptions):
     )
     prevalence: Annotated[float | None, Parameter(metavar="NUMBER")] = None
     subject_to: Annotated[list[str] | None, Parameter(metavar="METRIC=LOW:HIGH")] = None
+    guarantee: Annotated[float | None, Parameter(metavar="NUMBER")] = None
     minimize: Annotated[bool | None, Parameter(negative="--maximize", show_default=False)] = None
     beta: Annotated[float, Parameter(metavar="NUMBER")] = 1.0
 
@@ -289,6 +293,7 @@ class DecisionOptions(LogOptions):
             "benefits": parse_amounts("--benefit", self.benefit, BENEFIT_HINT),
             "prevalence": self.prevalence,
             "subject_to": parse_ranges(self.subject_to),
+            "guarantee": self.guarantee,
             "minimize": self.minimize,
             "beta": self.beta,
         }

@@ -41,7 +41,8 @@ from rocframe.kinds import check_metric_settings
 from rocframe.metrics.statistics import parse_rule
 from rocframe.options import NOT_GIVEN, NotGiven, parse_integer, parse_number, public
 from rocframe.rates import Settings
-from rocframe.schemas.statistics import comparison_columns, gate_columns
+from rocframe.resampling import replicate_rows
+from rocframe.schemas.statistics import comparison_columns, gate_columns, replicate_columns
 from rocframe.schemas.table_type import MODEL, integers
 
 if TYPE_CHECKING:
@@ -100,6 +101,7 @@ def compare(
     benefits: Mapping[str, float] | None = None,
     subject_to: Mapping[str, Sequence[float | None]] | None = None,
     minimize: bool | None = None,
+    replicates: bool = False,
 ) -> FrameT:
     """Compare the AUC, or other metrics, of each pair of models, or of groups of rows.
 
@@ -162,7 +164,8 @@ def compare(
         False positive rate at which metrics are compared, with the lowest threshold that does not
         exceed it in these data, or a range such as `(0, 0.1)` for partial areas.
     tpr : float or (float, float), default None
-        The same for the true positive rate: a number, or a range such as `(0.9, 1)`.
+        The same for the true positive rate: a number, or a range such as `(0.9, 1)`. Two ranges are
+        those of a two-way partial area, as in `auc`.
     specificity : float or (float, float), default None
         Specificity, 1 - FPR: `(0.9, 1)` is the same as `fpr=(0, 0.1)`.
     sensitivity : float or (float, float), default None
@@ -170,7 +173,8 @@ def compare(
     alert_rate : float, default None
         Share of the rows with the highest scores at which metrics are compared.
     alerts : float, default None
-        Number of the rows with the highest scores, such as 500 letters.
+        Number of the rows with the highest scores, such as 500 letters; with `weight`, the sum of
+        their weights.
     rule : str or Expr, default None
         Rule of `operating_point` (except `"bayes"`) that chooses the threshold of each model, and
         again in each resample.
@@ -221,6 +225,9 @@ def compare(
         Constraints of the rule: lowest and highest value of metrics, as in `operating_point`.
     minimize : bool, default None
         Whether the rule minimizes its metric or expression, as in `operating_point`.
+    replicates : bool, default False
+        Return the values of all resamples instead of tests, for `"bootstrap"` (then the default)
+        and `"bootstrap_unpaired"`.
 
     Returns
     -------
@@ -247,6 +254,13 @@ def compare(
         rows; for t tests of losses, both classes together; not for tests of shares of decisions),
         or if the variance of the difference is 0; a difference of 0 then has a p-value. Limits are
         null for `"permutation"` and `"venkatraman"`.
+
+        With `replicates=True`, there is one row per group, pair and resample: `*by`, `model_a,
+        model_b, draw, difference, estimate_a, estimate_b`. If `metric` is a list, `metric` is the
+        column left of `draw`. `draw` (Int64) is the number of the resample, from 1 to `n_boot`. The
+        values (Float64) are null if they are undefined in the resample, or if a class has too few
+        rows. The standard deviation of `difference` is `se`; for different rows, `se`² is the sum
+        of the variances of `estimate_a` and `estimate_b`.
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
         no_negatives, one_positive, one_negative, zero_variance, no_solution` (an undefined metric),
@@ -346,13 +360,17 @@ def compare(
         is_unpaired=is_default_unpaired(method, between, id),
         pairs=pairs,
         threshold=parse_model_thresholds(threshold, between),
+        replicates=replicates,
     )
+    build, schema = comparison_table, comparison_columns
+    if replicates:
+        build, schema = comparison_replicate_table, replicate_columns
     return plan_comparison(
         predictions,
         options.pairing(between=between, id=id, unmatched=unmatched),
-        lambda frame, columns: comparison_table(frame, columns, options),
-        schema=lambda model: comparison_columns(model, options.name),
-        anchor="test",
+        lambda frame, columns: build(frame, columns, options),
+        schema=lambda model: schema(model, options.name),
+        anchor="draw" if replicates else "test",
         # The adjustment with `family="all"` and the check of the baseline require all groups.
         independent_groups=family == "group" and baseline is None,
     )
@@ -396,6 +414,29 @@ def comparison_table(
     return table.with_columns(pl.Series("p_adjusted", p_adjusted).fill_nan(None)).drop(POSITIONS)
 
 
+def comparison_replicate_table(
+    frame: pl.DataFrame, columns: PairingColumns, options: CompareOptions
+) -> pl.DataFrame:
+    """Return the replicates of a collected frame: a row per group, pair, metric and resample."""
+    data = read_data(frame, columns, options)
+    parts, values, first = [], [np.zeros((0, 2, options.n_boot))], 0
+    for part in comparison_parts(data, columns, options):
+        values.append(part["replicates"])
+        part["line"] = first + np.arange(len(values[-1]))
+        first += len(values[-1])
+        parts.append({name: part[name] for name in ("group", *PAIR_COLUMNS, "line")})
+    schema = replicate_columns(data.models.dtype, options.name)
+    names = [name for name in PAIR_COLUMNS if name in schema]
+    own = {name: schema[name] for name in names} | integers("line")
+    lines = sorted_table(parts, own, data, options)
+    order = lines.get_column("line").to_numpy()
+    a, b = np.moveaxis(np.concatenate(values)[order], 1, 0)
+    replicates = {"difference": a - b, "estimate_a": a, "estimate_b": b}
+    flat = {name: each.ravel() for name, each in replicates.items()}
+    return replicate_rows(lines.drop("line"), flat, options.n_boot)
+
+
+PAIR_COLUMNS = ("model_a", "model_b", "metric")
 POSITIONS = ("group", "position_a", "position_b")
 
 
@@ -413,6 +454,22 @@ def compare_models(
     data: Instances | UnpairedModels, columns: PairingColumns, options: CompareOptions
 ) -> pl.DataFrame:
     """Return the sorted comparisons, with unadjusted p-values and the columns `POSITIONS`."""
+    parts = comparison_parts(data, columns, options)
+    schema = comparison_columns(data.models.dtype, options.name) | integers(*POSITIONS)
+    # Tests have different columns, such as limits.
+    found = dict.fromkeys(name for part in parts for name in part)
+    for part in parts:
+        part |= {name: np.nan for name in found if name not in part}
+        if options.name is not None:
+            for side in ("a", "b"):
+                part[f"{options.name}_{side}"] = part.pop(f"estimate_{side}")
+    return sorted_table(parts, schema, data, options)
+
+
+def comparison_parts(
+    data: Instances | UnpairedModels, columns: PairingColumns, options: CompareOptions
+) -> list[dict[str, Any]]:
+    """Return the columns of each pair of models and metric, with an element for each group."""
     given = None
     if any(quantity.is_at_given_threshold for quantity in options.quantities):
         given = model_thresholds(options.threshold, data.models, data.keys, columns)
@@ -424,15 +481,17 @@ def compare_models(
         a, b = part.pop("models")
         positions = {"model_a": a, "model_b": b, "position_a": a, "position_b": b}
         parts.append(part | positions)
-    schema = comparison_columns(data.models.dtype, options.name) | integers(*POSITIONS)
+    return parts
+
+
+def sorted_table(
+    parts: Sequence[dict[str, Any]],
+    schema: dict[str, pl.DataType],
+    data: Instances | UnpairedModels,
+    options: CompareOptions,
+) -> pl.DataFrame:
+    """Return a table of the columns of `comparison_parts`, sorted by group, pair and metric."""
     names = [quantity.name for quantity in options.quantities]
-    # Tests have different columns, such as limits.
-    found = dict.fromkeys(name for part in parts for name in part)
-    for part in parts:
-        part |= {name: np.nan for name in found if name not in part}
-        if options.name is not None:
-            for side in ("a", "b"):
-                part[f"{options.name}_{side}"] = part.pop(f"estimate_{side}")
     return build_model_table(
         parts,
         {**schema, "metric": pl.Int64()} if options.is_list else schema,

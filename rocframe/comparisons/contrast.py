@@ -107,7 +107,8 @@ def contrast(
     fpr : (float, float), default None
         Range of the false positive rate, such as `(0, 0.1)`, over which TPR is integrated.
     tpr : (float, float), default None
-        Range of the true positive rate, such as `(0.9, 1)`, over which 1 - FPR is integrated.
+        Range of the true positive rate, such as `(0.9, 1)`, over which 1 - FPR is integrated. With
+        `fpr` as well, the area is the part of the rectangle of both ranges below the curve.
     specificity : (float, float), default None
         Range of the specificity, 1 - FPR: `(0.9, 1)` is the same as `fpr=(0, 0.1)`.
     sensitivity : (float, float), default None

@@ -38,7 +38,7 @@ from rocframe.metrics.intervals import (
     point_search,
 )
 from rocframe.metrics.statistics import PointSearch, rates_at, stack_points
-from rocframe.options import check_supported, parse_number, to_float
+from rocframe.options import check_supported, is_text, parse_number, to_float, to_list
 from rocframe.rates import TOTALS, CountRatio, Rate, Settings, as_fpr_or_tpr
 from rocframe.schemas.table_type import THRESHOLD
 
@@ -210,10 +210,17 @@ class Quantity:
         return 1.0 if self.rate_range is None else self.rate_range.slope
 
     @property
+    def bounds(self) -> tuple[float, float]:
+        """The lowest and the highest standardized value."""
+        ends = (self.statistic if self.rate is None else self.rate).bounds
+        low, high = self.standardized(np.array(ends, np.float64)).tolist()
+        return low, high
+
+    @property
     def max_difference(self) -> float:
         """Largest possible difference of two standardized values."""
-        low, high = (self.statistic if self.rate is None else self.rate).bounds
-        return self.slope * (high - low)
+        low, high = self.bounds
+        return high - low
 
     def standardized(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Standardize values if the quantity is a standardized partial area, else return them."""
@@ -241,7 +248,8 @@ def parse_quantities(
         points = {**points, THRESHOLD: 0.0}  # the thresholds are read with the groups and models
     given = {name: value for name, value in points.items() if value is not None}
     rates = {name: points.get(name) for name in RATES_OF_AREAS}
-    is_area = isinstance(metric, str) and metric == "auc"
+    names = to_list(metric)
+    is_area = bool(names) and all(is_text(name, "auc") for name in names)
     if is_area and given.keys() <= set(RATES_OF_AREAS):
         name = next(iter(given), "")
         rate = to_float(given.get(name)) if len(given) == 1 and standardize is None else None
@@ -393,7 +401,7 @@ class PairedComparison:
             absent = {"estimate_a": np.isnan(given[0]), "estimate_b": np.isnan(given[1])}
             either = absent["estimate_a"] | absent["estimate_b"]
             columns = {
-                name: np.where(absent.get(name, either), np.nan, values)
+                name: np.where(absent.get(name, either), np.nan, values.T).T
                 for name, values in columns.items()
             }
             variance = None if variance is None else np.where(either, np.nan, variance)
@@ -498,7 +506,10 @@ def unpaired_tests(
             applies["redrawn"] = a.redrawn + b.redrawn
         if not hypothesis.quantity.is_loss and a.total is None:
             applies["few_rows"] = few_rows(n_pos, n_neg)
-        yield {
+        kept = {}
+        if a.replicates is not None and b.replicates is not None:
+            kept["replicates"] = np.stack([a.replicates, b.replicates], axis=1)
+        yield kept | {
             "models": pair,
             "group": groups,
             "n_pos": n_pos,
@@ -562,7 +573,8 @@ class UnpairedEstimates:
     """The estimates of one model, their variances and numbers of rows or clusters, by group.
 
     `spread` is the sum of v²/(n - 1) over the independent parts v of the variance. `total` is the
-    number of rows of a proportion. With the bootstrap, `redrawn` resamples were drawn again.
+    number of rows of a proportion. With the bootstrap, `redrawn` resamples were drawn again, and
+    `replicates` has their values (columns), if they are kept.
     """
 
     groups: NDArray[np.int64]
@@ -573,6 +585,7 @@ class UnpairedEstimates:
     n_neg: NDArray[np.int64]
     total: NDArray[np.float64] | None = None
     redrawn: NDArray[np.int64] | None = None
+    replicates: NDArray[np.float64] | None = None
 
     def select(self, positions: NDArray[np.int64]) -> UnpairedEstimates:
         """Return the estimates of the groups at these positions."""
@@ -634,7 +647,7 @@ class UnpairedSample:
         value: NDArray[np.float64],
         variance: NDArray[np.float64],
         spread: NDArray[np.float64],
-        **others: NDArray[Any],
+        **others: NDArray[Any] | None,
     ) -> UnpairedEstimates:
         """Return the estimates of the groups."""
         totals = self.scan.totals

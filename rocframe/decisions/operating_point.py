@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import inf, isfinite, isnan, sqrt
-from typing import TYPE_CHECKING, Any, NamedTuple
+from math import sqrt
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from rocframe.curves.at import point_axis, rows_at
 from rocframe.curves.table import (
-    TOTAL_ROUNDING,
+    check_counts,
     check_new_columns,
     curve_layout,
     read_curves,
     score_outside_unit,
+)
+from rocframe.decisions.constraints import (
+    CONSTRAINED,
+    Constraint,
+    allowed_rows,
+    check_guarantee,
+    parse_constraints,
 )
 from rocframe.decisions.costs import (
     CLOSEST_TOP_LEFT,
@@ -31,7 +38,7 @@ from rocframe.decisions.costs import (
     cost_rule,
     linear_gain,
 )
-from rocframe.errors import OptionValueError, UnknownOptionError
+from rocframe.errors import OptionValueError
 from rocframe.frames import as_input_frame, column, lazy_plan, take_rows, through_node
 from rocframe.inference import class_notes
 from rocframe.kernel.arrays import run_parallel, split_groups
@@ -42,25 +49,12 @@ from rocframe.options import (
     check_flag,
     check_supported,
     exact_fraction,
-    is_text,
+    parse_fraction,
     parse_number,
-    percent_hint,
     public,
-    to_float,
 )
-from rocframe.rates import (
-    CONFUSION,
-    COSTS_HINT,
-    COUNT_METRICS,
-    NAMES,
-    RATES,
-    Rate,
-    Settings,
-    fnr,
-    fpr,
-)
-from rocframe.schemas.curves import OPTIMA_COLUMNS, RULE_COLUMNS
-from rocframe.schemas.table_type import THRESHOLD
+from rocframe.rates import CONFUSION, COSTS_HINT, NAMES, RATES, Rate, Settings, fnr, fpr
+from rocframe.schemas.curves import OPTIMA_COLUMNS, RULE_COLUMNS, SIMPLIFICATION
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -82,6 +76,7 @@ def operating_point(
     prevalence: float | None = None,
     prior: ClassShares | None = None,
     subject_to: Mapping[str, Sequence[float | None]] | None = None,
+    guarantee: float | None = None,
     minimize: bool | None = None,
     beta: float = 1.0,
     by: By = None,
@@ -123,6 +118,9 @@ def operating_point(
         Constraints: the lowest and highest allowed value of metrics, such as `{"precision": (0.9,
         1)}`, with None for no limit. `"alerts"` is `tp + fp`, also at a given prevalence, and
         `"threshold"` the threshold itself. An undefined metric does not meet its constraint.
+    guarantee : float, default None
+        Confidence, such as 0.95, with which the constraints hold on new data; for proportions of
+        independent rows without weights, such as `"precision"`. By default, they hold on this data.
     minimize : bool, default None
         Whether a metric or expression is minimized; by default, a metric is optimized in its better
         direction (required if it has none, as `"alert_rate"`), and an expression is maximized.
@@ -167,11 +165,17 @@ def operating_point(
     errors minus those of correct predictions of the same class. Rounding errors do not change the
     choice of a row, and a row on a limit of `subject_to` meets the constraint.
 
+    With `guarantee`, the probability that a true metric at the chosen threshold violates its limit
+    is at most 1 - `guarantee`: exact binomial tests (Clopper and Pearson) in a fixed sequence of
+    thresholds, and Bonferroni's correction for several limits. The new data must be of the same
+    population. With too few rows, no threshold has the guarantee (`no_solution`).
+
     References
     ----------
     - T. Fawcett (2006), Pattern Recognition Letters 27, section 4. doi:10.1016/j.patrec.2005.10.010
     - W. J. Youden (1950), Cancer 3(1), 32-35.
       doi:10.1002/1097-0142(1950)3:1<32::AID-CNCR2820030106>3.0.CO;2-3
+    - A. N. Angelopoulos et al. (2021), "Learn then test". arXiv:2110.01052
     - C. Elkan (2001), "The foundations of cost-sensitive learning", IJCAI, 973-978.
 
     Examples
@@ -205,7 +209,7 @@ def operating_point(
         check_supported("prevalence", prevalence, "prior=", hint=hint)
         settings_by_class = {name: classes.settings_of(name) for name in classes.prior}
     shared: dict[str, Any] = {"prior": prior, "benefits": benefits, "minimize": minimize}
-    shared |= {"subject_to": subject_to, "beta": beta}
+    shared |= {"subject_to": subject_to, "guarantee": guarantee, "beta": beta}
     options = {
         name: RuleOptions.parse(rule, **shared, **settings)
         for name, settings in settings_by_class.items()
@@ -223,6 +227,10 @@ def operating_point(
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         table = curve_layout(schema, by, (*RULE_COLUMNS, *OPTIMA_COLUMNS))
         check_new_columns(table.row, (*RULE_COLUMNS, *OPTIMA_COLUMNS), "operating_point")
+        if guarantee is not None and {*SIMPLIFICATION} <= {*table.row}:
+            problem = "the rows of simplified curves depend on the labels"
+            hint = "Use curves without max_error=, or leave out guarantee=."
+            raise OptionValueError.compose("guarantee", guarantee, problem, hint)
         if classes is not None:
             check_class_key(table.by)
         return through_node(
@@ -253,19 +261,6 @@ MEAN_ERROR = Rate(
     depends_on_prevalence=False,
 )
 
-# Names that constraints accept, besides metrics.
-CONSTRAINED = {
-    THRESHOLD: Rate(
-        name=THRESHOLD,
-        one_class=True,
-        label="Threshold",
-        formula=lambda *_: pl.col(THRESHOLD),
-        better="neither",
-        bounds=(-inf, inf),
-        depends_on_prevalence=False,
-    )
-}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RuleOptions:
@@ -276,6 +271,7 @@ class RuleOptions:
     benefits: Mapping[str, float] | None
     subject_to: Mapping[str, tuple[float, float]]
     minimize: bool | None
+    guarantee: float | None
 
     @classmethod
     def parse(
@@ -285,6 +281,7 @@ class RuleOptions:
         subject_to: Mapping[str, Sequence[float | None]] | None,
         benefits: Mapping[str, float] | None,
         minimize: bool | None,
+        guarantee: float | None = None,
         prior: object = None,
         **settings: Any,
     ) -> RuleOptions:
@@ -295,9 +292,12 @@ class RuleOptions:
             rules=parse_metrics(rule, _named_rule, argument="rule", example="youden"),
             settings=Settings(**settings),
             benefits=benefits if benefits is None else _parse_benefits(benefits),
-            subject_to={} if subject_to is None else _parse_constraints(subject_to),
+            subject_to={} if subject_to is None else parse_constraints(subject_to),
             minimize=minimize,
+            guarantee=guarantee,
         )
+        if guarantee is not None:
+            parse_fraction("guarantee", guarantee, example=0.95)
         if subject_to and "expected_cost" in subject_to and options.settings.costs is None:
             argument, limits = "subject_to['expected_cost']", subject_to["expected_cost"]
             problem = "this constraint requires costs="
@@ -326,15 +326,13 @@ class RuleOptions:
 
         A limit of `"alerts"` raises an error if the counts are no numbers of rows, but shares.
         """
-        total = curves.pos + curves.neg
-        are_shares = (
-            total.dtype.kind == "f" and len(total) and (abs(total - 1) <= TOTAL_ROUNDING).all()
-        )
-        if "alerts" in self.subject_to and are_shares:
-            problem = "the counts of these curves are shares of all cases, which sum to 1"
-            hint = 'Use the proportion of alerts: subject_to={"alert_rate": …}.'
-            limits = self.subject_to["alerts"]
-            raise OptionValueError.compose("subject_to['alerts']", limits, problem, hint)
+        if "alerts" in self.subject_to:
+            limits, instead = self.subject_to["alerts"], 'subject_to={"alert_rate": …}'
+            check_counts("subject_to['alerts']", limits, curves, instead)
+        if self.guarantee is not None and (curves.pos + curves.neg).dtype.kind == "f":
+            problem = "the counts of these curves are not numbers of independent rows"
+            hint = "Use curves without weight=, or leave out guarantee=."
+            raise OptionValueError.compose("guarantee", self.guarantee, problem, hint)
         return self.at_prevalence(curves.prevalence)
 
     def at_prevalence(self, prevalence: float | None) -> tuple[list[Rule], list[Constraint]]:
@@ -349,6 +347,8 @@ class RuleOptions:
             )
             for name, (low, high) in self.subject_to.items()
         ]
+        if self.guarantee is not None:
+            check_guarantee(self.guarantee, constraints)
         return rules, constraints
 
     def _rule(self, name: str, rule: str | pl.Expr, settings: Settings) -> Rule:
@@ -362,19 +362,6 @@ class RuleOptions:
             problem = "neither high nor low values of this metric are better"
             raise OptionValueError.compose("rule", name, problem, hint)
         return Rule(name=name, value=metric, minimize=minimize)
-
-
-class Constraint(NamedTuple):
-    """The allowed range of a metric, both ends included."""
-
-    metric: Rate
-    low: float
-    high: float
-
-    def is_met(self, rows: CurveRows, values: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Return whether values of the metric are in the range; False for undefined values."""
-        low, high = rows.round_values(np.array([self.low, self.high]), self.metric)
-        return np.asarray((values >= low) & (values <= high))
 
 
 # Options with their defaults, and the rules and constraints that use them.
@@ -400,47 +387,6 @@ def _parse_benefits(benefits: object) -> Mapping[str, float]:
         check_choice("benefits", name, CONFUSION)
         parse_number(f"benefits[{name!r}]", benefit, hint=hint)
     return benefits
-
-
-def _parse_constraints(subject_to: object) -> dict[str, tuple[float, float]]:
-    hint = 'Use, for example, subject_to={"precision": (0.9, 1)}.'
-    if not isinstance(subject_to, Mapping):
-        problem = "expected a dict of ranges"
-        raise OptionValueError.compose("subject_to", subject_to, problem, hint)
-    ranges = {}
-    for name, limits in subject_to.items():
-        metrics = (*CONSTRAINED, *NAMES, *COUNT_METRICS)
-        if not is_text(name, *metrics):
-            raise UnknownOptionError.of_key("subject_to", name, metrics)
-        argument = f"subject_to[{name!r}]"
-        pair = list(limits) if isinstance(limits, Sequence) and not isinstance(limits, str) else []
-        numbers = [
-            to_float(default if limit is None else limit)
-            for limit, default in zip(pair, (-inf, inf), strict=False)
-        ]
-        low, high = numbers if len(pair) == 2 else (None, None)
-        if low is None or high is None or isnan(low) or isnan(high):
-            problem = "expected a pair of numbers: the lowest and the highest allowed value"
-            raise OptionValueError.compose(argument, limits, problem, hint)
-        if low > high:
-            problem = "the lowest allowed value is above the highest allowed value"
-            raise OptionValueError.compose(argument, limits, problem, hint)
-        _check_within_bounds(argument, limits, (low, high), name)
-        ranges[name] = low, high
-    return ranges
-
-
-def _check_within_bounds(
-    argument: str, limits: object, numbers: tuple[float, float], name: str
-) -> None:
-    """Raise an error if a finite limit is outside the range of the metric `name`."""
-    low, high = {**NAMES, **COUNT_METRICS, **CONSTRAINED}[name].bounds
-    for number in numbers:
-        if isfinite(number) and not low <= number <= high:
-            allowed = f"at least {low:g}" if high == inf else f"from {low:g} to {high:g}"
-            problem = f"{number:g} is outside the range of this metric: {allowed}"
-            hint = f"Use limits within this range.{percent_hint(number, high)}"
-            raise OptionValueError.compose(argument, limits, problem, hint)
 
 
 def _expected_cost_rule(settings: Settings, _: Mapping[str, float] | None) -> Rule:
@@ -510,7 +456,7 @@ def best_points(curves: Curves, options: RuleOptions) -> pl.DataFrame:
     def find(block: slice) -> list[NDArray[Any]]:
         rows = CurveRows.from_curves(curves, block)
         first = curves.starts[block.start]
-        is_allowed = allowed_rows(rows, constraints)
+        is_allowed = allowed_rows(rows, constraints, options.guarantee)
         shape = block.stop - block.start, len(rules)
         row, n_optima, value = np.full(shape, -1), np.zeros(shape, int), np.full(shape, np.nan)
         for i, rule in enumerate(rules):
@@ -549,11 +495,3 @@ def _rows_at_threshold(curves: Curves, threshold: float) -> NDArray[np.int64]:
     row, exists = rows_at(point_axis(curves, "threshold"), [threshold])
     has_rows = curves.pos + curves.neg > 0
     return np.where(exists[:, 0] & has_rows, row[:, 0], -1)
-
-
-def allowed_rows(rows: CurveRows, constraints: Sequence[Constraint]) -> NDArray[np.bool_]:
-    """Return whether each row meets all constraints."""
-    is_allowed = np.ones(len(rows.curve), bool)
-    for constraint in constraints:
-        is_allowed &= constraint.is_met(rows, rows.evaluate(constraint.metric))
-    return is_allowed

@@ -10,8 +10,9 @@ import polars as pl
 
 from rocframe.curves.at import point_axis, rows_at
 from rocframe.curves.table import COMPLETE_CURVES, PointTable, check_ends, plan_curves
+from rocframe.decisions.constraints import allowed_rows
 from rocframe.decisions.costs import CurveRows, best_rows
-from rocframe.decisions.operating_point import RuleOptions, allowed_rows
+from rocframe.decisions.operating_point import RuleOptions
 from rocframe.errors import OptionValueError
 from rocframe.frames import build_table, check_keys, find_keys, number_keys, select_keys
 from rocframe.inference import class_notes
@@ -37,8 +38,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.curves.table import CurveLayout, Curves
+    from rocframe.decisions.constraints import Constraint
     from rocframe.decisions.costs import Rule
-    from rocframe.decisions.operating_point import Constraint
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By
     from rocframe.schemas.table_type import Schema
@@ -56,6 +57,7 @@ def transfer(
     benefits: Mapping[str, float] | None = None,
     prevalence: float | None = None,
     subject_to: Mapping[str, Sequence[float | None]] | None = None,
+    guarantee: float | None = None,
     minimize: bool | None = None,
     beta: float = 1.0,
     by: By = None,
@@ -88,7 +90,7 @@ def transfer(
     subject_to : mapping of str to sequence, default None
         Constraints of the choice, as in `operating_point`. Without `chosen`, numbers of rows, such
         as `"alerts"`, raise an error, because the pooled folds have more rows: use `"alert_rate"`.
-    minimize, beta
+    guarantee, minimize, beta
         As in `operating_point`.
     by : str, Expr, selector or sequence, default None
         Group columns; by default, all columns left of `threshold`.
@@ -156,7 +158,12 @@ def transfer(
     """
     settings = {"costs": costs, "prevalence": prevalence, "beta": beta}
     options = RuleOptions.parse(
-        rule, benefits=benefits, subject_to=subject_to, minimize=minimize, **settings
+        rule,
+        benefits=benefits,
+        subject_to=subject_to,
+        guarantee=guarantee,
+        minimize=minimize,
+        **settings,
     )
     hint = "The threshold of this rule does not depend on data: use at(threshold=)."
     has_bayes = "bayes" in options.rules
@@ -165,6 +172,7 @@ def transfer(
     if chosen is None:
         _check_no_counts(subject_to or {})
     else:
+        check_supported("guarantee", guarantee, "chosen=")
         points = _parse_chosen(chosen, options)
 
     def compute(curves: Curves, columns: Schema) -> pl.DataFrame:
@@ -231,7 +239,7 @@ def _apply(
     """Return the columns of the result: a row per curve and rule."""
     rules, constraints = options.of_curves(curves)
     if chosen is None:
-        choices = _choose_on_others(curves, over, rules, constraints)
+        choices = _choose_on_others(curves, over, rules, constraints, options.guarantee)
     else:
         points = chosen.of_models(curves.keys.columns)
         _check_single(points)
@@ -292,14 +300,18 @@ def _realised_constraints(
 
 
 def _choose_on_others(
-    curves: Curves, over: str, rules: Sequence[Rule], constraints: Sequence[Constraint]
+    curves: Curves,
+    over: str,
+    rules: Sequence[Rule],
+    constraints: Sequence[Constraint],
+    guarantee: float | None,
 ) -> list[Choice]:
     """Return, for each rule, the thresholds chosen on the pooled other folds of each curve."""
     folds = OtherFolds.from_curves(curves, over)
 
     def choose(part: slice) -> list[Choice]:
         rows = folds.pooled_rows(part)
-        is_allowed = allowed_rows(rows, constraints)
+        is_allowed = allowed_rows(rows, constraints, guarantee)
         totals = folds.pos[part], folds.neg[part]
         return [_choose(rows, rule, is_allowed, *totals) for rule in rules]
 

@@ -58,7 +58,8 @@ def auc(
         TPR over this range.
     tpr : (float, float), default None
         Range of the true positive rate, such as `(0.9, 1)`: the partial area is the integral of 1 -
-        FPR over this range.
+        FPR over this range. With `fpr` as well, it is the part of the rectangle of both ranges
+        below the curve.
     specificity : (float, float), default None
         Range of the specificity, 1 - FPR: `(0.9, 1)` is the same as `fpr=(0, 0.1)`.
     sensitivity : (float, float), default None
@@ -233,14 +234,29 @@ def _auc_se(rows: Rows) -> pl.Expr:
 
 
 def partial_auc(rows: Rows, rate_range: RateRange) -> pl.Expr:
-    """Return the integral of TPR over an FPR range, or of 1 - FPR over a TPR range."""
+    """Return the integral of TPR over an FPR range, or of 1 - FPR over a TPR range, or of both."""
     a, b = rate_range.ends
+    bottom, top = rate_range.bottom, rate_range.top
     x0, x1, y0, y1 = (field(name) for name in ("x0", "x1", "y0", "y1"))
     left, right = x0.clip(a, b), x1.clip(a, b)
-    # `height` is the y value of a segment at the middle of the part that is inside the range.
-    fraction = ((left + right) / 2 - x0) / (x1 - x0)
-    height = y0 + fraction.clip(0, 1) * (y1 - y0)
-    area = pl.when(right > left).then((right - left) * height).otherwise(0).sum()
+
+    def height(x: pl.Expr) -> pl.Expr:
+        return y0 + ((x - x0) / (x1 - x0)).clip(0, 1) * (y1 - y0)
+
+    if rate_range.has_both_rates:
+        # The segment rises from `left` to `right`; its parts below `bottom`, and below `top`.
+        start, end = height(left), height(right)
+        below, inside = (
+            pl.when(end > start)
+            .then(((limit - start) / (end - start)).clip(0, 1))
+            .otherwise((start < limit).cast(pl.Float64))
+            for limit in (bottom, top)
+        )
+        depth = (start.clip(bottom, top) + end.clip(bottom, top)) / 2 - bottom
+        mean = (inside - below) * depth + (1 - inside) * (top - bottom)
+    else:
+        mean = height((left + right) / 2)
+    area = pl.when(right > left).then((right - left) * mean).otherwise(0).sum()
     area = rate_range.standardize(area)
     # The rates of a class are null if the class has no rows.
     has_both_classes = x0.is_not_null().any() & y0.is_not_null().any()

@@ -136,3 +136,14 @@ def test_compressed_logs_of_different_resolutions_are_an_error(capsys):
         assert "score_width: the scores were rounded to different resolutions." in error
         assert "Widths in column 'score_width': 0.0, 0.5.\n" in error
     decide(capsys, *options, "--by", "day")
+
+
+def test_a_guarantee_is_that_of_operating_point(capsys):
+    limit = ["--rule", "recall", "--subject-to", "precision=0.6:", "--guarantee", "0.95"]
+    decide(capsys, VOTE, "--label", "label", "--score", "score", "--by", "model", "--by", "fold",
+           *limit, "--out", "best.arrow")  # fmt: skip
+    curves = rf.curve(rf.datasets.vote(), "label", "score", by=["model", "fold"])
+    options = {"subject_to": {"precision": (0.6, None)}, "guarantee": 0.95}
+    points = rf.operating_point(curves, "recall", **options)
+    assert_frame_equal(rf.read("best.arrow"), points)
+    assert 0 < points["threshold"].null_count() < points.height
