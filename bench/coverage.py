@@ -1466,7 +1466,7 @@ def compared_metrics(samples: int, resampled: int, n_boot: int, seed: int) -> It
     capacity = {"metric": "recall", "alert_rate": 0.2}
     by_unit = [
         (f"{text}, `{method}`", capacity | {"method": method}, unit)
-        for text, unit in (("distinct scores", None), ("scores rounded to 0.25", 0.25))
+        for text, unit in (("distinct scores", None), ("log-odds rounded to 0.25", 0.25))
         for method in ("bootstrap", "delta")
     ]
     defaults = [(text, options, None) for text, options in COMPARED_METRICS.items()]

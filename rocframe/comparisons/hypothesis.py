@@ -411,7 +411,7 @@ class PairedComparison:
             absent = {"estimate_a": np.isnan(given[0]), "estimate_b": np.isnan(given[1])}
             either = absent["estimate_a"] | absent["estimate_b"]
             columns = {
-                name: np.where(absent.get(name, either), np.nan, values)
+                name: np.where(absent.get(name, either), np.nan, values.T).T
                 for name, values in columns.items()
             }
             variance = None if variance is None else np.where(either, np.nan, variance)

@@ -456,3 +456,20 @@ def test_numbers_of_both_classes_are_those_of_the_decisions():
     assert (found["n_paired"], found["n_pos"], found["n_neg"]) == (36, 10, 26)
     values: Sequence[float] = (1 + 2 + 7 + 8) / 36, (1 + 3 + 6 + 8) / 36
     assert (found["accuracy_a"], found["accuracy_b"]) == near(values)
+
+
+def test_replicates_at_given_thresholds_have_a_row_for_each_group_and_draw():
+    table = pl.concat([pl.DataFrame(SCORES).with_columns(g=pl.lit(g)) for g in ("x", "y")])
+    found = rf.compare(
+        table,
+        "label",
+        ["a", "b"],
+        by="g",
+        metric="f1",
+        threshold={"a": 0.3, "b": 0.3},
+        method="bootstrap",
+        n_boot=7,
+        seed=1,
+        replicates=True,
+    )
+    assert found["g"].value_counts(sort=True)["count"].to_list() == [7, 7]
