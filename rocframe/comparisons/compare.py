@@ -121,8 +121,8 @@ def compare(
         `"rest"` compares each value of `between` with all other rows; `model_b` is then null.
     metric : str, Expr or sequence of these, default "auc"
         The metrics of `intervals`. For metrics of points, such as `"tpr"`, also pass `threshold`, a
-        rate, `alerts` or `rule`. `"auc"` is the partial area if `fpr` or `tpr` is a range and, alone,
-        the other rate if one of them is a number. A list gives a row per metric.
+        rate, `alerts` or `rule`. `"auc"` is the partial area if `fpr` or `tpr` is a range; alone,
+        it is the other rate if one of them is a number. A list gives a row per metric.
     method : str, optional
         By default, the first of these tests that applies, except `"mcnemar_exact"`, and
         `"bootstrap"` before `"delta"` at estimated points of curves (a rate, `alerts`, `"ks"`,

@@ -51,7 +51,8 @@ def test_the_ratio_of_standardized_areas_is_within_its_limits_on_the_same_scale(
 
 @pytest.mark.parametrize("method", ["delta", "bootstrap"])
 def test_an_infinite_metric_has_no_test(method):
-    rows = pl.DataFrame({"label": [1] * 20 + [0] * 40, "a": [0.9] * 15 + [0.1] * 45, "b": ROWS["a"]})
+    scores = {"a": [0.9] * 15 + [0.1] * 45, "b": ROWS["a"]}
+    rows = pl.DataFrame({"label": [1] * 20 + [0] * 40, **scores})
     options = {"metric": "lr_pos", "threshold": 0.5, "method": method, "seed": 1}
     row = rf.compare(rows, "label", PAIR, **options).row(0, named=True)
     assert row["lr_pos_a"] == np.inf
