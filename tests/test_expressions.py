@@ -19,7 +19,7 @@ AT_THRESHOLD = [
     *("accuracy", "balanced_accuracy", "precision", "recall", "specificity"),
     *("f1", "f_beta", "jaccard", "mcc", "kappa"),
 ]
-AGGREGATES += [*AT_THRESHOLD, "best_threshold"]
+AGGREGATES += [*AT_THRESHOLD, "best_threshold", "psi", "ks_2samp"]
 PER_ROW = ["tpr", "fpr", "placement", "at_prevalence"]
 REQUIRED = {"at_prevalence": {"prevalence": 0.1}}
 REQUIRED |= {name: {"threshold": 0.5} for name in [*AT_THRESHOLD, "confusion"]}

@@ -18,7 +18,12 @@ from rocframe.comparisons.hypothesis import (
     least_sizes,
     welch_columns,
 )
-from rocframe.comparisons.time_windows import TimeWindows, parse_reference, plan_windows
+from rocframe.comparisons.time_windows import (
+    TimeWindows,
+    parse_reference,
+    plan_windows,
+    reference_notes,
+)
 from rocframe.frames import build_table
 from rocframe.inference import (
     Confidence,
@@ -252,7 +257,7 @@ def drift_table(estimates: WindowAreas, options: DriftOptions) -> pl.DataFrame:
     test_note = pl.Series(first_notes(applies).tolist(), dtype=pl.String)
     note = areas.get_column("note")
     note = note.zip_with(note.is_not_null(), test_note)
-    reference_note = _reference_notes(areas.get_column("note"), reference, options)
+    reference_note = reference_notes(areas.get_column("note"), reference, options.reference)
     untested = np.isnan(columns["p_value"]) & (reference != all_rows)
     note = note.zip_with(note.is_not_null() | ~pl.Series(untested), reference_note)
     position = pl.Series(reference).replace(-1, None)
@@ -268,18 +273,6 @@ def drift_table(estimates: WindowAreas, options: DriftOptions) -> pl.DataFrame:
     }
     table = build_table(windows.window_keys, columns, drift_columns(windows.window.dtype))
     return table.filter(~pl.Series(windows.is_reference)) if windows.is_reference.any() else table
-
-
-def _reference_notes(
-    notes: pl.Series, reference: NDArray[np.int64], options: DriftOptions
-) -> pl.Series:
-    """Return the note of the reference of each window, such as `reference:one_positive`."""
-    of_reference = notes.gather(pl.Series(reference).replace(-1, None))
-    is_previous = isinstance(options.reference, str) and options.reference == "previous"
-    if not is_previous:  # the first window has no previous window
-        has_none = pl.Series(reference) < 0
-        of_reference = of_reference.zip_with(~has_none, pl.Series(["no_rows"]))
-    return "reference:" + of_reference
 
 
 # The columns of `welch_columns`, and their names in the result.

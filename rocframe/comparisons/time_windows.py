@@ -301,4 +301,17 @@ class TimeWindows:
         return np.where(same_group & has_time, result, -1)
 
 
+def reference_notes(notes: pl.Series, position: NDArray[np.int64], reference: object) -> pl.Series:
+    """Return the note of the reference of each window, such as `reference:one_positive`.
+
+    `position` is the position of the reference of each window in `notes`, or -1.
+    """
+    of_reference = notes.gather(pl.Series(position).replace(-1, None))
+    is_previous = isinstance(reference, str) and reference == "previous"
+    if not is_previous:  # the first window has no previous window
+        has_none = pl.Series(position) < 0
+        of_reference = of_reference.zip_with(~has_none, pl.Series(["no_rows"]))
+    return "reference:" + of_reference
+
+
 NO_TIME = np.iinfo(np.int64).min  # start and end of windows without a time

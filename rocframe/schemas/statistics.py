@@ -670,9 +670,7 @@ SCORE_DRIFT = TableType(
     columns=score_drift_columns,
     recognize=has_columns("psi", "psi_p_adjusted", "reference", "ks", "missing_share"),
     drawing="rocframe.charts.time_chart:score_drift_chart",
-    dots=DotStyle(
-        title="Population stability index", axis="PSI", marks=("psi",), limits=None
-    ),
+    dots=DotStyle(title="Population stability index", axis="PSI", marks=("psi",), limits=None),
 )
 
 COMPARISON = TableType(
