@@ -285,7 +285,8 @@ def parse_bins(bins: object, *, example: str, unit: bool = True) -> int | list[f
     if unit:
         has_ends, problem = edges[0] == 0 and edges[-1] == 1, "start with 0, rise, and end with 1"
     else:
-        has_ends, problem = 2 < len(edges) <= MAX_SCORE_BINS, "rise, and be at least three"
+        has_ends = 2 < len(edges) <= MAX_SCORE_BINS
+        problem = f"rise, and be at least 3 and at most {MAX_SCORE_BINS:,}"
     if not has_ends or any(low >= high for low, high in pairwise(edges)):
         raise OptionValueError.compose("bins", bins, f"edges must {problem}", hint)
     return edges

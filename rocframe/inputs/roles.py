@@ -58,9 +58,10 @@ Total: TypeAlias = bool | str | Sequence[str]
 class Roles:
     """The arguments of a public function about the columns of predictions, such as `label`.
 
-    `label` is None if the function reads scores only; all rows are then in the positive class.
-    With `needs_scores`, for probabilities, `missing="worst"` is an error. `cluster_argument` is the
-    name of the argument `cluster`. `total` are the group columns over which totals are computed.
+    `label` is None if the function reads scores only; all rows are then in the positive class. With
+    `needs_scores`, such as for probabilities, `missing="worst"` is an error. `cluster_argument` is
+    the name of the argument `cluster`. `total` are the group columns over which totals are
+    computed.
     """
 
     label: Column | None
