@@ -538,20 +538,22 @@ def exact_ks_p_values(
 
     Without drift, the rows of both samples in the order of their scores are a random path from
     (0, 0) to (n, m), and all paths have the same probability (Hodges 1958). The path is drawn row
-    by row, and stops where the distribution functions differ by `distance` / (n m). n <= m.
+    by row, and stops where the distribution functions differ by `distance` / (n m). The tests are
+    sorted by n + m, and n <= m.
     """
-    i = np.arange(n.max(initial=0) + 1)
+    total = n + m
     n, m, distance = n[:, None], m[:, None], distance[:, None]
-    probability = np.zeros((len(n), len(i)))
-    probability[:, 0] = 1
-    stopped = np.where(distance[:, 0] <= 0, 1.0, 0.0)
-    for t in range(int((n + m).max(initial=0))):
-        left = n + m - t
-        of_first = probability * (n - i).clip(0) / np.maximum(left, 1)
-        new = probability * (m - (t - i)).clip(0) / np.maximum(left, 1)
-        new[:, 1:] += of_first[:, :-1]
-        is_far = np.abs(i * m - (t + 1 - i) * n) >= distance
-        active = left > 0
-        stopped += np.where(active & is_far & (distance > 0), new, 0.0).sum(axis=1)
-        probability = np.where(active, np.where(is_far, 0.0, new), probability)
+    i = np.arange(n.max(initial=0) + 1)
+    of_first, of_second, ahead = n - i, m + i, i * (n + m)
+    probability = (distance > 0) * (i == 0).astype(np.float64)
+    stopped = np.where(distance[:, 0] > 0, 0.0, 1.0)
+    for t in range(int(total.max(initial=0))):
+        longer = slice(np.searchsorted(total, t, "right"), None)
+        before = probability[longer] / (total[longer, None] - t)
+        after = before * (of_second[longer] - t)
+        after[:, 1:] += before[:, :-1] * of_first[longer, :-1]
+        is_far = np.abs(ahead[longer] - (t + 1) * n[longer]) >= distance[longer]
+        stopped[longer] += np.sum(after, axis=1, where=is_far)
+        after[is_far] = 0
+        probability[longer] = after
     return stopped.clip(0, 1)

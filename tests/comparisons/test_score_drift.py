@@ -214,7 +214,7 @@ def test_missing_scores_are_an_error_or_a_share_of_each_window():
             "score": [0.1, 0.2, None, 0.4, 0.5, 0.1, None, 0.9, float("nan"), 0.8, None, None],
         }
     )
-    with pytest.raises(rf.MissingValuesError, match='missing="drop" to leave these rows out.$'):
+    with pytest.raises(rf.MissingValuesError, match=r'missing="drop" to leave these rows out\.$'):
         rf.score_drift(table, "score", over="w")
     result = rf.score_drift(table, "score", over="w", bins=2, missing="drop")
     columns = ("n", "n_reference", "n_missing", "missing_share", "reference_missing_share", "note")
