@@ -111,6 +111,23 @@ def test_the_index_without_empty_bins_is_that_of_other_packages():
     assert found == pytest.approx(((p - q) * np.log(p / q)).sum(), abs=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:`qcut` is deprecated:DeprecationWarning")  # in polars-ds
+def test_the_index_is_that_of_polars_ds_if_no_bin_is_empty():
+    pds = pytest.importorskip("polars_ds", reason="polars-ds is in the bench group only")
+    rng = np.random.default_rng(2)
+    reference = rng.normal(size=1000)
+    weight = np.exp(0.2 * reference)
+    # Other packages interpolate the quantiles, so that other scores could be in another bin.
+    window = rng.choice(reference, 300, p=weight / weight.sum())
+    table = pl.DataFrame(
+        {"w": np.repeat([0, 1], [1000, 300]), "score": np.append(reference, window)}
+    )
+    found = rf.score_drift(table, "score", over="w")["psi"][1]
+    index = pds.psi(pl.Series(window), pl.Series(reference), n_bins=10)
+    one = pl.DataFrame({"row": [1]})
+    assert found == pytest.approx(one.select(index).item(), abs=1e-12)
+
+
 @pytest.mark.parametrize(("rows", "method"), [(60, "exact"), (300, "exact"), (4000, "asymp")])
 def test_ks_p_values_are_exact_for_small_windows_and_else_of_the_limit(rows, method):
     table = sample(rows, seed=6)
