@@ -180,7 +180,7 @@ def score_drift(
         level=parse_level(level),
         adjust=adjust,
     )
-    roles = Roles(None, score, by, None, weight, count, missing, needs_scores=True)
+    roles = Roles(NOT_GIVEN, score, by, None, weight, count, missing, needs_scores=True)
     table = options.reference if isinstance(options.reference, pl.LazyFrame) else None
     n_by = len(parse_names(by))
 

@@ -123,7 +123,7 @@ def _add_reference(
     reference_schema = reference.collect_schema()
     by = parse_names(roles.by)
     scores = roles.score.values() if isinstance(roles.score, Mapping) else to_list(roles.score)
-    labels = [] if roles.label is None else [roles.label]
+    labels = [] if roles.label is NOT_GIVEN else [roles.label]
     for source in (*by, *labels, *scores, *roles.optional_columns.values()):
         # Selectors have no root names, and can select other columns of the reference.
         for name in source.meta.root_names() if isinstance(source, pl.Expr) else [source]:
