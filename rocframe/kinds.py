@@ -263,7 +263,7 @@ Parsed = TypeVar("Parsed")
 VARIABLES = ("threshold", *CONFUSION)
 
 # Names of statistics of complete curves, which `intervals` computes.
-CURVE_STATISTIC_NAMES = ("auc", "gini", "ks", "eer", "average_precision", "pr_auc")
+CURVE_STATISTIC_NAMES = ("auc", "gini", "ks", "eer", "average_precision", "pr_auc", "h_measure")
 # Names of statistics of probabilities, which `intervals` computes.
 PROBABILITY_STATISTIC_NAMES = (
     *("brier", "brier_skill", "log_loss", "miscalibration", "discrimination", "uncertainty"),

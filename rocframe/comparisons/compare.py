@@ -26,8 +26,9 @@ from rocframe.comparisons.pairing import (
     Instances,
     UnpairedModels,
     build_model_table,
-    given_thresholds,
     model_batches,
+    model_thresholds,
+    parse_model_thresholds,
     plan_comparison,
 )
 from rocframe.errors import OptionValueError, PairingError
@@ -40,7 +41,8 @@ from rocframe.kinds import check_metric_settings
 from rocframe.metrics.statistics import parse_rule
 from rocframe.options import NOT_GIVEN, NotGiven, parse_integer, parse_number, public
 from rocframe.rates import Settings
-from rocframe.schemas.statistics import comparison_columns, gate_columns
+from rocframe.resampling import replicate_rows
+from rocframe.schemas.statistics import comparison_columns, gate_columns, replicate_columns
 from rocframe.schemas.table_type import MODEL, integers
 
 if TYPE_CHECKING:
@@ -50,12 +52,7 @@ if TYPE_CHECKING:
 
     from rocframe.areas.area import Range
     from rocframe.comparisons.comparison_tests import ComparedPairs, Family
-    from rocframe.comparisons.pairing import (
-        GivenThresholds,
-        PairingColumns,
-        PairingOptions,
-        Unmatched,
-    )
+    from rocframe.comparisons.pairing import PairingColumns, PairingOptions, Thresholds, Unmatched
     from rocframe.frames import FrameT
     from rocframe.inference import Adjust, Alternative, Note
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
@@ -75,7 +72,7 @@ def compare(
     pairs: ComparedPairs = "all",
     metric: str | pl.Expr | Sequence[str | pl.Expr] = "auc",
     method: ComparisonMethod | NotGiven = NOT_GIVEN,
-    threshold: GivenThresholds = None,
+    threshold: Thresholds = None,
     fpr: float | Range | None = None,
     tpr: float | Range | None = None,
     specificity: float | Range | None = None,
@@ -104,6 +101,7 @@ def compare(
     benefits: Mapping[str, float] | None = None,
     subject_to: Mapping[str, Sequence[float | None]] | None = None,
     minimize: bool | None = None,
+    replicates: bool = False,
 ) -> FrameT:
     """Compare the AUC, or other metrics, of each pair of models, or of groups of rows.
 
@@ -136,9 +134,9 @@ def compare(
         other rate if one of them is a number. A list gives a row per metric.
     method : str, optional
         By default, the first of these tests that applies, except `"mcnemar_exact"`, and
-        `"bootstrap"` before `"delta"` at an FPR or TPR and for areas under the precision-recall
-        curve. Tests whose names end with `_unpaired`, and `"miettinen_nurminen"`, are for different
-        rows.
+        `"bootstrap"` before `"delta"` at estimated points of curves (a rate, `alerts`, `"ks"`,
+        `"eer"`) and for areas under the precision-recall curve. Tests whose names end with
+        `_unpaired`, and `"miettinen_nurminen"`, are for different rows.
 
         - `"delong_t"`, `"delong_t_unpaired"`, for areas: a t test with DeLong's variance and
           Satterthwaite's degrees of freedom.
@@ -153,14 +151,15 @@ def compare(
         - `"miettinen_nurminen"`, for shares at given thresholds: the score test and its limits.
         - `"delta"`, `"delta_unpaired"`: a t test with the variance from the derivatives with
           respect to the weights of rows, for metrics of which these are known.
-        - `"bootstrap"`, `"bootstrap_unpaired"`, for all metrics: a z test (for areas under the
-          precision-recall curve, a t test) with the variance over resamples.
+        - `"bootstrap"`, `"bootstrap_unpaired"`, for all metrics: a z test with the variance over
+          resamples (for `"ks"` and areas under the precision-recall curve, a t test).
         - `"permutation"`, for areas: exchanges the two ranks of random rows between the models.
         - `"venkatraman"`: a test of the complete curves with the same permutations. Curves can
           differ even if their areas are equal.
     threshold : float, mapping or DataFrame, default None
         A threshold that was chosen without these data: of all models, by model, or a table with the
         columns `threshold` and those of models and groups, such as that of `operating_point`.
+        Without a threshold, the results of a group are null.
     fpr : float or (float, float), default None
         False positive rate at which metrics are compared, with the lowest threshold that does not
         exceed it in these data, or a range such as `(0, 0.1)` for partial areas.
@@ -174,7 +173,8 @@ def compare(
     alert_rate : float, default None
         Share of the rows with the highest scores at which metrics are compared.
     alerts : float, default None
-        Number of the rows with the highest scores, such as 500 letters.
+        Number of the rows with the highest scores, such as 500 letters; with `weight`, the sum of
+        their weights.
     rule : str or Expr, default None
         Rule of `operating_point` (except `"bayes"`) that chooses the threshold of each model, and
         again in each resample.
@@ -225,6 +225,9 @@ def compare(
         Constraints of the rule: lowest and highest value of metrics, as in `operating_point`.
     minimize : bool, default None
         Whether the rule minimizes its metric or expression, as in `operating_point`.
+    replicates : bool, default False
+        Return the values of all resamples instead of tests, for `"bootstrap"` (then the default)
+        and `"bootstrap_unpaired"`.
 
     Returns
     -------
@@ -252,6 +255,13 @@ def compare(
         or if the variance of the difference is 0; a difference of 0 then has a p-value. Limits are
         null for `"permutation"` and `"venkatraman"`.
 
+        With `replicates=True`, there is one row per group, pair and resample: `*by`, `model_a,
+        model_b, draw, difference, estimate_a, estimate_b`. If `metric` is a list, `metric` is the
+        column left of `draw`. `draw` (Int64) is the number of the resample, from 1 to `n_boot`. The
+        values (Float64) are null if they are undefined in the resample, or if a class has too few
+        rows. The standard deviation of `difference` is `se`; for different rows, `se`² is the sum
+        of the variances of `estimate_a` and `estimate_b`.
+
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
         no_negatives, one_positive, one_negative, zero_variance, no_solution` (an undefined metric),
         `few_rows:3` (below 4 rows or clusters of a class), `redrawn:3` (resamples) or
@@ -272,7 +282,7 @@ def compare(
     The tests assume that rows or clusters are independent, and that the models were fitted on other
     data. They do not account for the variation between models fitted on different training data.
     For losses, and for metrics such as the FPR, `model_a` is better if `difference` is negative.
-    Levels and coverage in small samples are on the page "Coverage of intervals and tests".
+    Levels and coverage in small samples are on the page "Coverage of intervals and bands".
 
     References
     ----------
@@ -349,14 +359,18 @@ def compare(
         is_list=not isinstance(metric, str | pl.Expr),
         is_unpaired=is_default_unpaired(method, between, id),
         pairs=pairs,
-        threshold=threshold,
+        threshold=parse_model_thresholds(threshold, between),
+        replicates=replicates,
     )
+    build, schema = comparison_table, comparison_columns
+    if replicates:
+        build, schema = comparison_replicate_table, replicate_columns
     return plan_comparison(
         predictions,
         options.pairing(between=between, id=id, unmatched=unmatched),
-        lambda frame, columns: comparison_table(frame, columns, options),
-        schema=lambda model: comparison_columns(model, options.name),
-        anchor="test",
+        lambda frame, columns: build(frame, columns, options),
+        schema=lambda model: schema(model, options.name),
+        anchor="draw" if replicates else "test",
         # The adjustment with `family="all"` and the check of the baseline require all groups.
         independent_groups=family == "group" and baseline is None,
     )
@@ -400,6 +414,29 @@ def comparison_table(
     return table.with_columns(pl.Series("p_adjusted", p_adjusted).fill_nan(None)).drop(POSITIONS)
 
 
+def comparison_replicate_table(
+    frame: pl.DataFrame, columns: PairingColumns, options: CompareOptions
+) -> pl.DataFrame:
+    """Return the replicates of a collected frame: a row per group, pair, metric and resample."""
+    data = read_data(frame, columns, options)
+    parts, values, first = [], [np.zeros((0, 2, options.n_boot))], 0
+    for part in comparison_parts(data, columns, options):
+        values.append(part["replicates"])
+        part["line"] = first + np.arange(len(values[-1]))
+        first += len(values[-1])
+        parts.append({name: part[name] for name in ("group", *PAIR_COLUMNS, "line")})
+    schema = replicate_columns(data.models.dtype, options.name)
+    names = [name for name in PAIR_COLUMNS if name in schema]
+    own = {name: schema[name] for name in names} | integers("line")
+    lines = sorted_table(parts, own, data, options)
+    order = lines.get_column("line").to_numpy()
+    a, b = np.moveaxis(np.concatenate(values)[order], 1, 0)
+    replicates = {"difference": a - b, "estimate_a": a, "estimate_b": b}
+    flat = {name: each.ravel() for name, each in replicates.items()}
+    return replicate_rows(lines.drop("line"), flat, options.n_boot)
+
+
+PAIR_COLUMNS = ("model_a", "model_b", "metric")
 POSITIONS = ("group", "position_a", "position_b")
 
 
@@ -417,9 +454,25 @@ def compare_models(
     data: Instances | UnpairedModels, columns: PairingColumns, options: CompareOptions
 ) -> pl.DataFrame:
     """Return the sorted comparisons, with unadjusted p-values and the columns `POSITIONS`."""
+    parts = comparison_parts(data, columns, options)
+    schema = comparison_columns(data.models.dtype, options.name) | integers(*POSITIONS)
+    # Tests have different columns, such as limits.
+    found = dict.fromkeys(name for part in parts for name in part)
+    for part in parts:
+        part |= {name: np.nan for name in found if name not in part}
+        if options.name is not None:
+            for side in ("a", "b"):
+                part[f"{options.name}_{side}"] = part.pop(f"estimate_{side}")
+    return sorted_table(parts, schema, data, options)
+
+
+def comparison_parts(
+    data: Instances | UnpairedModels, columns: PairingColumns, options: CompareOptions
+) -> list[dict[str, Any]]:
+    """Return the columns of each pair of models and metric, with an element for each group."""
     given = None
     if any(quantity.is_at_given_threshold for quantity in options.quantities):
-        given = given_thresholds(options.threshold, data.models, data.keys, columns)
+        given = model_thresholds(options.threshold, data.models, data.keys, columns)
         data = data.decisions(given)
     baseline = options.baseline_position(data.models)
     compare = _compare_paired if isinstance(data, Instances) else _compare_unpaired
@@ -428,15 +481,17 @@ def compare_models(
         a, b = part.pop("models")
         positions = {"model_a": a, "model_b": b, "position_a": a, "position_b": b}
         parts.append(part | positions)
-    schema = comparison_columns(data.models.dtype, options.name) | integers(*POSITIONS)
+    return parts
+
+
+def sorted_table(
+    parts: Sequence[dict[str, Any]],
+    schema: dict[str, pl.DataType],
+    data: Instances | UnpairedModels,
+    options: CompareOptions,
+) -> pl.DataFrame:
+    """Return a table of the columns of `comparison_parts`, sorted by group, pair and metric."""
     names = [quantity.name for quantity in options.quantities]
-    # Tests have different columns, such as limits.
-    found = dict.fromkeys(name for part in parts for name in part)
-    for part in parts:
-        part |= {name: np.nan for name in found if name not in part}
-        if options.name is not None:
-            for side in ("a", "b"):
-                part[f"{options.name}_{side}"] = part.pop(f"estimate_{side}")
     return build_model_table(
         parts,
         {**schema, "metric": pl.Int64()} if options.is_list else schema,

@@ -124,20 +124,29 @@ class Quantity:
 
     @property
     def has_influence(self) -> bool:
-        """Whether the influence values of the rows are known."""
+        """Whether the influence values of the rows are known, and determine the variance."""
         if self.rate is None:
-            return self.statistic.influence is not None
+            return self.statistic.influence is not None and self.statistic.has_influence_variance
         return isinstance(self.search, PointSearch)
 
     @property
     def has_reliable_influence(self) -> bool:
         """Whether the test by influence values keeps its level in small samples.
 
-        It does not at an estimated threshold, if scores are tied; see docs/coverage.md.
+        It does not at an estimated point of the curve; see docs/coverage.md.
         """
         return self.is_at_given_threshold or (
-            self.rate is None and not self.statistic.has_t_reference
+            self.rate is None and self.statistic.has_reliable_influence
         )
+
+    def bootstrap_df(
+        self, n_pos: NDArray[np.int64], n_neg: NDArray[np.int64]
+    ) -> NDArray[np.float64] | None:
+        """Return the degrees of freedom of bootstrap tests; None for z tests."""
+        if not self.statistic.has_t_reference:
+            return None
+        smaller = n_pos if self.depends_on_prevalence else np.minimum(n_pos, n_neg)
+        return np.maximum(smaller - 1.0, 1)
 
     @property
     def is_area(self) -> bool:
@@ -201,10 +210,17 @@ class Quantity:
         return 1.0 if self.rate_range is None else self.rate_range.slope
 
     @property
+    def bounds(self) -> tuple[float, float]:
+        """The lowest and the highest standardized value."""
+        ends = (self.statistic if self.rate is None else self.rate).bounds
+        low, high = self.standardized(np.array(ends, np.float64)).tolist()
+        return low, high
+
+    @property
     def max_difference(self) -> float:
         """Largest possible difference of two standardized values."""
-        low, high = (self.statistic if self.rate is None else self.rate).bounds
-        return self.slope * (high - low)
+        low, high = self.bounds
+        return high - low
 
     def standardized(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Standardize values if the quantity is a standardized partial area, else return them."""
@@ -380,6 +396,15 @@ class PairedComparison:
 
         With `few`, the note `few_rows` warns of few rows or clusters of a class.
         """
+        given = [self.given(model) for model in pair]
+        if given[0] is not None and given[1] is not None:  # NaN: there is no threshold
+            absent = {"estimate_a": np.isnan(given[0]), "estimate_b": np.isnan(given[1])}
+            either = absent["estimate_a"] | absent["estimate_b"]
+            columns = {
+                name: np.where(absent.get(name, either), np.nan, values)
+                for name, values in columns.items()
+            }
+            variance = None if variance is None else np.where(either, np.nan, variance)
         values = columns["estimate_a"] + columns["estimate_b"]
         note = class_notes(
             *units,
@@ -475,9 +500,16 @@ def unpaired_tests(
             "one_negative": (a.n_neg == 1) | (b.n_neg == 1),
             "zero_variance": a.variance + b.variance == 0,
         }
+        if hypothesis.quantity.rate is not None:
+            applies["no_solution"] = np.isnan(a.value + b.value)
+        if a.redrawn is not None and b.redrawn is not None:
+            applies["redrawn"] = a.redrawn + b.redrawn
         if not hypothesis.quantity.is_loss and a.total is None:
             applies["few_rows"] = few_rows(n_pos, n_neg)
-        yield {
+        kept = {}
+        if a.replicates is not None and b.replicates is not None:
+            kept["replicates"] = np.stack([a.replicates, b.replicates], axis=1)
+        yield kept | {
             "models": pair,
             "group": groups,
             "n_pos": n_pos,
@@ -490,7 +522,9 @@ def unpaired_tests(
 def wald_columns(
     a: UnpairedEstimates, b: UnpairedEstimates, hypothesis: Hypothesis
 ) -> dict[str, NDArray[np.float64]]:
-    """Return `difference_columns` of two samples by a z test."""
+    """Return `difference_columns` of two samples by a z test, or a t test of some statistics."""
+    if hypothesis.quantity.statistic.has_t_reference:
+        return welch_columns(a, b, hypothesis)
     variance = a.variance + b.variance
     return difference_columns(
         hypothesis, (a.value, b.value), variance, variances=(a.variance, b.variance)
@@ -539,7 +573,8 @@ class UnpairedEstimates:
     """The estimates of one model, their variances and numbers of rows or clusters, by group.
 
     `spread` is the sum of v²/(n - 1) over the independent parts v of the variance. `total` is the
-    number of rows of a proportion. With the bootstrap, `redrawn` resamples were drawn again.
+    number of rows of a proportion. With the bootstrap, `redrawn` resamples were drawn again, and
+    `replicates` has their values (columns), if they are kept.
     """
 
     groups: NDArray[np.int64]
@@ -550,6 +585,7 @@ class UnpairedEstimates:
     n_neg: NDArray[np.int64]
     total: NDArray[np.float64] | None = None
     redrawn: NDArray[np.int64] | None = None
+    replicates: NDArray[np.float64] | None = None
 
     def select(self, positions: NDArray[np.int64]) -> UnpairedEstimates:
         """Return the estimates of the groups at these positions."""
@@ -611,7 +647,7 @@ class UnpairedSample:
         value: NDArray[np.float64],
         variance: NDArray[np.float64],
         spread: NDArray[np.float64],
-        **others: NDArray[Any],
+        **others: NDArray[Any] | None,
     ) -> UnpairedEstimates:
         """Return the estimates of the groups."""
         totals = self.scan.totals

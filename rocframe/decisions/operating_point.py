@@ -12,7 +12,7 @@ import polars as pl
 
 from rocframe.curves.at import point_axis, rows_at
 from rocframe.curves.table import (
-    TOTAL_ROUNDING,
+    check_counts,
     check_new_columns,
     curve_layout,
     read_curves,
@@ -326,16 +326,10 @@ class RuleOptions:
 
         A limit of `"alerts"` raises an error if the counts are no numbers of rows, but shares.
         """
-        total = curves.pos + curves.neg
-        are_shares = (
-            total.dtype.kind == "f" and len(total) and (abs(total - 1) <= TOTAL_ROUNDING).all()
-        )
-        if "alerts" in self.subject_to and are_shares:
-            problem = "the counts of these curves are shares of all cases, which sum to 1"
-            hint = 'Use the proportion of alerts: subject_to={"alert_rate": …}.'
-            limits = self.subject_to["alerts"]
-            raise OptionValueError.compose("subject_to['alerts']", limits, problem, hint)
-        if self.guarantee is not None and total.dtype.kind == "f":
+        if "alerts" in self.subject_to:
+            limits, instead = self.subject_to["alerts"], 'subject_to={"alert_rate": …}'
+            check_counts("subject_to['alerts']", limits, curves, instead)
+        if self.guarantee is not None and (curves.pos + curves.neg).dtype.kind == "f":
             problem = "the counts of these curves are not numbers of independent rows"
             hint = "Use curves without weight=, or leave out guarantee=."
             raise OptionValueError.compose("guarantee", self.guarantee, problem, hint)

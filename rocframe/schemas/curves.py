@@ -90,6 +90,16 @@ METRIC_INTERVALS = TableType(
     on_axes=OPERATING_POINTS,
 )
 
+METRIC_REPLICATES = TableType(
+    name="metric_replicates",
+    functions=("intervals",),
+    columns=lambda: (
+        strings("metric") | integers("draw") | floats("value") | strings("at") | floats("at_value")
+    ),
+    recognize=has_columns("metric", "draw", "value", *POINT_NAMES, adjacent=5),
+    chart_hint='Draw a histogram of the replicates of a metric: table["value"].plot.hist().',
+)
+
 
 BAND_COLUMNS = floats(
     *("fpr", "tpr", "fpr_lower", "fpr_upper", "lower", "upper", "ci_level")

@@ -526,6 +526,16 @@ def comparison_columns(model: pl.DataType, metric: str | None) -> Schema:
     )
 
 
+def replicate_columns(model: pl.DataType, metric: str | None) -> Schema:
+    """Return the columns of the replicates of a comparison; see `comparison_columns`."""
+    return (
+        dict.fromkeys(("model_a", "model_b"), model)
+        | (strings("metric") if metric is None else {})
+        | integers("draw")
+        | floats("difference", "estimate_a", "estimate_b")
+    )
+
+
 def reader_study_columns(reading: pl.DataType) -> Schema:
     """Return the columns of `reader_study`; `reading` has the dtypes of modality and reader."""
     modality = reader = reading
@@ -689,6 +699,15 @@ COMPARISON = TableType(
         colored=False,
         p_values=("p_value", "p_adjusted"),
     ),
+)
+
+COMPARISON_REPLICATES = TableType(
+    name="comparison_replicates",
+    functions=("compare",),
+    columns=replicate_columns,
+    recognize=has_columns("model_a", "model_b", "draw", "difference", "estimate_a", "estimate_b"),
+    ties=HALF_TIES,
+    chart_hint='Draw a histogram of the replicates of a pair: table["difference"].plot.hist().',
 )
 
 AUC_COVARIANCE = TableType(

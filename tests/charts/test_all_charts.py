@@ -211,10 +211,12 @@ def drawn(chart: alt.Chart) -> Counter[str]:
 def test_tables_without_a_drawing_have_a_hint():
     hints = {table.name: table.chart_hint for table in TABLES if table.drawing is None}
     assert set(hints) == {
+        "comparison_replicates",
         "concavities",
         "contrast",
         "fit_calibration",
         "gate",
+        "metric_replicates",
         "tie_bounds",
         "ties",
     }
