@@ -140,6 +140,7 @@ RESAMPLED = ("recall", "ks", "eer")
 # Positives, and negatives for each positive.
 CLASS_SIZES = ((3, 1), (10, 1), (20, 1), (3, 9), (10, 9), (20, 9), (50, 9))
 CLASS_AREAS = (0.6, 0.75, 0.9, 0.97)
+SCORE_DRIFT_SIZES = (50, 200, 2000)
 DRIFT_SIZES = ((3, 9), (10, 9), (20, 9), (20, 1))
 DRIFT_AREAS = (0.75, 0.9)
 # Numbers of readers and of cases of each class, and the parameters of Roe and Metz (1997): the
@@ -380,6 +381,45 @@ def drift_tests(samples: int, resampled: int, n_boot: int, seed: int) -> Iterato
                 shares.append([(result[x].fill_null(1) < 1 - LEVEL).mean() for x in names])
             cells = [f"{100 * share:.1f}" for test in zip(*shares, strict=True) for share in test]
             yield f"| {n}, {n * negatives} | {area:g} | {' | '.join(cells)} |"
+    yield ""
+
+
+def score_drift_tests(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
+    """Yield how often tests of the scores of two windows reject without drift, in percent."""
+    from scipy.special import chdtrc
+
+    del resampled, n_boot
+    bins = {"quantile bins": 10, "equal bins": [i / 10 for i in range(11)]}
+    names = (*(f"PSI, 10 {name}" for name in bins), "PSI, uncorrected", "KS")
+    yield f"| rows of the window | rows of the reference | {' | '.join(names)} |"
+    yield "| --- " * (2 + len(names)) + "|"
+    for n in SCORE_DRIFT_SIZES:
+        for n_reference in SCORE_DRIFT_SIZES:
+            parts = []
+            batch = max(1, 2_000_000 // (n + n_reference))
+            for start in range(0, samples, batch):
+                size = min(batch, samples - start)
+                rng = np.random.default_rng([seed, n, n_reference, start])
+                window = np.tile(np.repeat([0, 1], [n_reference, n]), size)
+                sample = np.repeat(np.arange(size), n + n_reference)
+                table = pl.DataFrame(
+                    {"sample": sample, "window": window, "score": rng.random(len(window))}
+                )
+                tests = [
+                    rf.score_drift(table, "score", by="sample", bins=option, adjust=None)
+                    .filter(window=1)
+                    .select("psi", "psi_p", "ks_p")
+                    for option in bins.values()
+                ]
+                first = chdtrc(9, tests[0]["psi"] / (1 / n + 1 / n_reference))
+                parts.append(
+                    pl.DataFrame(
+                        [tests[0]["psi_p"], tests[1]["psi_p"].alias("equal")]
+                    ).with_columns(first=first, ks=tests[0]["ks_p"])
+                )
+            shares = (pl.concat(parts) < 1 - LEVEL).mean().row(0)
+            cells = " | ".join(f"{100 * share:.1f}" for share in shares)
+            yield f"| {n:,} | {n_reference:,} | {cells} |"
     yield ""
 
 
@@ -1569,6 +1609,10 @@ def main(arguments: list[str] | None = None) -> None:
             1,
         ),
         "Tests of drift: rejections without drift, in percent": (drift_tests, 1),
+        "Tests of scores without labels: rejections without drift, in percent": (
+            score_drift_tests,
+            1,
+        ),
         "Tests of drift with clusters: rejections without drift, in percent": (
             clustered_drift_tests,
             2,

@@ -130,6 +130,7 @@ if TYPE_CHECKING:
     from rocframe.comparisons.gate import gate
     from rocframe.comparisons.hull_shares import hull_shares
     from rocframe.comparisons.reader_study import reader_study
+    from rocframe.comparisons.score_drift import score_drift
     from rocframe.compression import compress
     from rocframe.curves.at import at
     from rocframe.curves.curve import curve
@@ -246,6 +247,7 @@ __all__ = [
     "sample_size",
     "save_chart",
     "scan",
+    "score_drift",
     "simplify",
     "smooth",
     "summary",

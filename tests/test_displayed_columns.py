@@ -40,6 +40,7 @@ ANSWERS = {
     "cost_intervals": ("probability_cost", "expected_cost", *LIMITS, *DIFFERENCE),
     "curve": ("threshold",),
     "drift": ("auc", *LIMITS, *DIFFERENCE, "p_adjusted"),
+    "score_drift": ("psi", "psi_p_adjusted", "ks", "ks_p_adjusted", "missing_share"),
     "drift_test": ("homogeneity_p_adjusted", "trend_p_adjusted", "slope", *LIMITS),
     "auc": ("auc", *LIMITS),
     "partial_auc": ("partial_auc", *LIMITS),

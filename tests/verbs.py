@@ -33,6 +33,9 @@ WEIGHTED_COMPARISON = (
     *("statistic", "df", "test", "note"),
 )
 WEIGHTED_TEST = ("test", "se", "statistic", "df", "p_value", "p_adjusted", "note")
+# PSI has half a row in empty bins. Tests of weighted rows have effective numbers of rows.
+OF_SAMPLE_SIZES = ("psi", "psi_p", "psi_critical", "psi_p_adjusted", "ks_p", "ks_p_adjusted")
+OF_SAMPLE_SIZES += ("n_reference",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,8 @@ class Verb:
     class_labels: Any = "class_number"
     # The option `over` names a column of folds.
     over: bool = False
+    # The function reads no labels.
+    labelled: bool = True
     # The function reads a row for each reading of two readers with two modalities.
     readings: bool = False
     # Only the order of the scores matters, not their values.
@@ -77,7 +82,8 @@ class Verb:
             label, score = self.class_labels, self.class_scores
         if self.readings:
             frame, score = readings(frame, score, other), "reading"
-        return getattr(rf, self.function)(frame, label, score, **options)
+        labels = (label,) if self.labelled else ()
+        return getattr(rf, self.function)(frame, *labels, score, **options)
 
     def accepts(self, role: str) -> bool:
         parameters = inspect.signature(getattr(rf, self.function)).parameters
@@ -323,6 +329,24 @@ OF_PREDICTIONS = {
     "test of drift over folds": Verb("drift_test", {"adjust": None}, over=True),
     "test of drift of models over folds": Verb(
         "drift_test", two_scores=True, over=True, adjusted=True
+    ),
+    "drift of scores over folds": Verb(
+        "score_drift",
+        {"adjust": None},
+        over=True,
+        labelled=False,
+        ranks=False,
+        other_if_weighted=OF_SAMPLE_SIZES,
+    ),
+    "drift of scores of models over folds": Verb(
+        "score_drift",
+        {"bins": [0, 0.2, 0.4, 1], "family": "all", "reference": "previous"},
+        two_scores=True,
+        over=True,
+        labelled=False,
+        ranks=False,
+        adjusted=True,
+        other_if_weighted=OF_SAMPLE_SIZES,
     ),
     "fold auc": Verb("fold_auc", over=True),
     "pooling gap": Verb("pooling_gap", over=True),

@@ -633,6 +633,18 @@ def drift_columns(over: pl.DataType) -> Schema:
     )
 
 
+def score_drift_columns(over: pl.DataType) -> Schema:
+    """Return the columns of `score_drift`; `over` is the dtype of the column of windows."""
+    return (
+        floats("psi", "psi_p_adjusted", "psi_critical", "psi_p", "ks_p")
+        | floats("jensen_shannon", "wasserstein")
+        | {"reference": over}
+        | integers("n", "n_reference", "n_missing", "n_bins")
+        | floats("reference_missing_share", "level", "ks", "ks_p_adjusted", "missing_share")
+        | strings("note")
+    )
+
+
 DRIFT_TEST = TableType(
     name="drift_test",
     columns=lambda: (
@@ -661,6 +673,14 @@ DRIFT = TableType(
     ties=HALF_TIES,
     drawing="rocframe.charts.time_chart:drift_chart",
     dots=DotStyle(title=ROC_AREA_TITLE, axis="AUC", marks=("auc",)),
+)
+
+SCORE_DRIFT = TableType(
+    name="score_drift",
+    columns=score_drift_columns,
+    recognize=has_columns("psi", "psi_p_adjusted", "reference", "ks", "missing_share"),
+    drawing="rocframe.charts.time_chart:score_drift_chart",
+    dots=DotStyle(title="Population stability index", axis="PSI", marks=("psi",), limits=None),
 )
 
 COMPARISON = TableType(

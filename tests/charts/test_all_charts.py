@@ -85,6 +85,7 @@ TABLE_FUNCTIONS = {
     ),
     "auc test": lambda table, by: rf.auc_test(table, "label", "score", by=[by, "m"]),
     "drift": lambda table, by: rf.drift(table, "label", "score", over="m", by=by),
+    "score drift": lambda table, by: rf.score_drift(table, "score", over="m", by=by, bins=3),
     "drift test": lambda table, by: rf.drift_test(table, "label", "score", over="id", by=by),
     "multiclass auc": lambda _, by: rf.multiclass_auc(
         CLASSES.rename({"g": by}), "label", ["p", "q"], by=by, ci=None
