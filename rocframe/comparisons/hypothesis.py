@@ -416,10 +416,11 @@ class PairedComparison:
             }
             variance = None if variance is None else np.where(either, np.nan, variance)
         values = columns["estimate_a"] + columns["estimate_b"]
+        lacks_variance = np.array(False) if variance is None else np.isnan(variance)
         note = class_notes(
             *units,
             zero_variance=None if variance is None else variance == 0,
-            no_limits=np.isinf(values),
+            no_limits=np.isinf(values) | (lacks_variance & ~np.isnan(values)),
             no_solution=np.isnan(values) & np.array(self.hypothesis.quantity.rate is not None),
             few_rows=few_rows(*units) if few else None,
             redrawn=redrawn,

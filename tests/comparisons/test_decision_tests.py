@@ -405,7 +405,10 @@ def test_a_group_without_a_threshold_is_null_and_changes_no_other_group(threshol
 
 def unpaired_groups() -> pl.DataFrame:
     return pl.concat(
-        pl.DataFrame(SCORES).select("label", "a", sex=pl.lit(sex)) for sex in ("f", "m", "x")
+        pl.DataFrame(SCORES)
+        .select("label", "a", sex=pl.lit(sex))
+        .sort("label", descending=sex == "m")
+        for sex in ("f", "m", "x")
     )
 
 

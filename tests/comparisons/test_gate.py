@@ -459,7 +459,7 @@ def test_metrics_and_points_are_those_of_compare(metric, point):
 
 
 def test_groups_of_different_rows_are_paired_only_by_id():
-    rows = long(WIDE).rename({"model": "log"})
+    rows = long(WIDE).rename({"model": "log"}).sample(fraction=1, shuffle=True, seed=1)
     options = {"between": "log", "metric": "recall", "threshold": 0.5}
     assert decide(rows, **options)["test"].unique().item() == "miettinen_nurminen"
     assert decide(rows, **options, id="id")["test"].unique().item() == "mcnemar"

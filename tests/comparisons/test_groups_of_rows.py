@@ -185,6 +185,7 @@ def test_resamples_without_alerts_are_drawn_again_and_counted_in_the_note():
 def test_a_column_is_compared_unpaired_and_with_id_paired():
     table = people().with_row_index("id").rename({"score": "b", "other": "a"})
     long = table.unpivot(["a", "b"], index=["id", "label"], variable_name="kind")
+    long = long.sample(fraction=1, shuffle=True, seed=1)
     options = {"metric": "tpr", "threshold": 0.5}
     unpaired = rf.compare(long, "label", "value", between="kind", **options)
     paired = rf.compare(long, "label", "value", between="kind", id="id", **options)
