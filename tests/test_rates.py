@@ -254,6 +254,7 @@ OF_RANGES = {
     "auc": lambda **rates: rf.auc(ROWS, "y", "a", **rates),
     "expression": lambda **rates: ROWS.select(pl.col("a").roc.auc("y", **rates)),
     "compare": lambda **rates: rf.compare(ROWS, "y", ["a", "b"], **rates),
+    "gate": lambda **rates: rf.gate(ROWS, "y", ["a", "b"], baseline="a", margin=0.1, **rates),
     "contrast": lambda **rates: rf.contrast(ROWS, "y", ["a", "b", "c"], **rates),
     "auc_covariance": lambda **rates: rf.auc_covariance(ROWS, "y", ["a", "b"], **rates),
     "reader_study": lambda **rates: rf.reader_study(

@@ -41,6 +41,7 @@ def forest(dtype: type[pl.DataType] = pl.Float32) -> pl.DataFrame:
 PREDICTIONS = forest()
 LABEL = PREDICTIONS.get_column("label")
 N = PREDICTIONS.height
+GATE = {"baseline": "a", "margin": 0.1}
 
 
 def deployed(threshold: float, predictions: pl.DataFrame = PREDICTIONS) -> tuple[int, int]:
@@ -141,6 +142,39 @@ AT_THRESHOLD: dict[str, Callable[[float], Any]] = {
         curve(PREDICTIONS.with_columns(g=1), by="g", thresholds=[t]).tail(1)
     ),
     "at": lambda t: counts(rf.at(curve(), threshold=t)),
+    "compare": lambda t: from_rates(
+        *rf.compare(pair(), "label", ["a", "b"], metric=["tpr", "fpr"], threshold=t)["estimate_a"]
+    ),
+    "compare, groups of rows": lambda t: from_rates(
+        *rf.compare(
+            pl.concat([PREDICTIONS.with_columns(g=1), PREDICTIONS[::2].with_columns(g=2)]),
+            *("label", "score"),
+            between="g",
+            metric=["tpr", "fpr"],
+            threshold={1: t, 2: 0.5},
+        )["estimate_a"]
+    ),
+    "reader_study": lambda t: from_rates(
+        *(
+            rf.reader_study(
+                pl.concat([PREDICTIONS.with_columns(modality=i, reader=1) for i in (1, 2)]),
+                *("label", "score"),
+                id="id",
+                fixed="readers",
+                metric=metric,
+                threshold=t,
+            )["estimate"][0]
+            for metric in ("tpr", "fpr")
+        )
+    ),
+    "gate": lambda t: from_rates(
+        *(
+            rf.gate(pair(), "label", ["a", "b"], metric=metric, threshold=t, **GATE)[
+                f"{metric}_old"
+            ].item()
+            for metric in ("tpr", "fpr")
+        )
+    ),
     "at, of given thresholds": lambda t: counts(rf.at(curve(thresholds=GIVEN), threshold=t)),
     "at, of a simplified curve": lambda t: counts(
         rf.at(rf.simplify(curve(), max_error=0.4, keep=t), threshold=t)

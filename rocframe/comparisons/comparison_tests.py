@@ -807,5 +807,5 @@ class CompareOptions:
             paired=self.is_paired,
             unpaired=next(unpaired, None),
             probabilities=any(quantity.of_probabilities for quantity in self.quantities),
-            default_unpaired=self.is_unpaired,
+            default_unpaired=self.is_unpaired and self.tests is COMPARISON_TESTS,
         )
