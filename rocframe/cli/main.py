@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from dataclasses import fields
 from datetime import date, datetime, time
 from functools import partial
+from inspect import cleandoc
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from rocframe.errors import RocframeError
-from rocframe.io.files import local_path
 from rocframe.options import suggest_argument
 from rocframe.text import escape_unprintable, format_name
 
@@ -216,6 +216,7 @@ def application() -> "App":
 
     import rocframe as rf
     from rocframe.cli.options import (
+        COMMAND_OPTIONS,
         DecisionOptions,
         EvaluationOptions,
         ReleaseOptions,
@@ -226,15 +227,22 @@ def application() -> "App":
         name="rocframe",
         help="Evaluate scoring classifiers from logs of predictions.",
         version=rf.__version__,
-        help_format="markdown",
+        help_format="plaintext",  # the library for Markdown takes a third of the time of the help
         default_parameter=Parameter(negative=()),  # without options such as --no-quiet
         exit_on_error=False,
         print_error=False,
         suppress_keyboard_interrupt=False,
         result_action="return_value",
     )
+    classes = {one for group in COMMAND_OPTIONS.values() for one in group}
+    for options in {base for one in classes for base in one.__mro__[:-1]}:
+        options.__doc__ = join_paragraphs(options.__doc__)
 
-    @app.command
+    def command(function: "Callable[..., int]") -> None:
+        function.__doc__ = join_paragraphs(function.__doc__)
+        app.command(function)
+
+    @command
     def evaluate(
         *log: str,
         options: EvaluationOptions,
@@ -271,7 +279,7 @@ def application() -> "App":
         command = partial(evaluate_logs, max_error=max_error, store=store)
         return _run(command, log, options, out)
 
-    @app.command
+    @command
     def report(
         *log: Annotated[str, Parameter(required=True)],
         options: EvaluationOptions,
@@ -293,7 +301,7 @@ def application() -> "App":
 
         return _run(report_logs, log, options, out)
 
-    @app.command
+    @command
     def decide(
         *log: Annotated[str, Parameter(required=True)],
         options: DecisionOptions,
@@ -314,12 +322,12 @@ def application() -> "App":
             Parquet or Arrow file to write the table to, such as thresholds.parquet, in an existing
             folder.
         """
-        from rocframe.cli.options import decisions_table
         from rocframe.cli.tasks import decide_logs
+        from rocframe.cli.text_tables import decisions_table
 
         return _run(decide_logs, log, options, out, decisions_table)
 
-    @app.command
+    @command
     def gate(
         old: str,
         new: str | None = None,
@@ -346,13 +354,30 @@ def application() -> "App":
             Parquet or Arrow file to write the table to, such as gate.parquet, in an existing
             folder.
         """
-        from rocframe.cli.options import release_table
         from rocframe.cli.tasks import gate_logs
+        from rocframe.cli.text_tables import release_table
 
         sources = [old] if new is None else [old, new]
         return _run(gate_logs, sources, options, out, release_table)
 
     return app
+
+
+def join_paragraphs(docstring: str | None) -> str:
+    """Return a docstring in which each paragraph is one line, which the help wraps."""
+    lines: list[str] = []
+    for line in cleandoc(docstring or "").splitlines():
+        last = lines[-1] if lines else ""
+        is_heading = line.startswith("---") or last.startswith("---")
+        if last and line and not is_heading and _indentation(last) == _indentation(line):
+            lines[-1] = f"{last} {line.strip()}"
+        else:
+            lines.append(line)
+    return "\n".join(lines)
+
+
+def _indentation(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def _run(
@@ -363,9 +388,10 @@ def _run(
     table_text: "Callable[..., str] | None" = None,
 ) -> int:
     """Run a command, print its result with `table_text`, and return the exit code."""
-    from rocframe.cli.options import areas_table
+    from rocframe.cli.text_tables import areas_table
+    from rocframe.io.files import local_path
+    from rocframe.reports.evaluation import pooling_sentence
     from rocframe.reports.progress import Progress
-    from rocframe.reports.report import pooling_sentence
 
     if options.no_count and options.count is not None:
         return _fail("--count and --no-count cannot be combined.")

@@ -1,4 +1,8 @@
-"""The commands of the command line: read logs, compute tables, write files."""
+"""The commands of the command line: read logs, compute tables, write files.
+
+The modules of pages and of the gate, which load Altair and scipy, are imported in functions, so
+that other commands start without them.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rocframe.cli.options import VERDICT_TEXTS, parse_positive, scores_by_model
-from rocframe.comparisons.compare import gate
+from rocframe.cli.options import parse_positive, scores_by_model
+from rocframe.cli.text_tables import VERDICT_TEXTS
 from rocframe.compression import COUNT, LABEL, WEIGHT, compress
 from rocframe.curves.curve import curve
 from rocframe.curves.simplify import parse_max_error, simplify
@@ -36,9 +40,7 @@ from rocframe.io.logs import (
 )
 from rocframe.io.store_update import LogReader, StoreUpdate, update_store
 from rocframe.io.tables import check_table_path, read_part_schema, scan_parts, write
-from rocframe.reports.export import load_vl_convert
-from rocframe.reports.report import check_page_path, report_page
-from rocframe.reports.tables import areas_and_curves, report_tables
+from rocframe.reports.evaluation import areas_and_curves
 from rocframe.schemas.table_type import MODEL
 from rocframe.text import format_count, format_name, join_first
 
@@ -53,8 +55,8 @@ if TYPE_CHECKING:
         StoreArguments,
     )
     from rocframe.io.logs import Logs, Part
+    from rocframe.reports.evaluation import ReportOptions
     from rocframe.reports.progress import Progress
-    from rocframe.reports.report import ReportOptions
 
 CURVES_FILE, AREAS_FILE, PAGE_FILE = "curves.parquet", "auc.parquet", "charts.html"
 
@@ -122,6 +124,9 @@ def report_logs(
     sources: Sequence[str], options: EvaluationOptions, path: Path, progress: Progress
 ) -> CommandResult:
     """Compute the report of the logs, and write it as an HTML page to a file."""
+    from rocframe.reports.export import load_vl_convert
+    from rocframe.reports.report import check_page_path
+
     load_vl_convert("rocframe report")
     logs = _open_sources(sources, options, progress)
     check_page_path(path)
@@ -168,6 +173,8 @@ def gate_logs(
 
     `sources` are the old and the new log, or one log with a column of scores of each model.
     """
+    from rocframe.comparisons.compare import gate
+
     old_score, new_score = _two_scores(sources, options)
     side_by_side = len(sources) == 1
     method = options.gate_method(side_by_side=side_by_side)
@@ -422,6 +429,9 @@ def _page(
     files: tuple[str, str] | None = None,
 ) -> str:
     """Return the page as HTML."""
+    from rocframe.reports.report import report_page
+    from rocframe.reports.tables import report_tables
+
     inputs = evaluation.inputs
     tables = report_tables(
         inputs.predictions, inputs.options, evaluation.areas, evaluation.curves, progress.step

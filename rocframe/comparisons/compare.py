@@ -38,7 +38,7 @@ from rocframe.inputs.roles import Roles
 from rocframe.kernel.scan import Seed, stream_keys
 from rocframe.kinds import check_metric_settings
 from rocframe.metrics.statistics import parse_rule
-from rocframe.options import NOT_GIVEN, NotGiven, parse_integer, parse_number, public
+from rocframe.options import NOT_GIVEN, GateMethod, NotGiven, parse_integer, parse_number, public
 from rocframe.rates import Settings
 from rocframe.schemas.statistics import comparison_columns, gate_columns
 from rocframe.schemas.table_type import MODEL, integers
@@ -719,17 +719,6 @@ def gate(
     )
 
 
-GateMethod = Literal[
-    "newcombe",
-    "newcombe_unpaired",
-    "delong_t",
-    "delong",
-    "delong_t_unpaired",
-    "delong_unpaired",
-    "t_test",
-    "t_test_unpaired",
-    "bootstrap",
-]
 NEWCOMBE_HINT = 'Newcombe\'s limits need independent rows without weights. Use method="delong_t".'
 GATE_TESTS: dict[str, ComparisonTest] = {
     "newcombe": ComparisonTest(

@@ -21,7 +21,8 @@ from bench import kills
 from rocframe.cli import main as cli
 from rocframe.cli import tasks
 from rocframe.io import tables
-from rocframe.reports.report import ReportOptions, _settings_list
+from rocframe.reports.evaluation import ReportOptions
+from rocframe.reports.report import _settings_list
 from tests.all_cases import all_cases
 
 DAYS = [date(2026, 11, 1) + timedelta(days=i) for i in range(3)]
