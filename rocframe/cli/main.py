@@ -1,13 +1,15 @@
 """The command `rocframe`: parse the command line, run a command, return the exit code.
 
-Exit codes: 0 for success, 1 if a release gate does not pass, 2 for an error of the user (one short
-message), 130 for Ctrl-C. Any other error is a bug and shows its traceback, with exit code 1.
+Exit codes: 0 for success, 1 if a test of the data does not pass, such as a release gate, 2 for an
+error of the user (one short message), 130 for Ctrl-C. Any other error is a bug and shows its
+traceback, with exit code 70, which differs from that of a test that does not pass.
 """
 
 import os
 import re
 import shutil
 import sys
+import traceback
 from ast import literal_eval
 from collections.abc import Sequence
 from dataclasses import fields
@@ -24,14 +26,14 @@ from rocframe.text import escape_unprintable, format_name
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cyclopts import App
+    from cyclopts import App, CycloptsError
 
     from rocframe.cli.options import LogOptions
     from rocframe.cli.tasks import CommandResult
     from rocframe.reports.progress import Progress
 
 
-SUCCESS, NOT_PASSED, USER_ERROR, INTERRUPTED = 0, 1, 2, 130
+SUCCESS, NOT_PASSED, USER_ERROR, INTERNAL_ERROR, INTERRUPTED = 0, 1, 2, 70, 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -42,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments
         Arguments after `rocframe`; by default those of the command line.
     """
-    from cyclopts import CycloptsError, UnknownOptionError
+    from cyclopts import CycloptsError
 
     arguments = sys.argv[1:] if arguments is None else arguments
     for stream in (sys.stdout, sys.stderr):
@@ -52,29 +54,38 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = application()(arguments)
         sys.stdout.flush()
     except CycloptsError as error:
-        command = f"{arguments[0]} " if arguments and arguments[0] in COMMANDS else ""
-        text = str(error).strip()
-        if isinstance(error, UnknownOptionError):
-            option = similar_option(error.token.keyword or error.token.value, command.strip())
-            if option is not None:
-                text = f"{text.split(' Did you mean ')[0]} Did you mean {option}?"
-        text += _repeated_option_hint(arguments, error)
-        return _fail(f"{text}\nSee rocframe {command}--help.")
+        code = _fail(_parsing_error_text(error, arguments))
     except RocframeError as error:
-        return _fail(with_options(str(error)) + _repeated_option_hint(arguments, error))
+        code = _fail(with_options(str(error)) + _repeated_option_hint(arguments, error))
     except MemoryError:
-        return _fail(
+        code = _fail(
             "there is not enough memory for these logs. Each output file is complete or "
             "unchanged.\nEvaluate fewer files or groups at a time, or write smaller tables with "
             "--max-error."
         )
     except KeyboardInterrupt:
         print("rocframe: interrupted. Each output file is complete or unchanged.", file=sys.stderr)
-        return INTERRUPTED
+        code = INTERRUPTED
     except BrokenPipeError:
         _discard_output()
-        return SUCCESS
+        code = SUCCESS
+    except Exception:  # noqa: BLE001 - the traceback is shown
+        traceback.print_exc()
+        code = INTERNAL_ERROR
     return code if isinstance(code, int) else SUCCESS
+
+
+def _parsing_error_text(error: "CycloptsError", arguments: Sequence[str]) -> str:
+    """Return the message of an error in the options, with the most similar option."""
+    from cyclopts import UnknownOptionError
+
+    command = f"{arguments[0]} " if arguments and arguments[0] in COMMANDS else ""
+    text = str(error).strip()
+    if isinstance(error, UnknownOptionError):
+        option = similar_option(error.token.keyword or error.token.value, command.strip())
+        if option is not None:
+            text = f"{text.split(' Did you mean ')[0]} Did you mean {option}?"
+    return f"{text}{_repeated_option_hint(arguments, error)}\nSee rocframe {command}--help."
 
 
 def _discard_output() -> None:
@@ -246,13 +257,13 @@ def application() -> "App":
     def evaluate(
         *log: str,
         options: EvaluationOptions,
-        out: Annotated[Path, Parameter(metavar="FOLDER", alias="-o")],
+        out: Annotated[Path | None, Parameter(metavar="FOLDER|FILE", alias="-o")] = None,
         max_error: Annotated[float | None, Parameter(metavar="NUMBER")] = None,
         store: StoreArguments | None = None,
     ) -> int:
-        """Write tables of AUC and curves, and a page with charts, to a folder.
+        """Print the AUC of each group, and write curves and a page with charts to a folder.
 
-        The files are auc.parquet, curves.parquet and charts.html. The AUC of each group is printed.
+        The files in the folder are auc.parquet, curves.parquet and charts.html.
 
         Parameters
         ----------
@@ -261,7 +272,9 @@ def application() -> "App":
             If a folder is named day=5, its logs have a column day with the value 5. Required
             without --store.
         out
-            Folder for the files. It is created if it does not exist.
+            Folder for the files, which is created if it does not exist, or file for the printed
+            table: .json, .jsonl, .csv, .parquet or .arrow. Without a folder, no curves are
+            computed.
         max_error
             Simplify the curves in curves.parquet. The number is the largest distance of a
             simplified curve of the first kind from the full curve, as a fraction of the length of
@@ -319,8 +332,8 @@ def application() -> "App":
             Files, globs or folders of Parquet, Arrow IPC or CSV files with one row per prediction.
             If a folder is named day=5, its logs have a column day with the value 5.
         out
-            Parquet or Arrow file to write the table to, such as thresholds.parquet, in an existing
-            folder.
+            File to write the table to, in an existing folder, such as thresholds.json. The
+            suffix is .json, .jsonl, .csv, .parquet or .arrow.
         """
         from rocframe.cli.tasks import decide_logs
         from rocframe.cli.text_tables import decisions_table
@@ -351,8 +364,8 @@ def application() -> "App":
             log has a score of each model: --score OLD_COLUMN --score NEW_COLUMN. Two logs can also
             have different columns of scores; the first option is the column in the old log.
         out
-            Parquet or Arrow file to write the table to, such as gate.parquet, in an existing
-            folder.
+            File to write the table to, in an existing folder, such as gate.json. The
+            suffix is .json, .jsonl, .csv, .parquet or .arrow.
         """
         from rocframe.cli.tasks import gate_logs
         from rocframe.cli.text_tables import release_table
@@ -388,7 +401,6 @@ def _run(
     table_text: "Callable[..., str] | None" = None,
 ) -> int:
     """Run a command, print its result with `table_text`, and return the exit code."""
-    from rocframe.cli.text_tables import areas_table
     from rocframe.io.files import local_path
     from rocframe.reports.evaluation import pooling_sentence
     from rocframe.reports.progress import Progress
@@ -409,18 +421,37 @@ def _run(
     if result.lacks_page:
         hint = 'install it with pip install "rocframe[report]"'
         _print_message(f"the page was not written, because vl-convert is not installed; {hint}.")
-    if not options.quiet:
-        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-        try:
-            print(escape_unprintable((table_text or areas_table)(result.table, width=width)))
-            if result.summary is not None:
-                print("", escape_unprintable(result.summary), sep="\n")
-            if result.written:
-                print("", *(format_name(str(path)) for path in result.written), sep="\n")
-            sys.stdout.flush()
-        except BrokenPipeError:  # the exit code must not depend on the reader of the output
-            _discard_output()
+    try:
+        _print_result(result, options, table_text)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the exit code must not depend on the reader of the output
+        _discard_output()
     return SUCCESS if result.has_passed else NOT_PASSED
+
+
+def _print_result(
+    result: "CommandResult", options: "LogOptions", table_text: "Callable[..., str] | None"
+) -> None:
+    """Print the table on stdout, and the summary and the names of files below it.
+
+    If the table is for a program, stdout has nothing else, and the other texts are on stderr.
+    """
+    from rocframe.cli.formats import TEXT_FORMATS, print_table
+    from rocframe.cli.text_tables import areas_table
+
+    is_for_program = options.format in TEXT_FORMATS
+    if options.format is not None and is_for_program:
+        print_table(result.table, options.format)
+    elif options.format is not None or not options.quiet:
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+        print(escape_unprintable((table_text or areas_table)(result.table, width=width)))
+    if options.quiet:
+        return
+    texts = [] if result.summary is None else [escape_unprintable(result.summary)]
+    if result.written:
+        texts.append("\n".join(format_name(str(path)) for path in result.written))
+    for text in texts:
+        print(text if is_for_program else f"\n{text}", file=sys.stderr if is_for_program else None)
 
 
 def _fail(message: str) -> int:

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, fields
 from math import isnan
 from pathlib import Path  # noqa: TC003 - cyclopts evaluates the annotations
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import polars as pl
 from cyclopts import Parameter
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from rocframe.io.logs import Logs
     from rocframe.reports.evaluation import ReportOptions
+
+FormatName: TypeAlias = Literal["table", "json", "jsonl", "csv"]
 
 COLUMN, FLAG = Parameter(metavar="COLUMN"), Parameter(show_default=False)
 
@@ -52,8 +54,11 @@ class LogOptions:
         out and count them. "worst": rows without a score are errors at every threshold.
     skip_unreadable
         Skip empty, truncated and damaged files, and print their names.
+    format
+        Format of the printed table: "table" for people; "json", "jsonl" (an object on each line) or
+        "csv" for programs, with all columns, rows and digits, and all messages on stderr.
     quiet
-        Print only errors and warnings.
+        Print only errors and warnings, and the table if --format is given.
     """
 
     label: Annotated[str, COLUMN]
@@ -65,6 +70,7 @@ class LogOptions:
     no_count: Annotated[bool, FLAG] = False
     missing: Literal["raise", "drop", "worst"] = "raise"
     skip_unreadable: Annotated[bool, FLAG] = False
+    format: FormatName | None = None
     quiet: Annotated[bool, Parameter(alias="-q", show_default=False)] = False
 
     def required_columns(self) -> dict[str, str]:

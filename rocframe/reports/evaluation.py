@@ -247,11 +247,36 @@ def areas_and_curves(
     on_step: Callable[[str], None] = lambda _: None,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the AUC and the curves of each group; `on_step` gets the name of each step."""
-    arguments = {**options.roles, "by": options.keys or None}
+    areas = report_areas(predictions, options, on_step)
+    return areas, report_curves(predictions, options, on_step)
+
+
+def report_areas(
+    predictions: pl.DataFrame, options: ReportOptions, on_step: Callable[[str], None]
+) -> pl.DataFrame:
+    """Return the AUC of each group."""
     on_step("Computing the AUC")
-    areas = auc(predictions, **arguments, ci=options.ci, level=options.level, seed=options.seed)
+    return auc(
+        predictions,
+        **options.roles,
+        by=options.keys or None,
+        ci=options.ci,
+        level=options.level,
+        seed=options.seed,
+    )
+
+
+def report_curves(
+    predictions: pl.DataFrame, options: ReportOptions, on_step: Callable[[str], None]
+) -> pl.DataFrame:
+    """Return the curves of each group, with the axes of the first kind first."""
     on_step("Computing the curves")
     first, *others = map(kind_named, options.kinds)
     rates = [rate for kind in others for rate in kind.rates if rate not in first.rates]
-    metrics = list(dict.fromkeys(rates))
-    return areas, curve(predictions, **arguments, kind=options.kinds[0], metrics=metrics)
+    return curve(
+        predictions,
+        **options.roles,
+        by=options.keys or None,
+        kind=options.kinds[0],
+        metrics=list(dict.fromkeys(rates)),
+    )
