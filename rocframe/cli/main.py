@@ -19,7 +19,7 @@ from inspect import cleandoc
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from rocframe.errors import RocframeError
+from rocframe.errors import RocframeError, StorageError
 from rocframe.options import suggest_argument
 from rocframe.text import escape_unprintable, format_name
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cyclopts import App, CycloptsError
+    from cyclopts.config import Dict
 
     from rocframe.cli.options import LogOptions
     from rocframe.cli.tasks import CommandResult
@@ -69,6 +70,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _discard_output()
         code = SUCCESS
+    except SystemExit:  # of cyclopts, if it does not know the shell
+        code = USER_ERROR
     except Exception:  # noqa: BLE001 - the traceback is shown
         traceback.print_exc()
         code = INTERNAL_ERROR
@@ -93,6 +96,9 @@ def _discard_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+# Files in the current folder with default options, and the keys above the names of commands. The
+# first file takes precedence.
+CONFIGURATION_FILES = {"rocframe.toml": (), "pyproject.toml": ("tool", "rocframe")}
 COMMANDS = ("evaluate", "report", "decide", "gate")
 
 # Arguments of the package that are also options of the command.
@@ -215,10 +221,34 @@ def similar_option(option: str, command: str) -> str | None:
     """Return the option that is most similar to an unknown option; None if none is similar."""
     from rocframe.cli.options import COMMAND_OPTIONS, EvaluationOptions
 
-    name = option.split("=", maxsplit=1)[0].strip("-").replace("-", "_")
+    # An option of a file is, for example, [evaluate][lable].
+    name = (
+        option.split("=", maxsplit=1)[0].rsplit("[", maxsplit=1)[-1].strip("-]").replace("-", "_")
+    )
     groups = COMMAND_OPTIONS.get(command, (EvaluationOptions,))
     argument = suggest_argument(name, [field.name for group in groups for field in fields(group)])
     return None if argument is None else f"--{argument.replace('_', '-')}"
+
+
+def configurations() -> "list[Dict]":
+    """Return the default options in the files of the current folder, which exist rarely."""
+    files = {name: Path(name) for name in CONFIGURATION_FILES if Path(name).is_file()}
+    if not files:
+        return []
+    import tomllib
+
+    from cyclopts.config import Dict
+
+    sources = []
+    for name, path in files.items():
+        try:
+            options = tomllib.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise StorageError.compose(
+                name, f"the file cannot be read: {error}", "Correct the file."
+            ) from error
+        sources.append(Dict(options, root_keys=CONFIGURATION_FILES[name], source=name))
+    return sources
 
 
 def application() -> "App":
@@ -240,6 +270,7 @@ def application() -> "App":
         version=rf.__version__,
         help_format="plaintext",  # the library for Markdown takes a third of the time of the help
         default_parameter=Parameter(negative=()),  # without options such as --no-quiet
+        config=configurations(),
         exit_on_error=False,
         print_error=False,
         suppress_keyboard_interrupt=False,
@@ -248,6 +279,10 @@ def application() -> "App":
     classes = {one for group in COMMAND_OPTIONS.values() for one in group}
     for options in {base for one in classes for base in one.__mro__[:-1]}:
         options.__doc__ = join_paragraphs(options.__doc__)
+
+    app.register_install_completion_command(
+        help="Complete commands and options in this shell with the Tab key."
+    )
 
     def command(function: "Callable[..., int]") -> None:
         function.__doc__ = join_paragraphs(function.__doc__)
@@ -407,7 +442,9 @@ def _run(
 
     if options.no_count and options.count is not None:
         return _fail("--count and --no-count cannot be combined.")
-    with Progress(quiet=options.quiet) as progress:
+    if options.quiet and options.verbose:
+        return _fail("--quiet and --verbose cannot be combined.")
+    with Progress(quiet=options.quiet, delay=0 if options.verbose else None) as progress:
         result = command(sources, options, None if out is None else local_path(out), progress)
     for file, reason in result.skipped.items():
         _print_message(f"skipped {format_name(file)}: {reason}.")

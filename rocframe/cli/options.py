@@ -59,6 +59,8 @@ class LogOptions:
         "csv" for programs, with all columns, rows and digits, and all messages on stderr.
     quiet
         Print only errors and warnings, and the table if --format is given.
+    verbose
+        Show each step at once, with the seconds since the start.
     """
 
     label: Annotated[str, COLUMN]
@@ -72,6 +74,7 @@ class LogOptions:
     skip_unreadable: Annotated[bool, FLAG] = False
     format: FormatName | None = None
     quiet: Annotated[bool, Parameter(alias="-q", show_default=False)] = False
+    verbose: Annotated[bool, Parameter(alias="-v", show_default=False)] = False
 
     def required_columns(self) -> dict[str, str]:
         """Return a dict from each column to read to its option, such as "--by"."""
