@@ -5,6 +5,7 @@ error of the user (one short message), 130 for Ctrl-C. Any other error is a bug 
 traceback, with exit code 70, which differs from that of a test that does not pass.
 """
 
+import gc
 import os
 import re
 import shutil
@@ -47,10 +48,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     from cyclopts import CycloptsError
 
-    arguments = sys.argv[1:] if arguments is None else arguments
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):  # the encoding of a terminal may lack some characters
-            stream.reconfigure(errors="backslashreplace")
+    if arguments is None:
+        arguments = sys.argv[1:]
+        # The garbage collector would search the loaded modules, which remain until the end: 10 % of
+        # the time of the help.
+        gc.freeze()
+    _escape_output()
     try:
         code = application()(arguments)
         sys.stdout.flush()
@@ -76,6 +79,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         traceback.print_exc()
         code = INTERNAL_ERROR
     return code if isinstance(code, int) else SUCCESS
+
+
+def _escape_output() -> None:
+    """Print characters that the encoding of the terminal lacks as escapes."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _parsing_error_text(error: "CycloptsError", arguments: Sequence[str]) -> str:

@@ -506,7 +506,7 @@ def read_store(
     real_out = None if out is None else Path(os.path.realpath(out))
     if real_out and Path(os.path.realpath(folder)) in {real_out, *real_out.parents}:
         raise StorageError.compose(
-            out, f"the folder is in the store {str(folder)!r}", "Pass another folder as --out."
+            out, f"the path is in the store {str(folder)!r}", "Pass another path as --out."
         )
     update: StoreUpdate | None = None
     with ExitStack() as stack:

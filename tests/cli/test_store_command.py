@@ -297,7 +297,7 @@ WRONG = [
     (["--last", "7d", "--since", "2026-11-01"], "--last: --since is given as well.\n"),
     (["--relative"], "--relative: --resolution is not given.\n"),
     (["--id", "day"], "--id day: a store has no columns that identify rows, "),
-    (["--out", "store/out"], "store/out: the folder is in the store 'store'.\n"),
+    (["--out", "store/out"], "store/out: the path is in the store 'store'.\n"),
     (["logs", "--store", "loop"], "loop: the folder cannot be created: File exists.\n"),
     (["--stor", "x"], "Unknown option: --stor. Did you mean --store?"),
     (["--store", "gone"], "gone: the store does not exist.\nPass logs to create it"),
