@@ -11,7 +11,7 @@ import argparse
 import time
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -58,6 +58,9 @@ METRICS = ("eer", "average_precision", "f1")
 METRIC_METHODS = (None, "bootstrap", "bootstrap_basic")  # None: the default
 KS_AREAS = (0.5, 0.6, 0.7, 0.9, 0.97)
 KS_METHODS = ("bootstrap_supremum", *BOOTSTRAPS)
+H_SIZES = (25, 100, 500)
+H_AREAS = (0.6, 0.75, 0.9)
+H_METHODS = ("bootstrap_basic", "bootstrap")
 RULE_SIZES = (50, 200)
 RULE_METHODS = ("bootstrap", "bootstrap_basic")
 RULE_METRICS = ("threshold", "tpr", "fpr")
@@ -124,9 +127,20 @@ EQUAL_AREAS = (0.7, 0.9)
 DIFFERENT_AREAS = ((0.7, 0.9), (0.9, 0.99))
 CONTRAST_MODELS = (2, 3, 4, 6, 8)
 FEW_POSITIVES = (0, 1, 2, 3, 5)  # positives in addition to the number of models
+COMPARED_ROWS = (50, 200, 2000)
+COMPARED_METRICS: dict[str, dict[str, Any]] = {
+    **{
+        f"`{metric}` at a threshold": {"metric": metric, "threshold": None}
+        for metric in ("tpr", "precision", "f1")
+    },
+    "`recall` at an alert rate": {"metric": "recall", "alert_rate": 0.2},
+    **{f"`{metric}`": {"metric": metric} for metric in ("ks", "eer", "calibration_slope")},
+}
+RESAMPLED = ("recall", "ks", "eer")
 # Positives, and negatives for each positive.
 CLASS_SIZES = ((3, 1), (10, 1), (20, 1), (3, 9), (10, 9), (20, 9), (50, 9))
 CLASS_AREAS = (0.6, 0.75, 0.9, 0.97)
+SCORE_DRIFT_SIZES = (50, 200, 2000)
 DRIFT_SIZES = ((3, 9), (10, 9), (20, 9), (20, 1))
 DRIFT_AREAS = (0.75, 0.9)
 # Numbers of readers and of cases of each class, and the parameters of Roe and Metz (1997): the
@@ -367,6 +381,45 @@ def drift_tests(samples: int, resampled: int, n_boot: int, seed: int) -> Iterato
                 shares.append([(result[x].fill_null(1) < 1 - LEVEL).mean() for x in names])
             cells = [f"{100 * share:.1f}" for test in zip(*shares, strict=True) for share in test]
             yield f"| {n}, {n * negatives} | {area:g} | {' | '.join(cells)} |"
+    yield ""
+
+
+def score_drift_tests(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
+    """Yield how often tests of the scores of two windows reject without drift, in percent."""
+    from scipy.special import chdtrc
+
+    del resampled, n_boot
+    bins = {"quantile bins": 10, "equal bins": [i / 10 for i in range(11)]}
+    names = (*(f"PSI, 10 {name}" for name in bins), "PSI, uncorrected", "KS")
+    yield f"| rows of the window | rows of the reference | {' | '.join(names)} |"
+    yield "| --- " * (2 + len(names)) + "|"
+    for n in SCORE_DRIFT_SIZES:
+        for n_reference in SCORE_DRIFT_SIZES:
+            parts = []
+            batch = max(1, 2_000_000 // (n + n_reference))
+            for start in range(0, samples, batch):
+                size = min(batch, samples - start)
+                rng = np.random.default_rng([seed, n, n_reference, start])
+                window = np.tile(np.repeat([0, 1], [n_reference, n]), size)
+                sample = np.repeat(np.arange(size), n + n_reference)
+                table = pl.DataFrame(
+                    {"sample": sample, "window": window, "score": rng.random(len(window))}
+                )
+                tests = [
+                    rf.score_drift(table, "score", by="sample", bins=option, adjust=None)
+                    .filter(window=1)
+                    .select("psi", "psi_p", "ks_p")
+                    for option in bins.values()
+                ]
+                first = chdtrc(9, tests[0]["psi"] / (1 / n + 1 / n_reference))
+                parts.append(
+                    pl.DataFrame(
+                        [tests[0]["psi_p"], tests[1]["psi_p"].alias("equal")]
+                    ).with_columns(first=first, ks=tests[0]["ks_p"])
+                )
+            shares = (pl.concat(parts) < 1 - LEVEL).mean().row(0)
+            cells = " | ".join(f"{100 * share:.1f}" for share in shares)
+            yield f"| {n:,} | {n_reference:,} | {cells} |"
     yield ""
 
 
@@ -986,6 +1039,31 @@ def ks_intervals(_: int, resampled: int, n_boot: int, seed: int) -> Iterator[str
         yield ""
 
 
+def h_intervals(_: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
+    """Yield the coverage and mean width of intervals of the H measure by method and AUC."""
+    yield "| rows of a class | `ci` | " + " | ".join(f"AUC {area:g}" for area in H_AREAS) + " |"
+    yield "| --- | --- |" + " --- |" * len(H_AREAS)
+    cost = (np.arange(10_000) + 0.5) / 10_000
+    for n in H_SIZES:
+        cells: dict[str, list[str]] = {method: [] for method in H_METHODS}
+        for truth in map(normal, H_AREAS):
+            (mean,) = truth.means
+            # The best threshold for each cost, and the density of Beta(2, 2) without its factor.
+            fpr, tpr = truth.rates(np.log(cost / (1 - cost)) / mean + mean / 2)
+            density = cost * (1 - cost)
+            loss, trivial = cost * fpr + (1 - cost) * (1 - tpr), np.minimum(cost, 1 - cost)
+            value = 1 - float(loss @ density / (trivial @ density))
+            rows = truth.samples(resampled, n, seed)
+            for ci in H_METHODS:
+                options = {"metrics": "h_measure", "by": "sample", "ci": ci}
+                options |= {"level": LEVEL, "n_boot": n_boot, "seed": seed}
+                result = rf.intervals(rows, "label", "score", **options)
+                cells[ci].append(_interval_cell(result, value))
+        for ci in H_METHODS:
+            yield f"| {n} | `{ci}` | " + " | ".join(cells[ci]) + " |"
+    yield ""
+
+
 def rule_intervals(_: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
     """Yield one table per sample size: coverage and mean width at the points of several rules."""
     truth = normal(0.8)
@@ -1421,6 +1499,66 @@ def _rejection_cell(
     return " → ".join(shares)
 
 
+def compared_metrics(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
+    """Yield two tables: rejections of equal metrics, and the coverage of their difference, 0."""
+    cases = [(n_rows, prevalence) for n_rows in COMPARED_ROWS for prevalence in (0.1, 0.4)]
+    heads = " | ".join(f"{n_rows:,} rows, {prevalence:g}" for n_rows, prevalence in cases)
+    capacity = {"metric": "recall", "alert_rate": 0.2}
+    by_unit = [
+        (f"{text}, `{method}`", capacity | {"method": method}, unit)
+        for text, unit in (("distinct scores", None), ("log-odds rounded to 0.25", 0.25))
+        for method in ("bootstrap", "delta")
+    ]
+    defaults = [(text, options, None) for text, options in COMPARED_METRICS.items()]
+    for metrics, designs in ((defaults, (True, False)), (by_unit, (True,))):
+        yield f"| metric | rows | `method` | {heads} |"
+        yield "| --- " * (3 + len(cases)) + "|"
+        for text, options, unit in metrics:
+            for is_paired in designs:
+                method, cells = "", []
+                for n_rows, prevalence in cases:
+                    is_fast = options["metric"] not in RESAMPLED or "delta" in text
+                    n_samples = samples if is_fast else resampled
+                    n_samples *= 1 if is_paired else 2
+                    table = _compared_models(n_samples, n_rows, prevalence, unit, seed)
+                    point = {"threshold": prevalence} if "threshold" in options else {}
+                    found = _compare_samples(
+                        table, is_paired=is_paired, n_boot=n_boot, seed=seed, **options | point
+                    )
+                    rejected = found["p_value"].fill_null(1) <= 1 - LEVEL
+                    covered = (found["lower"] <= 0) & (found["upper"] >= 0)
+                    method = found["test"][0]
+                    cells.append(f"{100 * rejected.mean():.1f} ({100 * covered.mean():.1f})")
+                rows = "same" if is_paired else "different"
+                yield f"| {text} | {rows} | `{method}` | {' | '.join(cells)} |"
+        yield ""
+
+
+def _compared_models(
+    n_samples: int, n_rows: int, prevalence: float, unit: float | None, seed: int
+) -> pl.DataFrame:
+    """Return two equally good models: probabilities of normal scores with a correlation of 0.5."""
+    rng = np.random.default_rng([seed, n_rows, round(100 * prevalence)])
+    label = rng.random(n_samples * n_rows) < prevalence
+    common, *own = np.sqrt(0.5) * rng.standard_normal((3, len(label)))
+    scores = {name: label + common + each for name, each in zip("ab", own, strict=True)}
+    if unit is not None:
+        scores = {name: np.round(score / unit) * unit for name, score in scores.items()}
+    odds = prevalence / (1 - prevalence)
+    probabilities = {name: 1 / (1 + np.exp(0.5 - x) / odds) for name, x in scores.items()}
+    sample = np.repeat(np.arange(n_samples), n_rows)
+    return pl.DataFrame({"sample": sample, "label": label, **probabilities})
+
+
+def _compare_samples(table: pl.DataFrame, *, is_paired: bool, **options: Any) -> pl.DataFrame:
+    """Compare two models on each sample, or one model on each two samples."""
+    options |= {"by": "sample", "adjust": None}
+    if is_paired:
+        return rf.compare(table, "label", ["a", "b"], **options)
+    table = table.with_columns(pl.col("sample") // 2, half=pl.col("sample") % 2)
+    return rf.compare(table, "label", "a", between="half", **options)
+
+
 def _probability(score: NDArray[np.float64], area: float, prevalence: float) -> NDArray[np.float64]:
     """Return the probability of the positive class for scores of a normal model with this AUC."""
     from scipy.special import expit, logit
@@ -1471,6 +1609,10 @@ def main(arguments: list[str] | None = None) -> None:
             1,
         ),
         "Tests of drift: rejections without drift, in percent": (drift_tests, 1),
+        "Tests of scores without labels: rejections without drift, in percent": (
+            score_drift_tests,
+            1,
+        ),
         "Tests of drift with clusters: rejections without drift, in percent": (
             clustered_drift_tests,
             2,
@@ -1494,6 +1636,7 @@ def main(arguments: list[str] | None = None) -> None:
         "Intervals of a two-way partial area: coverage in percent (mean width)": (two_way_areas, 2),
         "Intervals of other metrics: coverage in percent (mean width)": (metric_intervals, 1),
         "Intervals of KS: coverage in percent (mean width)": (ks_intervals, 1),
+        "Intervals of the H measure: coverage in percent (mean width)": (h_intervals, 2),
         "Intervals at chosen thresholds: coverage in percent (mean width)": (rule_intervals, 1),
         "Thresholds with a guarantee: violated constraints in percent": (guarantees, 2),
         "Thresholds with a guarantee, other shapes: violations in percent": (
@@ -1509,6 +1652,10 @@ def main(arguments: list[str] | None = None) -> None:
         ),
         "Tests of areas: rejections of models with equal or different areas, in percent": (
             few_positives,
+            2,
+        ),
+        "Metrics of equal models: rejections (coverage of the difference) in percent": (
+            compared_metrics,
             2,
         ),
         "Release gate: passes of models that are worse by the margin, in percent": (

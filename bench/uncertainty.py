@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -78,6 +78,33 @@ def _comparisons(scale: float) -> Iterator[Timed]:
         None,
         lambda: rf.compare(twenty, "label", names, by="group"),
     )
+    ten = _models(rows, models=10)
+    yield Timed(
+        "compare, recall of the first 500, 10 models",
+        f"{rows:,} rows",
+        5.0,
+        None,
+        lambda: rf.compare(
+            ten, "label", names[:10], metric="recall", alerts=_scaled(500, scale), seed=1
+        ),
+    )
+    yield Timed(
+        "compare, tpr at a threshold, McNemar",
+        f"{groups:,} groups of 1,000 rows",
+        0.5,
+        None,
+        lambda: rf.compare(twenty, "label", names[:2], by="group", metric="tpr", threshold=0.5),
+    )
+    draws, sample = _scaled(2_000, scale), _models(_scaled(100_000, scale), models=2)
+    sample = sample.with_columns(((-pl.col("m0", "m1")).exp() + 1) ** -1)
+    for metric, point in (("recall", {"alert_rate": 0.05}), ("auc", {}), ("ks", {}), ("ece", {})):
+        yield Timed(
+            f"compare, {metric}, bootstrap × {draws:,}",
+            f"{sample.height:,} rows",
+            4.0,
+            None,
+            _bootstrap(sample, n_boot=draws, metric=metric, **point),
+        )
     n_models = _scaled(1_000, scale)
     thousand = _models(_scaled(10_000, scale), models=n_models)
     columns = [f"m{i}" for i in range(n_models)]
@@ -88,6 +115,10 @@ def _comparisons(scale: float) -> Iterator[Timed]:
         None,
         lambda: rf.auc_covariance(thousand, "label", columns),
     )
+
+
+def _bootstrap(sample: pl.DataFrame, **options: Any) -> Callable[[], object]:
+    return lambda: rf.compare(sample, "label", ["m0", "m1"], method="bootstrap", seed=1, **options)
 
 
 def _reader_studies(scale: float) -> Iterator[Timed]:

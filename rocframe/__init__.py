@@ -121,14 +121,16 @@ if TYPE_CHECKING:
     from rocframe.classes.one_vs import one_vs_one, one_vs_rest, top_label
     from rocframe.classes.volume import volume
     from rocframe.comparisons.combine import chain, combine, combine_points
-    from rocframe.comparisons.compare import compare, gate
+    from rocframe.comparisons.compare import compare
     from rocframe.comparisons.contrast import contrast
     from rocframe.comparisons.decision_intervals import decision_intervals
     from rocframe.comparisons.delong import auc_covariance
     from rocframe.comparisons.drift import drift
     from rocframe.comparisons.drift_test import drift_test
+    from rocframe.comparisons.gate import gate
     from rocframe.comparisons.hull_shares import hull_shares
     from rocframe.comparisons.reader_study import reader_study
+    from rocframe.comparisons.score_drift import score_drift
     from rocframe.compression import compress
     from rocframe.curves.at import at
     from rocframe.curves.curve import curve
@@ -245,6 +247,7 @@ __all__ = [
     "sample_size",
     "save_chart",
     "scan",
+    "score_drift",
     "simplify",
     "smooth",
     "summary",

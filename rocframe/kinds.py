@@ -251,7 +251,7 @@ Parsed = TypeVar("Parsed")
 VARIABLES = ("threshold", *CONFUSION)
 
 # Names of statistics of complete curves, which `intervals` computes.
-CURVE_STATISTIC_NAMES = ("auc", "gini", "ks", "eer", "average_precision", "pr_auc")
+CURVE_STATISTIC_NAMES = ("auc", "gini", "ks", "eer", "average_precision", "pr_auc", "h_measure")
 # Names of statistics of probabilities, which `intervals` computes.
 PROBABILITY_STATISTIC_NAMES = (
     *("brier", "brier_skill", "log_loss", "miscalibration", "discrimination", "uncertainty"),
@@ -364,11 +364,17 @@ def parse_rates(metrics: object, settings: Settings) -> dict[str, Rate]:
 
 
 def check_metric_settings(
-    names: Iterable[str], *, beta: float, costs: object, f_beta: str = "f_beta"
+    names: Iterable[str],
+    *,
+    beta: float,
+    costs: object,
+    f_beta: str = "f_beta",
+    argument: str = "metrics",
 ) -> None:
     """Raise an error if `costs` or `beta` is set and no metric in `names` uses the option.
 
-    `f_beta` is the name of the metric that the error suggests for `beta`.
+    `f_beta` is the name of the metric that the error suggests for `beta`, and `argument` is that of
+    the argument of metrics.
     """
     metrics = set(names)
     for option, value, is_set, metric, example in (
@@ -376,7 +382,7 @@ def check_metric_settings(
         ("beta", beta, beta != 1, "f_beta", f_beta),
     ):
         if is_set and metric not in metrics:
-            hint = f'Use, for example, metrics=["{example}"].'
+            hint = f'Use, for example, {argument}=["{example}"].'
             raise OptionValueError.compose(
                 option, value, "no metric in this call uses this option", hint
             )

@@ -47,6 +47,8 @@ NAME_ALIASES = {
         "murphy_curve": "murphy murphy_diagram plot_murphy_diagram",
         "brier": "brier_score brier_score_loss",
         "pool_imputations": "pool rubin rubins_rules mice pool_auc",
+        "psi": "population_stability_index",
+        "score_drift": "data_drift prediction_drift",
         "windows": "group_by_dynamic rolling time_windows",
     }.items()
     for alias in aliases.split()
@@ -172,7 +174,7 @@ class RocFrame(Namespace):
     calibration_summary = LazyMethod("rocframe.probabilities.calibration_summary")
     compare = LazyMethod("rocframe.comparisons.compare")
     contrast = LazyMethod("rocframe.comparisons.contrast")
-    gate = LazyMethod("rocframe.comparisons.compare")
+    gate = LazyMethod("rocframe.comparisons.gate")
     hull_shares = LazyMethod("rocframe.comparisons.hull_shares")
     reader_study = LazyMethod("rocframe.comparisons.reader_study")
     combine = LazyMethod("rocframe.comparisons.combine")
@@ -181,6 +183,7 @@ class RocFrame(Namespace):
     auc_covariance = LazyMethod("rocframe.comparisons.delong")
     drift = LazyMethod("rocframe.comparisons.drift")
     drift_test = LazyMethod("rocframe.comparisons.drift_test")
+    score_drift = LazyMethod("rocframe.comparisons.score_drift")
     auc_test = LazyMethod("rocframe.significance")
     gains = LazyMethod("rocframe.decisions.gains")
     h_measure = LazyMethod("rocframe.decisions.h_measure")
@@ -248,6 +251,8 @@ class RocExpr(Namespace):
     auc_se = LazyMethod("rocframe.expressions.areas")
     gini = LazyMethod("rocframe.expressions.areas")
     ks = LazyMethod("rocframe.expressions.rates")
+    ks_2samp = LazyMethod("rocframe.expressions.samples")
+    psi = LazyMethod("rocframe.expressions.samples")
     average_precision = LazyMethod("rocframe.expressions.areas")
     pr_auc = LazyMethod("rocframe.expressions.areas")
     brier = LazyMethod("rocframe.expressions.probability")

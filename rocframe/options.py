@@ -71,7 +71,12 @@ GateMethod = Literal[
     "delong_unpaired",
     "t_test",
     "t_test_unpaired",
+    "mcnemar",
+    "miettinen_nurminen",
+    "delta",
+    "delta_unpaired",
     "bootstrap",
+    "bootstrap_unpaired",
 ]
 
 
@@ -293,21 +298,29 @@ def grid_values(grid: int | list[float]) -> list[float]:
 
 
 MAX_BINS = 1_000_000
+MAX_SCORE_BINS = 1_000  # of bins of any scores
 
 
-def parse_bins(bins: object, *, example: str) -> int | list[float]:
-    """Return the number of bins, or their edges, which rise from 0 to 1."""
+def parse_bins(bins: object, *, example: str, unit: bool = True) -> int | list[float]:
+    """Return the number of bins, or their edges, which rise: from 0 to 1, or any with `unit=False`.
+
+    Without `unit`, there are at least two bins, and at most `MAX_SCORE_BINS`.
+    """
     if to_float(bins) is not None:
-        return parse_integer("bins", bins, high=MAX_BINS, example=10)
+        low, high = (1, MAX_BINS) if unit else (2, MAX_SCORE_BINS)
+        return parse_integer("bins", bins, low=low, high=high, example=10)
     hint = f"Use, for example, bins=10 or bins={example}."
     if not to_floats(bins):
         problem = "expected a number of bins or a list of edges"
         raise OptionValueError.compose("bins", bins, problem, hint)
-    edges = parse_numbers("bins", bins, bounds=(0, 1), example=example)
-    if edges[0] != 0 or edges[-1] != 1 or any(low >= high for low, high in pairwise(edges)):
-        raise OptionValueError.compose(
-            "bins", bins, "edges must start with 0, rise, and end with 1", hint
-        )
+    edges = parse_numbers("bins", bins, bounds=(0, 1) if unit else None, example=example)
+    if unit:
+        has_ends, problem = edges[0] == 0 and edges[-1] == 1, "start with 0, rise, and end with 1"
+    else:
+        has_ends = 2 < len(edges) <= MAX_SCORE_BINS
+        problem = f"rise, and be at least 3 and at most {MAX_SCORE_BINS:,}"
+    if not has_ends or any(low >= high for low, high in pairwise(edges)):
+        raise OptionValueError.compose("bins", bins, f"edges must {problem}", hint)
     return edges
 
 
@@ -505,12 +518,6 @@ HINTS_OF_FUNCTIONS = {
         ("calibration_summary", name): "For confidence limits of these measures, use, for example, "
         'intervals(…, metrics="calibration_slope").'
         for name in ("ci", "level", "n_boot", "seed")
-    },
-    **{
-        ("compare", name): "For metrics of each model at a threshold, use "
-        'intervals(…, metrics="precision", threshold=0.5). For differences of the net benefit '
-        "between models, use decision_intervals."
-        for name in ("threshold", "thresholds", "cutoff", "cutoffs")
     },
     **{
         ("confusion_matrix", name): "For a threshold of scores, use curve(…).roc.at(threshold=0.5)."

@@ -202,9 +202,15 @@ class Rate:
         """Whether the metric may depend on the prevalence of the data."""
         # A number of rows of both classes does, although a given prevalence does not change it.
         is_user_defined, ratio = not self.name, self.count_ratio
-        is_number = ratio is not None and not ratio.denominator and len(ratio.numerator) > 1
+        is_number = ratio is not None and self.is_number and len(ratio.numerator) > 1
         given = self.at_given_prevalence
         return is_user_defined or is_number or (self.depends_on_prevalence and not given)
+
+    @property
+    def is_number(self) -> bool:
+        """Whether the metric is a number of rows."""
+        ratio = self.count_ratio
+        return ratio is not None and not ratio.denominator
 
     @property
     def count_ratio(self) -> CountRatio | None:

@@ -18,11 +18,16 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
+from rocframe.frames import build_table
 from rocframe.inference import STANDARD_NORMAL
 from rocframe.kernel.arrays import batch_sizes, run_parallel
 from rocframe.kernel.scan import BLOCK_ROWS, ReplicateCounts
+from rocframe.schemas.table_type import floats, integers
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import polars as pl
     from numpy.typing import NDArray
 
     from rocframe.kernel.scan import (
@@ -50,6 +55,8 @@ class Statistic:
     unscored rows. `better` states which values are better. `row_losses` (None: no mean of losses)
     returns the losses of probabilities of positive, and of negative rows. With `has_t_reference`,
     bootstrap tests are t tests, because the variance is itself uncertain with few positives.
+    `has_influence_variance`: the sum of squares of influence values estimates the variance;
+    `has_reliable_influence`: also in small samples.
     `is_roc_area`: it is the area under the ROC curve or a part of it.
     """
 
@@ -60,6 +67,8 @@ class Statistic:
     better: Literal["higher", "lower", "neither"] = "higher"
     row_losses: RowLosses | None = None
     has_t_reference: bool = False
+    has_influence_variance: bool = True
+    has_reliable_influence: bool = True
     is_roc_area: bool = False
     supremum: ReplicateStatistic | None = None
     of_probabilities: bool = False
@@ -201,7 +210,10 @@ def bootstrap_interval(
     else:
         a = acceleration() if method.is_corrected else 0.0
         limits = bootstrap_limits(method, level, estimate, values, a, scale=scale)
-    lower, upper = np.clip(limits, *bounds)
+    low, high = bounds
+    if estimate < low - ROUNDING_ERROR:  # an H measure, with rows without a score
+        low = -inf
+    lower, upper = np.clip(limits, low, high)
     return BootstrapInterval(se, float(lower), float(upper), False, n_undefined)
 
 
@@ -277,6 +289,15 @@ def replicate_quantile(values: NDArray[np.float64], p: float) -> float:
     return value
 
 
+def replicate_rows(
+    lines: pl.DataFrame, columns: Mapping[str, NDArray[np.float64]], n_boot: int
+) -> pl.DataFrame:
+    """Return a table with a row for each row of `lines` and each replicate, with its number."""
+    draws = {"draw": np.tile(np.arange(1, n_boot + 1), lines.height), **columns}
+    schema = integers("draw") | floats(*columns)
+    return build_table(lines, draws, schema, rows=np.repeat(np.arange(lines.height), n_boot))
+
+
 def replicate_limits(values: NDArray[np.float64], level: float) -> NDArray[np.float64]:
     """Return the percentile limits of each column of replicates, which must be finite."""
     probabilities = [(1 - level) / 2, (1 + level) / 2]
@@ -350,7 +371,12 @@ def sample_acceleration(
     )
 
 
-def jackknife_influences(population: GroupRows, statistic: Statistic) -> Influences:
+def jackknife_influences(
+    population: GroupRows,
+    function: Callable[[ReplicateScan], NDArray[np.float64]],
+    *,
+    corners: bool,
+) -> Influences:
     """Return the changes of a statistic if one row is left out, in the form of `influence`.
 
     The variance of the statistic is n/(n - 1) times the sum of their squares over the n rows.
@@ -365,7 +391,7 @@ def jackknife_influences(population: GroupRows, statistic: Statistic) -> Influen
             counts = [np.repeat(side.rows[None, :], len(left_out), axis=0) for side in sides]
             counts[own][np.arange(len(left_out)), left_out] -= 1
             replicates = ReplicateCounts(population=population, pos=counts[0], neg=counts[1])
-            values.append(statistic.values(replicates.scan(corners=statistic.replicate.corners)))
+            values.append(function(replicates.scan(corners=corners)))
     rows = np.concatenate([side.rows for side in sides])
     without = np.concatenate(values)
     changes = (n - 1) / n * ((rows * without).sum() / n - without)

@@ -366,6 +366,7 @@ def rate(p: Point, axis: str) -> Fraction | None:
         "fpr": (p.fp, p.fp + p.tn),
         "tpr": (p.tp, p.tp + p.fn),
         "alert_rate": (p.tp + p.fp, p.tp + p.fp + p.fn + p.tn),
+        "alerts": (p.tp + p.fp, 1),
     }[axis]
     # What is compared with the value is the rate as the table shows it: a Float64.
     return Fraction(float(part) / float(whole)) if whole else None

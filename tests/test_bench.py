@@ -141,6 +141,7 @@ def test_the_coverage_study_prints_the_same_tables_in_each_run(capsys, monkeypat
         "PARTIAL_SIZES",
         "METRIC_SIZES",
         "METRIC_AREAS",
+        "H_SIZES",
         "RULE_SIZES",
         "CALIBRATION_SIZES",
         "GUARANTEE_ROWS",

@@ -23,6 +23,7 @@ ANSWERS = {
     "repaired_auc": ("gain_realised", "auc_repaired", "auc"),
     "transfer": ("rule", "value_realised"),
     "intervals": ("metric", "estimate", *LIMITS),
+    "metric_replicates": ("metric", "draw", "value"),
     "confusion_matrix": ("fpr", "tpr"),
     "mix": ("fpr", "tpr", "threshold_above", "threshold_below", "mix"),
     "combine": ("fpr", "tpr", *PAIR, "operator"),
@@ -39,6 +40,7 @@ ANSWERS = {
     "cost_intervals": ("probability_cost", "expected_cost", *LIMITS, *DIFFERENCE),
     "curve": ("threshold",),
     "drift": ("auc", *LIMITS, *DIFFERENCE, "p_adjusted"),
+    "score_drift": ("psi", "psi_p_adjusted", "ks", "ks_p_adjusted", "missing_share"),
     "drift_test": ("homogeneity_p_adjusted", "trend_p_adjusted", "slope", *LIMITS),
     "auc": ("auc", *LIMITS),
     "partial_auc": ("partial_auc", *LIMITS),
@@ -59,6 +61,7 @@ ANSWERS = {
     "multiclass_metrics": ("brier", "log_loss"),
     "class_matrix": ("true", "predicted"),
     "comparison": (*PAIR, "difference", *LIMITS, "p_adjusted"),
+    "comparison_replicates": (*PAIR, "metric", "draw", "difference"),
     "gate": ("passed", "deterioration", "limit", "verdict", "model_old", "model_new"),
     "auc_covariance": ("covariance", "correlation", *PAIR),
     "hull_shares": ("share_on_hull",),
@@ -80,7 +83,8 @@ HIDDEN = {
     "the metric, the pair of models or the point of the curve is the first part of the answer": {
         **dict.fromkeys(["intervals", "pool_imputations"], (("upper",), LIMITS)),
         "reader_study": (LIMITS, ("estimate", *LIMITS)),
-        "comparison": ((*LIMITS, "p_adjusted"), ("difference", *LIMITS, "p_adjusted")),
+        "comparison": (("difference", *LIMITS, "p_adjusted"),) * 2,
+        "comparison_replicates": ((), ("metric",)),
         "band": (LIMITS, LIMITS),
         "average": tuple(
             tuple(f"{metric}_{side}" for metric in ("tpr", "f1") for side in LIMITS) for _ in "12"

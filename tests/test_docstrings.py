@@ -153,6 +153,7 @@ def test_functions_that_measure_cite_where_they_come_from():
         *PLAN,
         *COMPARE,
         "reader_study",
+        "score_drift",
     ]
     measures += [*MANY_CLASSES, "multiclass_metrics", "volume", "fold_auc", "pooling_gap"]
     measures.append("pool_imputations")
@@ -224,6 +225,7 @@ def test_shared_parameters_are_explained_in_the_same_words_everywhere():
             every.setdefault(parameter, set()).add(text)
     assert documented(rf.band)["level"] == "Confidence level of the band, between 0 and 1."
     every["level"].discard(documented(rf.band)["level"])
+    every["level"].discard(documented(rf.score_drift)["level"])  # of a critical value
     # Where there are many classes, labels are classes.
     for name in (*MANY_CLASSES, "multiclass_metrics", "volume"):
         every["label"] -= {documented(FUNCTIONS[name])["label"]}
@@ -239,8 +241,10 @@ def test_shared_parameters_are_explained_in_the_same_words_everywhere():
     shared = ("label", "weight", "missing", "level", "predictions", "curves", "cluster", "total")
     for parameter in shared:
         assert len(every[parameter]) == 1, parameter
-    # `compress` keeps several scores side by side, and `confusion_matrix` takes decisions.
-    every["score"] -= {documented(f)["score"] for f in (rf.compress, rf.confusion_matrix)}
+    # `compress` keeps several scores side by side, `confusion_matrix` takes decisions, and
+    # `score_drift` knows no positives.
+    others = (rf.compress, rf.confusion_matrix, rf.score_drift)
+    every["score"] -= {documented(function)["score"] for function in others}
     # Verbs look for a column `count`, and say so; expressions do not. For unknown positive classes,
     # verbs raise an error and expressions return null.
     for parameter in ("count", "positive", "score"):

@@ -59,6 +59,7 @@ CONDITIONAL = {
     "fit_calibration": {"model", "over"},
     "murphy_curve": {"side"},
     "transfer": {"prevalence", "subject_to", "is_met"},
+    "comparison": {"metric", "ratio", "ratio_lower", "ratio_upper", "threshold_a", "threshold_b"},
 }
 
 # Types of tables for which the page and the docstring do not repeat the columns of the curve.

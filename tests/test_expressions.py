@@ -19,7 +19,8 @@ AT_THRESHOLD = [
     *("accuracy", "balanced_accuracy", "precision", "recall", "specificity"),
     *("f1", "f_beta", "jaccard", "mcc", "kappa"),
 ]
-AGGREGATES += [*AT_THRESHOLD, "best_threshold"]
+OF_SAMPLES = ["psi", "ks_2samp"]  # the first argument is a Boolean column of the reference
+AGGREGATES += [*AT_THRESHOLD, "best_threshold", *OF_SAMPLES]
 PER_ROW = ["tpr", "fpr", "placement", "at_prevalence"]
 REQUIRED = {"at_prevalence": {"prevalence": 0.1}}
 REQUIRED |= {name: {"threshold": 0.5} for name in [*AT_THRESHOLD, "confusion"]}
@@ -245,7 +246,8 @@ def test_the_plan_contains_native_polars_expressions_only():
 def test_help_shows_the_docstring_of_the_function(method):
     function = getattr(RocExpr, method)
     assert function.__name__ == method
-    assert [*inspect.signature(function).parameters][1:2] == ["label"]
+    first = "reference" if method in OF_SAMPLES else "label"
+    assert [*inspect.signature(function).parameters][1:2] == [first]
     assert inspect.getdoc(function) == inspect.getdoc(getattr(pl.col("score").roc, method))
     # Metrics at a threshold refer to `confusion`, which has their reference.
     references = [] if method in AT_THRESHOLD else ["References"]

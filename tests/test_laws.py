@@ -345,7 +345,7 @@ SLOW_FOR_MANY_GROUPS = {"average", "fold auc", "pooling gap", "smooth", "volume 
 
 # Numbers of rows, and limits, standard errors and tests, which depend on these numbers.
 OF_INFERENCE = cs.matches(
-    "^((difference_|reference_|consistency_)?(lower|upper)|n(_pos|_neg|_paired)?|.+_p|p_value)$"
+    "^((difference_|reference_|consistency_|ratio_)?(lower|upper)|n(_pos|_neg|_paired)?|.+_p|p_value)$"
 ) | cs.by_name(
     *(
         "se",

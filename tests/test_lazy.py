@@ -82,7 +82,8 @@ for name, verb in {**OF_PREDICTIONS, **OF_CURVES}.items():
         calls[f"{name}, weighted"] = WEIGHTED[name]
     for call_name, roles in calls.items():
         VERBS[call_name] = call_of(verb, roles)
-        WIDTHS[call_name] = 3 + len(verb.other_columns) + len(roles)
+        n_labels = int(getattr(verb, "labelled", True))
+        WIDTHS[call_name] = 2 + n_labels + len(verb.other_columns) + len(roles)
         # p-values are adjusted over all groups, so none of them may be left out before. The plan
         # of these two functions is the same without adjustment. The numbers of cases that the tests
         # add to a table for a reader study depend on all its rows.

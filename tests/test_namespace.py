@@ -31,8 +31,8 @@ VERBS = [
     *("iso_lines", "lc_index", "mix", "multiclass_auc", "multiclass_metrics", "murphy_curve"),
     *("one_vs_one", "one_vs_rest", "operating_point", "pool_imputations", "pooling_gap"),
     *("reader_study", "relative_superiority"),
-    *("repair_scores", "repaired_auc", "report", "simplify", "smooth", "summary", "tie_bounds"),
-    *("ties", "top_label", "transfer", "volume", "windows"),
+    *("repair_scores", "repaired_auc", "report", "score_drift", "simplify", "smooth", "summary"),
+    *("tie_bounds", "ties", "top_label", "transfer", "volume", "windows"),
 ]
 PREDICTIONS = {"label": [True, False, True], "score": [0.9, 0.4, 0.4], "g": ["a", "a", "b"]}
 
@@ -154,7 +154,8 @@ def test_expressions_have_an_accessor_of_their_own():
     methods = [name for name in dir(accessor) if not name.startswith("_")]
     assert {"auc", "auc_se", "average_precision", "gini", "ks", "tpr", "fpr"} <= set(methods)
     for name in methods:
-        assert next(iter(inspect.signature(getattr(accessor, name)).parameters)) == "label"
+        first = "reference" if name in {"psi", "ks_2samp"} else "label"
+        assert next(iter(inspect.signature(getattr(accessor, name)).parameters)) == first
     with pytest.raises(AttributeError, match=r"^\.roc\.curve: unknown method"):
         accessor.curve  # noqa: B018
 

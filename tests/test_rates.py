@@ -247,12 +247,18 @@ ROWS = pl.DataFrame(
 )
 DRAWS = {"n_boot": 50, "seed": 1}
 # Functions of a range, of a single rate, or of both.
+READINGS = ROWS.with_row_index("case").unpivot(
+    ["a", "b"], index=["case", "y"], variable_name="modality", value_name="score"
+)
 OF_RANGES = {
     "auc": lambda **rates: rf.auc(ROWS, "y", "a", **rates),
     "expression": lambda **rates: ROWS.select(pl.col("a").roc.auc("y", **rates)),
     "compare": lambda **rates: rf.compare(ROWS, "y", ["a", "b"], **rates),
     "contrast": lambda **rates: rf.contrast(ROWS, "y", ["a", "b", "c"], **rates),
     "auc_covariance": lambda **rates: rf.auc_covariance(ROWS, "y", ["a", "b"], **rates),
+    "reader_study": lambda **rates: rf.reader_study(
+        READINGS.with_columns(reader=1), "y", "score", id="case", fixed="readers", **rates
+    ),
 }
 OF_RATES = {
     "compare": lambda **rates: rf.compare(

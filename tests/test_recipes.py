@@ -31,8 +31,21 @@ STRATA = "What is the AUC within strata, such as age groups or hospitals?"
 OPTIMISM = "How optimistic is the AUC on the training rows?"
 SELECTIVE = "What is the area under the risk-coverage curve?"
 UNLABELED = "What is the AUC before the labels arrive?"
+FIRST = "Is one model better among the first 200 rows?"
+FAIRNESS = "Is the model fair between segments?"
 ALL_SEGMENTS = "How do I show all rows beside the segments?"
-TESTED = {NRI, CENSORED, VERIFIED, STRATA, OPTIMISM, SELECTIVE, UNLABELED, ALL_SEGMENTS}
+TESTED = {
+    NRI,
+    CENSORED,
+    VERIFIED,
+    STRATA,
+    OPTIMISM,
+    SELECTIVE,
+    UNLABELED,
+    ALL_SEGMENTS,
+    FIRST,
+    FAIRNESS,
+}
 
 
 @pytest.fixture(scope="module")
@@ -396,3 +409,59 @@ def test_the_total_of_the_segments_is_the_area_of_all_rows(recipes):
     assert_frame_equal(total, rf.auc(recipe["forest"], "label", "score"))
     rows = recipe["forest"].select("label", "score").rows()
     assert total["auc"].item() == pytest.approx(pair_auc((*row, 1.0) for row in rows), rel=1e-12)
+
+
+# Models and groups at an operating point
+
+
+def test_the_first_rows_are_those_with_the_highest_scores(recipes):
+    recipe = recipes[FIRST]
+    row = recipe["first"].row(0, named=True)
+    for side in "ab":
+        ranked = recipe["wide"].sort(row[f"model_{side}"], descending=True)
+        found = ranked.head(200)["label"].sum() / ranked["label"].sum()
+        assert row[f"recall_{side}"] == pytest.approx(found, rel=1e-12)
+    assert row["difference"] == pytest.approx(row["recall_a"] - row["recall_b"], rel=1e-12)
+
+
+def rates(rows: list[tuple[bool, bool]]) -> dict[str, float]:
+    """The rates of pairs of a true class and a decision."""
+    alerts = [label for label, alert in rows if alert]
+    pos, neg = ([alert for label, alert in rows if label is side] for side in (True, False))
+    return {
+        "tpr": sum(pos) / len(pos),
+        "fpr": sum(neg) / len(neg),
+        "alert_rate": len(alerts) / len(rows),
+        "precision": sum(alerts) / len(alerts),
+    }
+
+
+def test_differences_of_groups_are_the_measures_of_fairness(recipes):
+    recipe = recipes[FAIRNESS]
+    rows = recipe["bayes"].select("segment", "label", pl.col("score") >= 0.5).rows()
+    groups = sorted({segment for segment, *_ in rows})
+    of = {group: rates([tuple(row[1:]) for row in rows if row[0] == group]) for group in groups}
+    rest = {group: rates([tuple(row[1:]) for row in rows if row[0] != group]) for group in groups}
+    found = recipe["fairness"].select("model_a", "metric", "difference").rows()
+    assert found == [
+        (group, metric, pytest.approx(of[group][metric] - rest[group][metric], rel=1e-12))
+        for group in groups
+        for metric in ("tpr", "fpr", "alert_rate", "precision")
+    ]
+    # The largest differences of two groups, as fairlearn and yardstick compute them.
+    largest = {
+        metric: max(of[group][metric] for group in groups)
+        - min(of[group][metric] for group in groups)
+        for metric in of[groups[0]]
+    }
+    pairs = rf.compare(recipe["bayes"], "label", "score", between="segment", metric=[*largest],
+                       threshold=0.5)  # fmt: skip
+    size = pairs.group_by("metric").agg(pl.col("difference").abs().max())
+    assert dict(size.iter_rows()) == pytest.approx(largest, rel=1e-12)
+    odds = pairs.filter(pl.col("metric").is_in(["tpr", "fpr"]))["difference"].abs().max()
+    assert odds == pytest.approx(max(largest["tpr"], largest["fpr"]), rel=1e-12)
+    ratio = pairs.filter(metric="alert_rate").select(
+        pl.min_horizontal("ratio", 1 / pl.col("ratio"))
+    )
+    shares = [of[group]["alert_rate"] for group in groups]
+    assert ratio.min().item() == pytest.approx(min(shares) / max(shares), rel=1e-12)

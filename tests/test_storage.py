@@ -206,6 +206,14 @@ def described():
         ),
         (of_log(rf.auc_test, by="model"), ("auc_test", None, BY_MODEL, HALF)),
         (rf.compare(AS_M, "label", PAIR, by="m"), ("comparison", None, ["m"], HALF)),
+        (
+            rf.compare(AS_M, "label", PAIR, by="m", n_boot=2, replicates=True),
+            ("comparison_replicates", None, ["m"], HALF),
+        ),
+        (
+            of_log(rf.intervals, metrics="auc", by="model", n_boot=2, replicates=True),
+            ("metric_replicates", None, BY_MODEL, ROW),
+        ),
         (rf.contrast(AS_M, "label", PAIR, by="m"), ("contrast", None, ["m"], HALF)),
         (rf.auc_covariance(AS_M, "label", PAIR, by="m"), ("auc_covariance", None, ["m"], HALF)),
         (rf.hull_shares(LOG, "label", PAIR, n_boot=2), ("hull_shares", None, BY_MODEL, ROW)),

@@ -28,7 +28,14 @@ CLASS_LABELS = {i: pl.col("class_number") >= i for i in range(3)}
 CLASS_COSTS = {"prior": {"x": 0.2, "y": 0.8}, "costs": {("x", "y"): 5}}
 SEED = {"n_boot": 5, "seed": 1}
 # Weighted rows are tested by DeLong's method instead of the Mann-Whitney test.
+WEIGHTED_COMPARISON = (
+    *("lower", "upper", "p_value", "p_adjusted", "ratio_lower", "ratio_upper", "se"),
+    *("statistic", "df", "test", "note"),
+)
 WEIGHTED_TEST = ("test", "se", "statistic", "df", "p_value", "p_adjusted", "note")
+# PSI has half a row in empty bins. Tests of weighted rows have effective numbers of rows.
+OF_SAMPLE_SIZES = ("psi", "psi_p", "psi_critical", "psi_p_adjusted", "ks_p", "ks_p_adjusted")
+OF_SAMPLE_SIZES += ("n_reference",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +52,8 @@ class Verb:
     class_labels: Any = "class_number"
     # The option `over` names a column of folds.
     over: bool = False
+    # The function reads no labels.
+    labelled: bool = True
     # The function reads a row for each reading of two readers with two modalities.
     readings: bool = False
     # Only the order of the scores matters, not their values.
@@ -73,7 +82,8 @@ class Verb:
             label, score = self.class_labels, self.class_scores
         if self.readings:
             frame, score = readings(frame, score, other), "reading"
-        return getattr(rf, self.function)(frame, label, score, **options)
+        labels = (label,) if self.labelled else ()
+        return getattr(rf, self.function)(frame, *labels, score, **options)
 
     def accepts(self, role: str) -> bool:
         parameters = inspect.signature(getattr(rf, self.function)).parameters
@@ -90,7 +100,8 @@ class Verb:
         if self.class_scores is CLASS_SCORES:
             return {"other", "w"}
         two = self.two_scores or self.readings or self.class_scores is CLASS_PROBABILITIES
-        return {name for name, read in (("other", two), ("fold", self.over)) if read}
+        has_fold = self.over or "fold" in self.options.values()
+        return {name for name, read in (("other", two), ("fold", has_fold)) if read}
 
 
 def readings(frame: Any, score: Any, other: Any) -> Any:
@@ -238,6 +249,12 @@ OF_PREDICTIONS = {
     "compare models by resampling": Verb(
         "compare", {"method": "bootstrap", **SEED}, two_scores=True
     ),
+    "replicates of a comparison of models": Verb(
+        "compare",
+        {"metric": ["auc", "tpr"], "alert_rate": 0.3, "replicates": True, **SEED},
+        two_scores=True,
+        other_if_weighted=("difference", "estimate_a", "estimate_b"),
+    ),
     "compare models by exchanges": Verb(
         "compare",
         {"method": "permutation", "seed": 1, "n_perm": 20},
@@ -248,10 +265,43 @@ OF_PREDICTIONS = {
     "compare models, one family of tests": Verb(
         "compare", {"family": "all"}, two_scores=True, adjusted=True
     ),
+    "compare metrics at a threshold": Verb(
+        "compare",
+        {"metric": ["tpr", "precision", "f1"], "threshold": 0.3},
+        two_scores=True,
+        ranks=False,
+        other_if_weighted=WEIGHTED_COMPARISON,
+    ),
+    "compare models at an alert rate": Verb(
+        "compare", {"metric": "recall", "alert_rate": 0.3, **SEED}, two_scores=True
+    ),
+    "compare models by influence values": Verb(
+        "compare", {"metric": ["f1", "mcc"], "fpr": 0.3, "method": "delta"}, two_scores=True
+    ),
+    "compare folds": Verb(
+        "compare",
+        {"metric": ["tpr", "auc"], "between": "fold", "threshold": 0.3},
+        ranks=False,
+        unsupported=("weight",),
+    ),
+    "compare each fold with the rest": Verb(
+        "compare",
+        {"metric": ["ks", "brier"], "between": "fold", "pairs": "rest", **SEED},
+        ranks=False,
+        unsupported=("weight",),
+    ),
     "gate of models": Verb(
         "gate",
         {"baseline": "a", "margin": 0.1},
         two_scores=True,
+        adjusted=True,
+        other_if_weighted=("passed", "limit", "p_adjusted", "p_value", "se", "test", "verdict"),
+    ),
+    "gate of the recall at a threshold": Verb(
+        "gate",
+        {"baseline": "a", "margin": 0.1, "metric": "recall", "threshold": 0.3},
+        two_scores=True,
+        ranks=False,
         adjusted=True,
         other_if_weighted=("passed", "limit", "p_adjusted", "p_value", "se", "test", "verdict"),
     ),
@@ -280,6 +330,24 @@ OF_PREDICTIONS = {
     "test of drift of models over folds": Verb(
         "drift_test", two_scores=True, over=True, adjusted=True
     ),
+    "drift of scores over folds": Verb(
+        "score_drift",
+        {"adjust": None},
+        over=True,
+        labelled=False,
+        ranks=False,
+        other_if_weighted=OF_SAMPLE_SIZES,
+    ),
+    "drift of scores of models over folds": Verb(
+        "score_drift",
+        {"bins": [0, 0.2, 0.4, 1], "family": "all", "reference": "previous"},
+        two_scores=True,
+        over=True,
+        labelled=False,
+        ranks=False,
+        adjusted=True,
+        other_if_weighted=OF_SAMPLE_SIZES,
+    ),
     "fold auc": Verb("fold_auc", over=True),
     "pooling gap": Verb("pooling_gap", over=True),
     "combined decisions of models": Verb(
@@ -287,6 +355,18 @@ OF_PREDICTIONS = {
     ),
     "chain of models": Verb("chain", {"threshold": 0.3}, two_scores=True, ranks=False),
     "intervals": Verb("intervals", {"metrics": ["precision", "f1"], "fpr": 0.3, **SEED}),
+    "intervals at numbers of alerts": Verb(
+        "intervals",
+        {"metrics": ["tpr", "threshold"], "alerts": [1, 2], **SEED},
+        ranks=False,
+        other_if_weighted=("ci_method",),  # null if all resamples are equal
+    ),
+    "intervals of h measures": Verb("intervals", {"metrics": "h_measure", **SEED}),
+    "replicates of intervals": Verb(
+        "intervals",
+        {"metrics": ["auc", "precision"], "fpr": 0.3, "replicates": True, **SEED},
+        other_if_weighted=("value",),
+    ),
     "intervals of proportions": Verb(
         "intervals",
         {"metrics": "tpr", "threshold": 0.3, "ci": "wilson"},
@@ -297,6 +377,7 @@ OF_PREDICTIONS = {
 
 OF_CURVES = {
     "at": TableVerb("at", {"fpr": [0.1, 0.5]}),
+    "at numbers of alerts": TableVerb("at", {"alerts": [1, 2.5]}),
     "at thresholds": TableVerb("at", {"threshold": 0.5}, ranks=False),
     "at, between rows": TableVerb("at", {"tpr": [0.1, 0.5], "interpolate": True}),
     "operating point": TableVerb(

@@ -218,7 +218,9 @@ def _estimate_column(schema: Mapping[str, pl.DataType]) -> str:
 def _part_columns(schema: Mapping[str, pl.DataType]) -> tuple[str, ...]:
     """Return the columns that distinguish the estimates of a group and data set."""
     name = table_of(list(schema)).name
-    if name == "table" and "estimate" in schema and schema.get("metric") == pl.String:
+    # Tables of `compare` have a column `ratio` if they have a row per metric.
+    has_metrics = (name == "table" and "estimate" in schema) or "ratio" in schema
+    if has_metrics and schema.get("metric") == pl.String:
         return ("metric",)
     return ("metric", *POINT_NAMES) if name == "intervals" else ()
 

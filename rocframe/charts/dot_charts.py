@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
@@ -23,6 +24,7 @@ from rocframe.charts.layer_chart import layered
 from rocframe.charts.style import (
     BACKGROUND,
     GRAY,
+    MAX_DISTINCT_COLORS,
     MAX_NAME_LENGTH,
     REFERENCE_COLOR,
     chart_text,
@@ -40,7 +42,7 @@ from rocframe.frames import number_distinct_rows, select_keys
 from rocframe.inference import simultaneous_limits
 from rocframe.options import NOT_GIVEN
 from rocframe.schemas.table_type import POINT_NAMES, Span
-from rocframe.text import format_p_value, join_first
+from rocframe.text import format_p_value, join_first, join_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,6 +53,9 @@ if TYPE_CHECKING:
 MODEL_PAIR = ("model_a", "model_b")
 MAX_DRAWN_PAIRS = 40  # the names of more lines would overlap
 PAIR_NAME_LENGTH = 28  # of each of the two names
+OTHER_ROWS = "other rows"  # all rows that are not in a group
+MAX_METRICS = 4  # in titles
+MAX_SCALE_RATIO = 5  # of the largest differences of metrics with a common axis
 # Columns of simultaneous limits, and of the names and values of statistics in panels.
 SIMULTANEOUS, STATISTIC = ("_lower", "_upper"), ("_statistic", "_value")
 SIMULTANEOUS_WIDTH, UNADJUSTED_WIDTH = 1, 4
@@ -128,33 +133,101 @@ def comparison_chart(
     table: pl.DataFrame, layout: Table, options: ChartOptions
 ) -> alt.LayerChart | alt.FacetChart:
     """Draw the difference of each pair of models, its intervals and its p-values."""
-    style = layout.dots
     names = documented_columns(table, layout.by)
     statistic = next((name for name in names[2:] if name.endswith("_a")), "area")
-    name = mark_name(statistic.removesuffix("_a"))
-    low, high, pair = (free_name(name, table.columns) for name in (*SIMULTANEOUS, str(style.part)))
-    levels = table.get_column("ci_level").drop_nulls().unique().to_list()
-    if len(levels) == 1:
-        style = replace(style, alpha=round(1 - levels[0], 10))
-        groups = number_distinct_rows(select_keys(table, layout.by))[1].to_numpy()
-        limits = simultaneous_limits(table, groups, levels[0])
-        if limits is not None:
-            table = table.with_columns(
-                pl.Series(name, part, nan_to_null=True)
-                for name, part in zip((low, high), limits, strict=True)
-            )
-            text = f"{level_text(table.get_column('ci_level'))} intervals"
-            joint = f"simultaneous {text} (Bonferroni)"
-            simultaneous = Span(start=low, end=high, width=SIMULTANEOUS_WIDTH, name=joint)
-            unadjusted = Span(start="lower", end="upper", width=UNADJUSTED_WIDTH, name=text)
-            style = replace(style, spans=(simultaneous, unadjusted))
+    metrics = [statistic.removesuffix("_a")]
+    if "metric" in names and table.height:
+        metrics = table.get_column("metric").unique(maintain_order=True).to_list()
+    pair = free_name(str(layout.dots.part), table.columns)
+    table, style = _with_simultaneous_limits(table, layout.by, layout.dots)
     table, rule = _smallest_p_values(table)
+    table = table.with_columns(pl.Series(pair, _pair_names(table), pl.String))
+    marks = [mark_name(name) for name in metrics]
+    title = join_names(marks) if len(marks) <= MAX_METRICS else join_first(marks, MAX_METRICS)
+    style = replace(style, title=f"{style.title} of {title}", part=pair, subtitle=rule)
+    if len(metrics) == 1:
+        style = replace(style, axis=f"{style.axis} of {title}")
+        return draw_dots(table, layout.by, options, style)
+    return _chart_of_metrics(table, layout.by, options, style, metrics)
+
+
+def _with_simultaneous_limits(
+    table: pl.DataFrame, by: Sequence[str], style: DotStyle
+) -> tuple[pl.DataFrame, DotStyle]:
+    """Return a table of tests with simultaneous limits, if they are defined, and its style."""
+    levels = table.get_column("ci_level").drop_nulls().unique().to_list()
+    if len(levels) != 1:
+        return table, style
+    style = replace(style, alpha=round(1 - levels[0], 10))
+    groups = number_distinct_rows(select_keys(table, by))[1].to_numpy()
+    limits = simultaneous_limits(table, groups, levels[0])
+    if limits is None or not np.isfinite(limits).any():
+        return table, style
+    low, high = (free_name(name, table.columns) for name in SIMULTANEOUS)
+    table = table.with_columns(
+        pl.Series(name, part, nan_to_null=True)
+        for name, part in zip((low, high), limits, strict=True)
+    )
+    text = f"{level_text(table.get_column('ci_level'))} intervals"
+    joint = f"simultaneous {text} (Bonferroni)"
+    simultaneous = Span(start=low, end=high, width=SIMULTANEOUS_WIDTH, name=joint)
+    unadjusted = Span(start="lower", end="upper", width=UNADJUSTED_WIDTH, name=text)
+    return table, replace(style, spans=(simultaneous, unadjusted))
+
+
+def _of_groups_of_rows(table: pl.DataFrame) -> bool:
+    """Return whether a table of tests compares different rows."""
+    return bool(table.get_column("n_paired").is_null().all())
+
+
+def _pair_names(table: pl.DataFrame) -> list[str]:
+    """Return the name of each pair, such as "a − b", or "f − other rows"."""
+    model_a, model_b = (table.get_column(name) for name in MODEL_PAIR)
+    # In a table with a baseline, all rows have the same `model_a`.
+    others = _of_groups_of_rows(table) and bool(model_b.is_null().all()) and model_a.n_unique() > 1
     models = paired_columns(table, MODEL_PAIR, PAIR_NAME_LENGTH)
     pairs = zip(*(column.texts for column in models), strict=True)
-    part = pl.Series(pair, [f"{a} − {b}" for a, b in pairs], pl.String)
-    title, axis = (f"{text} of {name}" for text in (style.title, style.axis))
-    style = replace(style, title=title, axis=axis, part=pair, subtitle=rule)
-    return draw_dots(table.with_columns(part), layout.by, options, style)
+    return [f"{a} − {OTHER_ROWS if others else b}" for a, b in pairs]
+
+
+def _chart_of_metrics(
+    table: pl.DataFrame,
+    by: Sequence[str],
+    options: ChartOptions,
+    style: DotStyle,
+    metrics: Sequence[str],
+) -> alt.LayerChart | alt.FacetChart:
+    """Draw the differences of several metrics; `style.part` is the column of the pairs.
+
+    If the scales of the metrics differ, each has a panel. Otherwise, there is a line for each
+    metric and pair or, for groups of rows, a line for each metric and a color for each pair.
+    """
+    pair = str(style.part)
+    order = pl.col("metric").replace_strict(metrics, range(len(metrics)))
+    names = {name: mark_name(name) for name in metrics}
+    table = table.sort(order, maintain_order=True)
+    table = table.with_columns(pl.col("metric").replace_strict(names))
+    in_panels, n_pairs = _scales_differ(table), table.get_column(pair).n_unique()
+    in_colors = _of_groups_of_rows(table) and 1 < n_pairs <= MAX_DISTINCT_COLORS
+    if not in_panels and not in_colors:
+        table = table.with_columns(pl.format("{}: {}", "metric", pair).alias(pair))
+        return draw_dots(table, by, options, replace(style, ranked=False))
+    by = (*by, pair)
+    style = replace(style, part="metric", in_panels=in_panels, ranked=False)
+    if not in_panels:
+        style = replace(style, alpha=None)  # gray dots would hide the groups
+        color = pair if options.color is NOT_GIVEN else options.color
+        options = replace(options, color=color)
+    return draw_dots(table.select(*by, pl.exclude(by)), by, options, style)
+
+
+def _scales_differ(table: pl.DataFrame) -> bool:
+    """Return whether the differences of some metrics are too small for the axis of others."""
+    largest = table.group_by("metric").agg(
+        pl.max_horizontal(pl.col("difference", "lower", "upper").abs().max())
+    )
+    sizes = finite(json_values(largest.to_series(1)))
+    return max(sizes, default=0) > MAX_SCALE_RATIO * min((x for x in sizes if x > 0), default=inf)
 
 
 def reader_study_chart(

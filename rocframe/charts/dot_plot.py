@@ -365,9 +365,9 @@ def _axis_layers(plot: DotPlot) -> list[alt.Chart]:
     return [line]
 
 
-def significant(alpha: float | None) -> str:
+def significant(alpha: float | None, p_value: str = "p_adjusted") -> str:
     """Return the Vega expression of rows whose adjusted p-value is below `alpha`."""
-    return f"isValid(datum.p_adjusted) && datum.p_adjusted < {alpha}"
+    return f"isValid(datum.{p_value}) && datum.{p_value} < {alpha}"
 
 
 def _span_layers(plot: DotPlot) -> list[alt.Chart]:

@@ -1,4 +1,4 @@
-"""Charts of lines through dots: areas over time, drift, and plans."""
+"""Charts of lines through dots: areas over time, drift, drift of scores, and plans."""
 
 from __future__ import annotations
 
@@ -86,6 +86,7 @@ WINDOW_UNITS = (
 REFERENCE = "reference_auc"
 REFERENCE_LOW = "reference_lower"
 REFERENCE_LIMITS = (REFERENCE_LOW, "reference_upper")
+CRITICAL, PSI_P = "psi_critical", "psi_p_adjusted"
 LOG_RANGE = 100  # minimum ratio of the largest and the smallest x for a logarithmic axis
 # Columns of a plan. Rows with different values in these columns are on different lines.
 LINE_COLUMNS = (
@@ -204,8 +205,7 @@ def drift_chart(table: pl.DataFrame, layout: Table, options: ChartOptions) -> An
     """Draw each window, the reference (dashed, with a band), and rings where p is below alpha."""
     time = _window_column(table, layout.by)
     table, plot = _over_time(table, layout.by, time, options, layout.dots)
-    levels = table.get_column("ci_level").drop_nulls()
-    alpha = round(1 - levels.item(0), 10) if len(levels) else 0.05
+    alpha = _alpha(table, "ci_level")
     names = plot.groups.names(len(plot.records))
     references: dict[str, set[Any]] = {}
     for name, record in zip(names, plot.records, strict=True):
@@ -215,10 +215,9 @@ def drift_chart(table: pl.DataFrame, layout: Table, options: ChartOptions) -> An
     bounds = finite(
         record[name] for record in plot.records for name in REFERENCE_LIMITS if record[HAS_LINE]
     )
-    dashed, rings = "Dashed: reference" if bounds else "", f"Rings: adjusted p < {alpha:.4g}"
+    dashed, rings = "Dashed: reference" if bounds else "", _rings_text(alpha)
     band = "The dashed line is the AUC of the reference, and the band is its interval"
     lines, *dots = plot.layers()
-    ring: Any = alt.Chart().mark_point(filled=False, size=190, strokeWidth=2, opacity=1)
     texts = [
         f"{name} {record[TIME_TEXT]}: {number_text(record['auc'])}, "
         f"difference {number_text(record['difference'])}"
@@ -226,12 +225,7 @@ def drift_chart(table: pl.DataFrame, layout: Table, options: ChartOptions) -> An
         if (p_value := record["p_adjusted"]) is not None and p_value < alpha
     ]
     return plot.draw(
-        [
-            lines,
-            *(_reference_layers(plot.groups) if bounds else []),
-            *dots,
-            ring.transform_filter(significant(alpha)),
-        ],
+        [lines, *(_reference_layers(plot.groups) if bounds else []), *dots, _rings(alpha)],
         domain=domain_of([*plot.values, *bounds]),
         subtitle=sentences(interval_text(table), dashed, rings, end=""),
         description=[
@@ -240,6 +234,50 @@ def drift_chart(table: pl.DataFrame, layout: Table, options: ChartOptions) -> An
             join_first(texts, separator="; "),
         ],
     )
+
+
+def score_drift_chart(table: pl.DataFrame, layout: Table, options: ChartOptions) -> AnyChart:
+    """Draw the PSI of windows, its critical value (dashed), and rings where p is below alpha."""
+    time = _window_column(table, layout.by)
+    table, plot = _over_time(table, layout.by, time, options, layout.dots)
+    alpha = _alpha(table, "level")
+    critical: Any = alt.Chart().mark_line(strokeWidth=1, strokeDash=CHANCE_DASH)
+    critical = critical.encode(y=alt.Y(field=CRITICAL, type="quantitative"), tooltip=NO_TOOLTIP)
+    names = plot.groups.names(len(plot.records))
+    texts = [
+        f"{name} {record[TIME_TEXT]}: {number_text(record['psi'])}"
+        for name, record in zip(names, plot.records, strict=True)
+        if (p_value := record[PSI_P]) is not None and p_value < alpha
+    ]
+    bounds = finite(record[CRITICAL] for record in plot.records)
+    return plot.draw(
+        [critical, *plot.layers(), _rings(alpha, PSI_P)],
+        domain=domain_of([0.0, *plot.values, *bounds]),
+        subtitle=sentences(
+            f"Dashed: exceeded by {100 * alpha:.4g} % without drift", _rings_text(alpha), end=""
+        ),
+        description=[
+            "The dashed line is the critical value of each window",
+            f"{format_count(len(texts), 'window')} with an adjusted p-value below {alpha:.4g}",
+            join_first(texts, separator="; "),
+        ],
+    )
+
+
+def _alpha(table: pl.DataFrame, level: str) -> float:
+    """Return 1 minus the level in a column of a table."""
+    levels = table.get_column(level).drop_nulls()
+    return round(1 - levels.item(0), 10) if len(levels) else 0.05
+
+
+def _rings(alpha: float, p_value: str = "p_adjusted") -> Any:
+    """Return a layer with a ring around each dot whose adjusted p-value is below alpha."""
+    ring: Any = alt.Chart().mark_point(filled=False, size=190, strokeWidth=2, opacity=1)
+    return ring.transform_filter(significant(alpha, p_value))
+
+
+def _rings_text(alpha: float) -> str:
+    return f"Rings: adjusted p < {alpha:.4g}"
 
 
 def _over_time(

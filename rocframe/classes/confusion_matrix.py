@@ -203,6 +203,7 @@ def _type_families(plan: pl.LazyFrame, schema: pl.Schema, roles: Roles) -> tuple
     """Return the type families of the labels and of one score; empty for several scores."""
     if not (isinstance(roles.score, str | pl.Expr) and is_single_score(roles.score)):
         return ()
+    assert roles.label is not NOT_GIVEN
     return tuple(
         type_family(resolve_column(plan, schema, argument, source)[2])
         for argument, source in (("label", roles.label), ("score", roles.score))

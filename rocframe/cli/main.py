@@ -115,12 +115,12 @@ COMMANDS = ("evaluate", "report", "decide", "gate")
 ARGUMENTS = (
     "label|score|by|over|id|positive|weight|count|missing|kind|ci|level|max_error|path|"
     "rule|costs|benefits|prevalence|subject_to|guarantee|minimize|beta|"
-    "margin|metric|method|adjust|min_rows|unmatched|cluster|seed|"
+    "margin|metric|threshold|fpr|tpr|specificity|sensitivity|alert_rate|alerts|method|adjust|min_rows|unmatched|cluster|seed|"
     "resolution|max_envelope|partition_by|last"
 )
 # An argument with a value: by="x", by=['x'] or level=0.9, but not a folder such as label=1/.
 ASSIGNMENT = re.compile(
-    rf"""(?<![\w.\-'"/\\])({ARGUMENTS})="""
+    rf"""(?<![\w.\-'"/\\])(?<!--subject-to )({ARGUMENTS})="""
     r"""(?:(['"])(.*?)\2|(-?\w+(?:\.\d+)?(?:e[-+]\d+)?)(?![\w/\\]|\.\d)|(\[[^\[\]]*\]))"""
 )
 
@@ -131,6 +131,8 @@ DICT_OPTIONS = {"costs": "cost", "benefits": "benefit", "subject_to": "subject-t
 DICT = re.compile(rf"(?:({'|'.join(DICT_OPTIONS)})=|(?<=example, ))(\{{[^{{}}]*\}})")
 # An item of a dict, such as costs['fp']= or subject_to['tpr']=(0.5, None), or a key alone.
 ITEM = re.compile(rf"({'|'.join(DICT_OPTIONS)})\[(['\"])(.*?)\2\](=)?(\([^()]*\))?")
+# A range of rates, such as fpr=(0, 0.1).
+RANGE = re.compile(r"\b(fpr|tpr|specificity|sensitivity)=(\([^()]*\))")
 # A quoted text, or the number inf outside quotes.
 INFINITY = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|\binf\b""")
 # A date, time or datetime of Python, such as datetime.date(2024, 2, 29).
@@ -138,7 +140,7 @@ DATE = re.compile(r"\bdatetime\.(date|datetime|time)\((\d+(?:, \d+)*)\)")
 # An option that can be repeated.
 LISTED_OPTIONS = ("--by", "--score", "--id")
 # An argument without a value, such as costs=.
-BARE_ARGUMENT = re.compile(rf"(?<![\w.\-'\"/\\])({ARGUMENTS})=(?![\w'\"(\[{{…-])")
+BARE_ARGUMENT = re.compile(rf"(?<!--subject-to )(?<![\w.\-'\"/\\])({ARGUMENTS})=(?![\w'\"(\[{{…-])")
 
 
 def _repeated_option_hint(arguments: Sequence[str], error: Exception) -> str:
@@ -160,6 +162,7 @@ def with_options(message: str) -> str:
     """Replace arguments in a message with options, `by="x"` with `--by x`."""
     message = DATE.sub(_iso_date, message)
     message = ITEM.sub(_item_option, DICT.sub(_dict_options, message))
+    message = RANGE.sub(lambda match: f"--{match[1]} {_option_value(_literal(match[2]))}", message)
     message = ASSIGNMENT.sub(_assigned_option, message)
     return BARE_ARGUMENT.sub(lambda match: _option_name(match[1]), message)
 

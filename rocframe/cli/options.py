@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 FormatName: TypeAlias = Literal["table", "json", "jsonl", "csv"]
 
 COLUMN, FLAG = Parameter(metavar="COLUMN"), Parameter(show_default=False)
+RATE_OR_RANGE = Parameter(metavar="NUMBER|LOW:HIGH")
+OLD, NEW = "old", "new"  # the models of `gate`
 
 
 @Parameter(name="*")
@@ -244,14 +246,11 @@ class StoreArguments:
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class DecisionOptions(LogOptions):
-    """The options of `decide`.
+class ThresholdOptions(LogOptions):
+    """The options of `decide` and `gate` about rules that choose thresholds, and about metrics.
 
     Attributes
     ----------
-    rule
-        What the threshold optimizes: youden, closest_top_left, equal_error, expected_cost and bayes
-        (with --cost), profit (with --benefit), or a metric such as f1. Repeat it for several rules.
     cost
         Cost of an outcome (tp, fp, fn or tn), such as fp=1; others are 0. Repeat it, or separate
         several costs by commas.
@@ -259,13 +258,11 @@ class DecisionOptions(LogOptions):
         Benefit of an outcome, such as tp=20; others are 0. Repeat it, or separate several by
         commas.
     prevalence
-        Prevalence, between 0 and 1, of rules and constraints. By default, that of each group.
+        Prevalence, between 0 and 1, of rules, constraints and metrics. By default, that of each
+        group.
     subject_to
         Constraint: a metric, "alerts" (the number of alerts) or "threshold" with its range, such as
         precision=0.9:1, precision=0.9: or alerts=:100. Repeat it for several constraints.
-    guarantee
-        Confidence, such as 0.95, with which the constraints hold on new data. By default, they hold
-        on these logs.
     minimize
         Use the threshold with the lowest value of the metric, or, with --maximize, the highest. By
         default, the best value of each metric.
@@ -273,26 +270,22 @@ class DecisionOptions(LogOptions):
         Weight of recall relative to precision in the metric f_beta.
     """
 
-    rule: Annotated[list[str] | None, Parameter(metavar="RULE")] = None
     cost: Annotated[list[str] | None, Parameter(metavar="NAME=NUMBER", alias="--costs")] = None
     benefit: Annotated[list[str] | None, Parameter(metavar="NAME=NUMBER", alias="--benefits")] = (
         None
     )
     prevalence: Annotated[float | None, Parameter(metavar="NUMBER")] = None
     subject_to: Annotated[list[str] | None, Parameter(metavar="METRIC=LOW:HIGH")] = None
-    guarantee: Annotated[float | None, Parameter(metavar="NUMBER")] = None
     minimize: Annotated[bool | None, Parameter(negative="--maximize", show_default=False)] = None
     beta: Annotated[float, Parameter(metavar="NUMBER")] = 1.0
 
     def rule_arguments(self) -> dict[str, Any]:
-        """Return the arguments of `operating_point`."""
+        """Return the arguments of rules and metrics of `operating_point` and `gate`."""
         return {
-            "rule": self.rule or ["youden"],
             "costs": parse_amounts("--cost", self.cost, COST_HINT),
             "benefits": parse_amounts("--benefit", self.benefit, BENEFIT_HINT),
             "prevalence": self.prevalence,
             "subject_to": parse_ranges(self.subject_to),
-            "guarantee": self.guarantee,
             "minimize": self.minimize,
             "beta": self.beta,
         }
@@ -300,7 +293,31 @@ class DecisionOptions(LogOptions):
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class ReleaseOptions(LogOptions):
+class DecisionOptions(ThresholdOptions):
+    """The options of `decide`.
+
+    Attributes
+    ----------
+    rule
+        What the threshold optimizes: youden, closest_top_left, equal_error, expected_cost and bayes
+        (with --cost), profit (with --benefit), or a metric such as f1. Repeat it for several rules.
+    guarantee
+        Confidence, such as 0.95, with which the constraints hold on new data. By default, they hold
+        on these logs.
+    """
+
+    rule: Annotated[list[str] | None, Parameter(metavar="RULE")] = None
+    guarantee: Annotated[float | None, Parameter(metavar="NUMBER")] = None
+
+    def rule_arguments(self) -> dict[str, Any]:
+        """Return the arguments of `operating_point`."""
+        of_decisions = {"rule": self.rule or ["youden"], "guarantee": self.guarantee}
+        return {**of_decisions, **super().rule_arguments()}
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class ReleaseOptions(ThresholdOptions):
     """The options of `gate`.
 
     Attributes
@@ -311,11 +328,29 @@ class ReleaseOptions(LogOptions):
         Column that identifies a row in both logs, so that the test is paired. Without it, the test
         needs many more rows. Repeat it for several columns.
     metric
-        Metric of the models. brier and log_loss need probabilities. average_precision needs --id.
+        Metric of the models, such as recall, precision, average_precision or brier. Metrics of a
+        point of the curve also need --threshold, a rate, --alerts or --rule. brier and log_loss
+        need probabilities.
+    threshold
+        Threshold of both models, chosen without these logs. Repeat it if the new model has another
+        threshold; the first one is that of the old model.
+    fpr
+        False positive rate at which the metric is compared, or the range of a partial area, such as
+        0:0.1.
+    tpr
+        True positive rate, or the range of a partial area, such as 0.9:1.
+    specificity
+        Specificity, 1 - FPR, or the range of a partial area.
+    sensitivity
+        Another name of --tpr.
+    alert_rate
+        Share of the rows with the highest scores at which the metric is compared, such as 0.01.
+    alerts
+        Number of the rows with the highest scores at which the metric is compared.
+    rule
+        Rule that chooses the threshold of each model, as in decide, except bayes.
     method
-        Method of the test. By default newcombe for the AUC (delong_t with --weight or --cluster),
-        t_test for the losses, and bootstrap for the average precision; without --id,
-        newcombe_unpaired (delong_t_unpaired with --weight) and t_test_unpaired.
+        Method of the test. The default depends on the metric and on --id; it is printed.
     level
         Confidence level of the one-sided limits, above 0.5 and below 1. A group passes if its
         adjusted p-value is at most 1 - level.
@@ -336,7 +371,17 @@ class ReleaseOptions(LogOptions):
 
     margin: Annotated[float, Parameter(metavar="NUMBER", allow_leading_hyphen=True)]
     id: Annotated[list[str] | None, COLUMN] = None
-    metric: Literal["auc", "average_precision", "brier", "log_loss"] = "auc"
+    metric: Annotated[str, Parameter(metavar="METRIC")] = "auc"
+    threshold: Annotated[
+        list[float] | None, Parameter(metavar="NUMBER", allow_leading_hyphen=True)
+    ] = None
+    fpr: Annotated[str | None, RATE_OR_RANGE] = None
+    tpr: Annotated[str | None, RATE_OR_RANGE] = None
+    specificity: Annotated[str | None, RATE_OR_RANGE] = None
+    sensitivity: Annotated[str | None, RATE_OR_RANGE] = None
+    alert_rate: Annotated[float | None, Parameter(metavar="NUMBER")] = None
+    alerts: Annotated[float | None, Parameter(metavar="NUMBER")] = None
+    rule: Annotated[str | None, Parameter(metavar="RULE")] = None
     method: Annotated[GateMethod | None, Parameter(metavar="METHOD")] = None
     level: Annotated[float, Parameter(metavar="LEVEL")] = 0.95
     adjust: Literal["holm", "bh", "none"] = "holm"
@@ -357,29 +402,47 @@ class ReleaseOptions(LogOptions):
 
     def gate_method(self, *, side_by_side: bool) -> GateMethod | NotGiven:
         """Return the method of the test; raise an error if it does not fit the option `id`."""
+        from rocframe.comparisons.gate import GATE_TESTS
+
         if side_by_side and self.id is not None:
             hint = "Omit --id: both scores of a row are in the same log."
             raise OptionValueError(f"--id {self.id[0]}: the rows are already paired.\n{hint}")
         is_paired = side_by_side or self.id is not None
-        if self.method is not None:
-            if self.id is not None and self.method.endswith("_unpaired"):
-                problem = "this method is for logs of different rows, but --id pairs the rows"
-                hint = "Omit --id, or use a method for paired rows."
-                raise _invalid_value("--method", self.method, problem, hint)
-            if not is_paired and not self.method.endswith("_unpaired"):
-                problem = "this method is for paired rows, and no column identifies the rows"
-                hint = "Pass --id, or use newcombe_unpaired, delong_t_unpaired or t_test_unpaired."
-                raise _invalid_value("--method", self.method, problem, hint)
-            return self.method
-        if is_paired:
+        if self.method is None:
             return NOT_GIVEN
-        if self.metric == "average_precision":
-            problem = "this metric requires the scores of both models for each row"
-            hint = "Pass --id with the column that identifies a row in both logs."
-            raise _invalid_value("--metric", self.metric, problem, hint)
-        if self.metric != "auc":
-            return "t_test_unpaired"
-        return "newcombe_unpaired" if self.weight is None else "delong_t_unpaired"
+        needs_pairs = GATE_TESTS[self.method].is_paired
+        if is_paired and not needs_pairs:
+            problem = "this method is for logs of different rows, but the rows are paired"
+            hint = "Use a method for paired rows" + (", or omit --id." if self.id else ".")
+            raise _invalid_value("--method", self.method, problem, hint)
+        if needs_pairs and not is_paired:
+            problem = "this method is for paired rows, and no column identifies the rows"
+            hint = "Pass --id, or omit --method to use the default method for different rows."
+            raise _invalid_value("--method", self.method, problem, hint)
+        return self.method
+
+    def point_arguments(self) -> dict[str, Any]:
+        """Return the arguments of `gate` about points of curves and about rules."""
+        from rocframe.comparisons.hypothesis import RATES_OF_AREAS
+
+        return {
+            "threshold": self._threshold_argument(),
+            **{name: parse_rate(f"--{name}", getattr(self, name)) for name in RATES_OF_AREAS},
+            "alert_rate": self.alert_rate,
+            "alerts": self.alerts,
+            "rule": self.rule,
+            **self.rule_arguments(),
+        }
+
+    def _threshold_argument(self) -> float | dict[str, float] | None:
+        """Return the threshold of both models, or those of the old and of the new model."""
+        values = self.threshold or []
+        if len(values) > 2:
+            problem = "expected the threshold of the old and of the new model"
+            raise _invalid_value("--threshold", f"{values[2]:g}", problem, "Pass one or two.")
+        if len(values) == 2:
+            return dict(zip((OLD, NEW), values, strict=True))
+        return values[0] if values else None
 
     def gate_arguments(self, label_dtype: pl.DataType) -> dict[str, Any]:
         """Return the arguments of `gate` except the columns of scores, models and ids."""
@@ -387,6 +450,7 @@ class ReleaseOptions(LogOptions):
         del arguments["score"]
         return {
             **arguments,
+            **self.point_arguments(),
             "margin": self.margin,
             "metric": self.metric,
             "level": self.level,
@@ -455,6 +519,17 @@ def parse_ranges(values: list[str] | None) -> dict[str, tuple[float | None, floa
             raise _invalid_value("--subject-to", text, f"{name!r} has two ranges", RANGE_HINT)
         ranges[name] = lowest, highest
     return ranges
+
+
+def parse_rate(option: str, text: str | None) -> float | tuple[float, float] | None:
+    """Parse a rate such as "0.1", or a range of rates such as "0:0.1"."""
+    if text is None:
+        return None
+    numbers = [_float_from_text(part) for part in text.split(":")]
+    if len(numbers) > 2 or None in numbers:
+        problem = "expected a rate, or the lowest and the highest rate of a range"
+        raise _invalid_value(option, text, problem, f"Use {option} 0.1, or {option} 0:0.1.")
+    return tuple(numbers) if len(numbers) == 2 else numbers[0]  # type: ignore[return-value]
 
 
 def _float_from_text(text: str) -> float | None:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rocframe.cli.formats import check_result_path, is_table_path, write_result
-from rocframe.cli.options import parse_positive, scores_by_model
+from rocframe.cli.options import NEW, OLD, parse_positive, scores_by_model
 from rocframe.cli.text_tables import VERDICT_TEXTS
 from rocframe.compression import COUNT, LABEL, WEIGHT, compress
 from rocframe.curves.curve import curve
@@ -204,7 +204,7 @@ def gate_logs(
 
     `sources` are the old and the new log, or one log with a column of scores of each model.
     """
-    from rocframe.comparisons.compare import gate
+    from rocframe.comparisons.gate import gate
 
     old_score, new_score = _two_scores(sources, options)
     side_by_side = len(sources) == 1
@@ -253,7 +253,8 @@ def gate_logs(
             "options": {
                 name: arguments[name]
                 for name in ("margin", "metric", "level", "adjust", "min_rows")
-            },
+            }
+            | {name: value for name, value in options.point_arguments().items() if value},
             **{f"files_{name}": log.files for name, log in zip((OLD, NEW), logs, strict=False)},
             "files_skipped": skipped,
         }
@@ -273,9 +274,6 @@ def gate_logs(
         else (),
         has_passed=bool(table["passed"].all()),
     )
-
-
-OLD, NEW = "old", "new"
 
 
 def _two_scores(sources: Sequence[str], options: ReleaseOptions) -> tuple[str, str]:
@@ -334,6 +332,8 @@ def _concatenate_logs(
 
 def _gate_summary(table: pl.DataFrame, options: ReleaseOptions) -> str:
     """Return the decision as a sentence, and the test."""
+    from rocframe.comparisons.gate import GATE_TESTS
+
     counts = table.filter(pl.col("passed").is_not_null())
     failing = counts.height - int(counts["passed"].sum())
     groups = format_count(counts.height, "group")
@@ -347,7 +347,7 @@ def _gate_summary(table: pl.DataFrame, options: ReleaseOptions) -> str:
         lines[0] += f" {format_count(ignored, 'group')} {verb} not count (--min-rows)."
     test = table["test"][0]
     reason = ""
-    if test.endswith("_unpaired") and options.method is None:
+    if not GATE_TESTS[test].is_paired and options.method is None:
         reason = " The rows of the two logs are not paired, because --id is not given."
     lines.append(f"Test: {test}, level {options.level:g}, adjustment {options.adjust}.{reason}")
     return "\n".join(lines)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from itertools import combinations
-from math import isnan
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import polars as pl
@@ -14,23 +12,22 @@ from rocframe.comparisons.pairing import (
     PairingOptions,
     build_model_table,
     model_batches,
+    model_thresholds,
+    parse_model_thresholds,
     plan_comparison,
     read_instances,
 )
 from rocframe.curves.locate import round_values
-from rocframe.curves.table import PointTable, check_threshold_column
+from rocframe.curves.table import check_threshold_column
 from rocframe.errors import ColumnTypeError, MissingColumnError, OptionValueError, RepeatedNameError
 from rocframe.frames import (
     as_input_frame,
     build_table,
-    check_keys,
     column,
-    find_keys,
     lazy_plan,
     number_distinct_rows,
     private_names,
     select_keys,
-    take_rows,
     through_node,
 )
 from rocframe.inference import class_notes, first_notes
@@ -46,7 +43,6 @@ from rocframe.options import (
     group_dtypes,
     parse_names,
     public,
-    to_float,
 )
 from rocframe.rates import CONFUSION, TOTALS
 from rocframe.schemas import OTHER, table_of
@@ -55,11 +51,18 @@ from rocframe.schemas.table_type import MODEL, THRESHOLD, score_floats, with_sco
 from rocframe.text import format_key
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from rocframe.comparisons.pairing import Instances, ModelBatch, PairingColumns, Unmatched
+    from rocframe.comparisons.pairing import (
+        Instances,
+        ModelBatch,
+        PairingColumns,
+        ParsedThresholds,
+        Thresholds,
+        Unmatched,
+    )
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
 
@@ -178,7 +181,7 @@ def combine(
     └──────────┴─────┴──────────┴─────────────────┴─────────────────┘
     """
     roles = Roles(label, score, by, positive, weight, count, missing)
-    thresholds = parse_model_thresholds(threshold, between)
+    thresholds = parse_combined_thresholds(threshold, between)
     return plan_comparison(
         predictions,
         PairingOptions(roles=roles, between=between, id=id, unmatched=unmatched, unpaired=None),
@@ -194,7 +197,7 @@ def combination_table(
 ) -> pl.DataFrame:
     """Return two rows for each group and pair of models: AND and OR."""
     instances = read_instances(frame, columns)
-    thresholds = model_thresholds(threshold, instances, columns)
+    thresholds = combined_thresholds(threshold, instances, columns)
     parts: list[dict[str, Any]] = []
     for batch in model_batches(instances, columns.options):
         known = ~np.isnan(thresholds[:, batch.groups])
@@ -537,7 +540,7 @@ def chain(
     """
     check_choice("operator", operator, ("or", "and"))
     roles = Roles(label, score, by, positive, weight, count, missing)
-    thresholds = parse_model_thresholds(threshold, between)
+    thresholds = parse_combined_thresholds(threshold, between)
     return plan_comparison(
         predictions,
         PairingOptions(roles=roles, between=between, id=id, unmatched=unmatched, unpaired=None),
@@ -557,7 +560,7 @@ def chain_table(
 ) -> pl.DataFrame:
     """Return a row for each group and each stage of the chain of the group."""
     instances = read_instances(frame, columns)
-    thresholds = model_thresholds(threshold, instances, columns)
+    thresholds = combined_thresholds(threshold, instances, columns)
     batches = model_batches(instances, columns.options, all_models=True)
     parts = [part for batch in batches for part in _stages(batch, thresholds, operator)]
     table = build_model_table(
@@ -621,84 +624,35 @@ def _stages(
 
 
 Operator = Literal["or", "and"]
-Thresholds: TypeAlias = "float | Mapping[Any, float] | pl.DataFrame | None"
-ParsedThresholds: TypeAlias = "float | Mapping[Any, float] | PointTable | None"
 OPERATORS = ("and", "or")  # in the order of rows
 RATE_NAMES = ("tpr", "fpr")  # the rate of the positives, and the rate of the negatives
 
 
-def parse_model_thresholds(threshold: object, between: object) -> ParsedThresholds:
-    """Return the option `threshold` after a check, with numbers as floats."""
-    hint = 'Use, for example, threshold={"a": 0.5, "b": 0.3}, or a DataFrame of operating_point.'
-
-    def parse(value: object) -> float:
-        number = None if isinstance(value, bool) else to_float(value)
-        if number is None or isnan(number):
-            problem = "expected one number for each model"
-            raise OptionValueError.compose(THRESHOLD, value, problem, hint)
-        return number
-
-    if isinstance(threshold, pl.DataFrame):
-        if between not in threshold.columns:
-            raise MissingColumnError.of_table(THRESHOLD, str(between), threshold.columns)
-        return PointTable.parse(THRESHOLD, threshold, hint).of_models([str(between)])
-    if isinstance(threshold, Mapping):
-        return {model: parse(value) for model, value in threshold.items()}
-    return None if threshold is None else parse(threshold)
+def parse_combined_thresholds(threshold: object, between: object) -> ParsedThresholds:
+    """Return the option `threshold` after a check; a table must have a column of models."""
+    if isinstance(threshold, pl.DataFrame) and between not in threshold.columns:
+        raise MissingColumnError.of_table(THRESHOLD, str(between), threshold.columns)
+    return parse_model_thresholds(threshold, between)
 
 
-def model_thresholds(
+def combined_thresholds(
     threshold: ParsedThresholds, instances: Instances, columns: PairingColumns
 ) -> NDArray[np.float64]:
     """Return the threshold of each model (rows) in each group (columns), or NaN if there is none.
 
     They are rounded to the dtype of the scores. Without thresholds, the scores must be 0 or 1.
     """
-    shape = len(instances.models), instances.keys.height
     if threshold is None:
         hint = "Pass threshold=, such as threshold=0.5."
         for score, state, used in zip(
             instances.score, instances.state, instances.used, strict=True
         ):
             check_decisions(score, used & (state == RowState.USED), hint)
-        return np.ones(shape)
-    values = np.full(shape, np.nan)
-    if isinstance(threshold, PointTable):
-        values = _table_thresholds(threshold, instances.models, instances.keys, columns)
-    elif isinstance(threshold, Mapping):
-        for i, model in enumerate(instances.models):
-            if model not in threshold:
-                problem = f"model {model!r} has no threshold"
-                hint = "Add a threshold, or remove the rows of this model with .filter()."
-                raise OptionValueError.compose(THRESHOLD, dict(threshold), problem, hint)
-            values[i] = threshold[model]
-    else:
-        values[:] = threshold
+        return np.ones((len(instances.models), instances.keys.height))
+    values = model_thresholds(threshold, instances.models, instances.keys, columns)
     for row, score in zip(values, instances.score, strict=True):
         row[:] = round_thresholds(row, score.dtype)
     return values
-
-
-def _table_thresholds(
-    points: PointTable, models: pl.Series, keys: pl.DataFrame, columns: PairingColumns
-) -> NDArray[np.float64]:
-    """Return the thresholds in a table with a row per model, or per group and model."""
-    names = {columns.options.between: MODEL}
-    names |= {name: str(i) for i, name in enumerate(columns.bound.by) if name in points.by}
-    dtypes = {**columns.bound.keys, columns.options.between: columns.model}
-    check_keys(THRESHOLD, points.rows.schema, dtypes, names)
-    points.check_single([*names], ", or add other group columns of the table to by=")
-    thresholds = points.rows.select(
-        *(column(name).alias(key) for name, key in names.items()),
-        column(THRESHOLD).cast(pl.Float64),
-    )
-    on = list(names.values())
-    shape = keys.height, len(models)
-    group, model = (index.ravel() for index in np.indices(shape))
-    rows = take_rows(keys, group).with_columns(models[model].alias(MODEL))
-    position = find_keys(rows.select(on), thresholds.select(on))
-    values = thresholds.get_column(THRESHOLD).gather(position).fill_null(np.nan)
-    return values.to_numpy().reshape(shape).T.copy()
 
 
 def decide(batch: ModelBatch, thresholds: NDArray[np.float64]) -> Iterator[NDArray[np.bool_]]:

@@ -5,14 +5,15 @@ The sources are in the docstring of `compare`, the definitions in docs/numbers.m
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
+import polars as pl
 
 from rocframe.areas.pairs import ZERO_VARIANCE, Clusters, class_sizes, doubled_ranks, group_sums
-from rocframe.comparisons.decision_intervals import paired_samples
 from rocframe.comparisons.decision_tests import kosinski_test, mcnemar_test, miettinen_nurminen_test
 from rocframe.comparisons.delong import delong_paired
 from rocframe.comparisons.hypothesis import (
@@ -25,6 +26,7 @@ from rocframe.comparisons.hypothesis import (
     welch_columns,
 )
 from rocframe.comparisons.influence_tests import delta_estimates, delta_test, share_estimates
+from rocframe.comparisons.paired_samples import paired_samples
 from rocframe.comparisons.pairing import (
     PairedRows,
     PairingOptions,
@@ -32,20 +34,20 @@ from rocframe.comparisons.pairing import (
     read_instances,
     read_models,
 )
+from rocframe.curves.table import PointTable
 from rocframe.errors import OptionValueError
 from rocframe.inference import check_adjust, is_as_extreme, permutation_p_value
 from rocframe.inputs.cases import RowState
 from rocframe.kernel.arrays import batch_sizes, run_parallel
 from rocframe.kernel.scan import BLOCK_ROWS, RandomDraws, ReplicateStatistic, resample_groups
 from rocframe.metrics.statistics import PointSearch
-from rocframe.options import NOT_GIVEN, NotGiven, check_choice, check_supported
+from rocframe.options import NOT_GIVEN, NotGiven, check_choice, check_flag, check_supported
 from rocframe.resampling import IntervalColumns
 from rocframe.text import join_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    import polars as pl
     from numpy.typing import NDArray
 
     from rocframe.comparisons.hypothesis import (
@@ -55,7 +57,12 @@ if TYPE_CHECKING:
         UnpairedSample,
         UnpairedTest,
     )
-    from rocframe.comparisons.pairing import Instances, PairingColumns, UnpairedModels
+    from rocframe.comparisons.pairing import (
+        Instances,
+        PairingColumns,
+        ParsedThresholds,
+        UnpairedModels,
+    )
     from rocframe.inference import Adjust, Alternative
     from rocframe.inputs.roles import Roles
     from rocframe.kernel.scan import Block, ReplicateCounts, Scan, Seed
@@ -138,6 +145,7 @@ def _merge_distant_rows(comparison: PairedComparison) -> PairedComparison:
         not has_window
         or instances.weight is not None
         or instances.cluster is not None
+        or not len(batch.rows)
         or len(batch.models) > MAX_MERGED_MODELS
     ):
         return comparison
@@ -225,6 +233,7 @@ def _resampled_pair(comparison: PairedComparison, pair: tuple[int, int]) -> dict
     a, b = (batch.models.index(model) for model in pair)
     shape = len(batch.groups)
     intervals, own = IntervalColumns(shape), np.full((2, shape), np.nan)
+    kept = {"replicates": np.full((shape, 2, draws.n_draws), np.nan)} if draws.are_kept else {}
     n_pos, n_neg = np.zeros((2, shape), np.int64)
     for group, sample in enumerate(paired_samples(batch, scans)):
         n_pos[group], n_neg[group] = sample.units
@@ -238,20 +247,27 @@ def _resampled_pair(comparison: PairedComparison, pair: tuple[int, int]) -> dict
             stratified=not depends_on_prevalence,
             arrays_only=hypothesis.quantity.rate is None,
         )
+        with np.errstate(invalid="ignore"):  # of infinite values
+            change = samples[:, a] - samples[:, b]
+            difference = float(values[a][group] - values[b][group])
         intervals.add(
             group,
-            samples[:, a] - samples[:, b],
-            float(values[a][group] - values[b][group]),
+            change,
+            difference,
             None,
             hypothesis.level,
             bounds=(-1.0, 1.0),
             n_redrawn=n_redrawn,
         )
-        own[:, group] = samples[:, a].var(ddof=1), samples[:, b].var(ddof=1)
-    df = np.maximum(n_pos - 1.0, 1) if hypothesis.quantity.statistic.has_t_reference else None
+        with np.errstate(invalid="ignore"):
+            own[:, group] = samples[:, a].var(ddof=1), samples[:, b].var(ddof=1)
+        for replicates in kept.values():
+            replicates[group] = hypothesis.quantity.standardized(samples[:, [a, b]].T)
+    df = hypothesis.quantity.bootstrap_df(n_pos, n_neg)
     return comparison.record(
         pair,
-        difference_columns(
+        kept
+        | difference_columns(
             hypothesis, (values[a], values[b]), intervals.variance, df, (own[0], own[1])
         ),
         rows=tuple(batch.class_sums(batch.count)),
@@ -277,6 +293,7 @@ def bootstrap_estimates(sample: UnpairedSample) -> UnpairedEstimates:
         corners=quantity.has_corners,
     )
     enough = (n_pos > 1) & (n_neg > 1)
+    kept = np.full((len(values), sample.draws.n_draws), np.nan) if sample.draws.are_kept else None
     for resamples in resample_groups(scan, [statistic], sample.draws, enough):
         group = resamples.population.group
         intervals.add(
@@ -288,9 +305,12 @@ def bootstrap_estimates(sample: UnpairedSample) -> UnpairedEstimates:
             bounds=(-1.0, 1.0),
             n_redrawn=resamples.n_redrawn[0],
         )
+        if kept is not None:
+            kept[group] = quantity.standardized(resamples.values[0])
     variance = np.where(enough, intervals.variance, np.nan)
-    spread = np.zeros(len(values))  # the test is a z test
-    return sample.estimates(values, variance, spread, redrawn=intervals.n_redrawn)
+    df = quantity.bootstrap_df(n_pos, n_neg)
+    spread = np.zeros(len(values)) if df is None else variance**2 / df
+    return sample.estimates(values, variance, spread, redrawn=intervals.n_redrawn, replicates=kept)
 
 
 # Doubled ranks with the positives first; one row per permutation.
@@ -505,9 +525,9 @@ class ComparisonTest:
         """Whether the test compares models that scored the same rows."""
         return self.compare_pairs is not None
 
-    def supports(self, quantity: Quantity, roles: Roles) -> bool:
-        """Return whether the test supports the quantity, and all columns of rows that are given."""
-        return self.compares(quantity) and not self.unsupported.keys() & roles.optional_columns
+    def supports(self, quantity: Quantity, given: Iterable[str]) -> bool:
+        """Return whether the test supports the quantity and the options that are `given`."""
+        return self.compares(quantity) and self.unsupported.keys().isdisjoint(given)
 
     def read(self, frame: pl.DataFrame, columns: PairingColumns) -> Instances | UnpairedModels:
         """Read the models of a collected frame, with pairing if the test needs it."""
@@ -583,6 +603,7 @@ COMPARISON_TESTS: dict[str, ComparisonTest] = {
             name="mcnemar",
             compares=lambda quantity: quantity.is_paired_share,
             compare_pairs=mcnemar_test,
+            needs_variance=False,
             unsupported=UNSUPPORTED_BY_COUNTS,
         ),
         ComparisonTest(
@@ -602,6 +623,7 @@ COMPARISON_TESTS: dict[str, ComparisonTest] = {
             compares=lambda quantity: quantity.share is not None,
             estimator=share_estimates,
             compare_estimates=miettinen_nurminen_test,
+            needs_variance=False,
             unsupported=dict.fromkeys(("weight", "cluster"), UNPAIRED_BOOTSTRAP),
         ),
         ComparisonTest(
@@ -659,7 +681,8 @@ class CompareOptions:
     """Options of `compare`; `tests` are the tests that `method` can name.
 
     If `is_list`, the table has a row per metric, and `is_unpaired` is whether the models scored
-    different rows if `method` is not given. `threshold` is given for each model or group.
+    different rows if `method` is not given. `threshold` is given for each model or group. With
+    `replicates`, the result are the replicates of bootstrap tests.
     """
 
     roles: Roles
@@ -678,15 +701,22 @@ class CompareOptions:
     is_list: bool = False
     is_unpaired: bool = False
     pairs: ComparedPairs = "all"
-    threshold: object = None
+    threshold: ParsedThresholds = None
+    replicates: bool = False
 
     def __post_init__(self) -> None:
+        check_flag("replicates", self.replicates)
         check_adjust(self.adjust)
         check_choice("family", self.family, get_args(Family))
         check_choice("pairs", self.pairs, get_args(ComparedPairs))
         for test, hypothesis in zip(self.selected, self.hypotheses, strict=True):
             quantity = hypothesis.quantity
             test.check_quantity(quantity, self.tests)
+            if self.replicates and test.draws != "n_boot":
+                problem = "this method has no bootstrap replicates"
+                instead = "bootstrap" if test.is_paired else "bootstrap_unpaired"
+                hint = f'Use method="{instead}", or leave out replicates=.'
+                raise OptionValueError.compose("method", test.name, problem, hint)
             if quantity.of_probabilities and self.roles.missing == "worst":
                 problem = "the loss of a row without a score is undefined"
                 raise OptionValueError.compose("missing", "worst", problem, 'Use missing="drop".')
@@ -719,11 +749,17 @@ class CompareOptions:
                 test
                 for test in self.tests.values()
                 if test.is_paired != self.is_unpaired
-                and test.supports(quantity, self.roles)
+                and (not self.replicates or test.draws == "n_boot")
+                and test.supports(quantity, self.given)
                 and test.is_default(quantity)
             )
             for quantity in self.quantities
         ]
+
+    @property
+    def given(self) -> set[str]:
+        """The options that some tests do not support."""
+        return {*self.roles.optional_columns, *(() if self.margin is None else ("margin",))}
 
     @property
     def is_paired(self) -> bool:
@@ -743,7 +779,7 @@ class CompareOptions:
     def draws(self, test: ComparisonTest, keys: list[tuple[int, ...]]) -> RandomDraws:
         """Return the resamples or permutations of a test."""
         n_draws = {"n_boot": self.n_boot, "n_perm": self.n_perm, None: 0}[test.draws]
-        return RandomDraws(n_draws=n_draws, seed=self.seed, keys=keys)
+        return RandomDraws(n_draws=n_draws, seed=self.seed, keys=keys, are_kept=self.replicates)
 
     def baseline_position(self, models: pl.Series) -> int | None:
         """Return the position of the baseline in `models`; None without a baseline or rows."""
@@ -753,10 +789,17 @@ class CompareOptions:
 
     def pairing(self, **options: Any) -> PairingOptions:
         """Return the options of the pairing of rows; raise an error if one is invalid."""
+        between, given = options["between"], self.threshold
+        table = given.rows if isinstance(given, PointTable) else pl.DataFrame()
+        if self.pairs == "rest" and (isinstance(given, Mapping) or between in table.columns):
+            problem = f"all other rows have thresholds of several values of {between!r}"
+            hint = 'With pairs="rest", pass one number, or a table with a row per group of by=.'
+            value = table if isinstance(given, PointTable) else given
+            raise OptionValueError.compose("threshold", value, problem, hint)
         unpaired = (
             test.argument
             for test in self.tests.values()
-            if test.supports(self.quantities[0], self.roles) and not test.is_paired
+            if test.supports(self.quantities[0], self.given) and not test.is_paired
         )
         return PairingOptions(
             roles=self.roles,
@@ -764,4 +807,5 @@ class CompareOptions:
             paired=self.is_paired,
             unpaired=next(unpaired, None),
             probabilities=any(quantity.of_probabilities for quantity in self.quantities),
+            default_unpaired=self.is_unpaired,
         )

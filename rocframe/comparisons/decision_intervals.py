@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 import numpy as np
 import polars as pl
 
+from rocframe.comparisons.paired_samples import paired_samples
 from rocframe.comparisons.pairing import (
     PairingOptions,
     build_model_table,
@@ -28,15 +29,7 @@ from rocframe.inference import Confidence, Estimate, class_notes, paired_differe
 from rocframe.inputs.cases import RowState, outside_unit_problem
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import round_thresholds
-from rocframe.kernel.scan import (
-    BLOCK_ROWS,
-    GroupRows,
-    RandomDraws,
-    ReplicateCounts,
-    RowSampler,
-    draw_classes,
-    stream_keys,
-)
+from rocframe.kernel.scan import RandomDraws, stream_keys
 from rocframe.options import (
     NOT_GIVEN,
     NotGiven,
@@ -47,20 +40,21 @@ from rocframe.options import (
     parse_numbers,
     public,
 )
-from rocframe.resampling import batched_replicates, column_limits
+from rocframe.resampling import column_limits
 from rocframe.schemas.statistics import DECISION_AXES, decision_interval_columns
 from rocframe.schemas.table_type import MODEL
 from rocframe.text import format_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
+    from rocframe.comparisons.paired_samples import PairedSample
     from rocframe.comparisons.pairing import Instances, ModelBatch, PairingColumns, Unmatched
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
-    from rocframe.kernel.scan import ReplicateScan, Scan
+    from rocframe.kernel.scan import ReplicateCounts, ReplicateScan
 
 DecisionKind = Literal["decision", "cost"]
 DecisionInterval = Literal["mover", "bootstrap", "bootstrap_basic"]
@@ -173,6 +167,7 @@ def decision_intervals(
     decision_curve : The net benefit, compared with treating all and treating none.
     cost_curve : The lowest expected cost, and its threshold.
     intervals : Intervals of the net benefit at given thresholds, by other methods.
+    compare : Test the difference of the net benefit, or of another metric, at a threshold.
 
     Notes
     -----
@@ -603,97 +598,3 @@ CURVES: dict[DecisionKind, DecisionCurve] = {
         ),
     )
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PairedSample:
-    """The rows of one group, the first `n_pos` positive, and their order by each model."""
-
-    populations: list[GroupRows]
-    n_pos: int
-    count: NDArray[np.int64]
-    cluster: NDArray[np.int64] | None
-
-    @property
-    def classes(self) -> tuple[slice, slice]:
-        """The positions of the rows of each class."""
-        return slice(self.n_pos), slice(self.n_pos, None)
-
-    @property
-    def n_rows(self) -> tuple[int, int]:
-        """Number of rows of each class."""
-        pos, neg = (int(self.count[rows].sum()) for rows in self.classes)
-        return pos, neg
-
-    @property
-    def units(self) -> tuple[int, int]:
-        """Number of rows, or clusters, of each class."""
-        if self.cluster is None:
-            return self.n_rows
-        pos, neg = (len(np.unique(self.cluster[rows])) for rows in self.classes)
-        return pos, neg
-
-    @property
-    def observed(self) -> list[ReplicateCounts]:
-        """The data of each model as the only resample."""
-        return self.replicates(self.count[None, :])
-
-    def replicates(self, times: NDArray[np.int64]) -> list[ReplicateCounts]:
-        """Return the resamples of each model; `times` counts each row (columns) in each (rows)."""
-        return [
-            ReplicateCounts(
-                population=population,
-                pos=times[:, population.pos.cluster],
-                neg=times[:, population.neg.cluster],
-            )
-            for population in self.populations
-        ]
-
-    def resample(
-        self,
-        statistic: Callable[[list[ReplicateCounts]], NDArray[Any]],
-        draws: RandomDraws,
-        key: tuple[int, ...],
-        *,
-        stratified: bool = True,
-        arrays_only: bool = False,
-    ) -> tuple[NDArray[Any], int]:
-        """Return a row of values for each resample, and how many resamples were drawn again.
-
-        If `stratified`, classes have their sizes in the data, unless rows are in clusters.
-        """
-        sides = [RowSampler.from_counts(self.count[rows]) for rows in self.classes]
-        clusters = [] if self.cluster is None else [self.cluster[rows] for rows in self.classes]
-
-        def resample(stream: np.random.Generator, size: int) -> tuple[NDArray[Any], int]:
-            parts, redrawn = draw_classes(stream, size, sides, clusters, stratified=stratified)
-            return statistic(self.replicates(np.concatenate(parts, axis=1))), redrawn
-
-        return batched_replicates(
-            resample,
-            n_boot=draws.n_draws,
-            batch_size=max(1, BLOCK_ROWS // len(self.count)),
-            seed=draws.seed,
-            key=key,
-            arrays_only=arrays_only,
-        )
-
-
-def paired_samples(batch: ModelBatch, scans: Sequence[Scan]) -> Iterator[PairedSample]:
-    """Yield the rows of each group of a batch; `scans` has the scan of each model."""
-    # Each row is treated as a cluster with the same number in all scans, so that all models use the
-    # same draws.
-    row_numbers, count = np.arange(len(batch.rows)), batch.count
-    cluster_of_instance = batch.instances.cluster
-    ends = zip(batch.starts, batch.middle, batch.starts[1:], strict=False)
-    for group, (start, middle, end) in enumerate(ends):
-        cluster = None
-        if cluster_of_instance is not None:
-            rows = batch.rows[start:end]
-            cluster = np.unique(cluster_of_instance[rows], return_inverse=True)[1]
-        yield PairedSample(
-            populations=[GroupRows.from_scan(scan, group, row_numbers) for scan in scans],
-            n_pos=int(middle - start),
-            count=count[start:end],
-            cluster=cluster,
-        )

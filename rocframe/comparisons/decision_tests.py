@@ -105,7 +105,7 @@ def mcnemar_p_value(share: PairedShare, alternative: Alternative, *, mid: bool) 
     """Return the p-value of the binomial test of the discordant rows, mid-p or exact."""
     from scipy.special import bdtr
 
-    discordant = share.only_a + share.only_b
+    discordant = (share.only_a + share.only_b).astype(np.int64)
 
     def lower_tail(count: FloatArray) -> FloatArray:
         """Return P(X <= count), of the probability of `count` only a half if `mid`."""
@@ -204,7 +204,7 @@ def miettinen_nurminen_test(
     columns = difference_columns(
         hypothesis, (a.value, b.value), a.variance + b.variance, variances=(a.variance, b.variance)
     )
-    defined = (n_a > 0) & (n_b > 0)
+    defined = ~np.isnan(a.value + b.value)
 
     def statistic(delta: FloatArray) -> FloatArray:
         return difference_score(a.value, b.value, n_a, n_b, delta)

@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 
 from rocframe.areas.pairs import ZERO_VARIANCE
-from rocframe.comparisons.drift import TimeWindows, plan_windows
+from rocframe.comparisons.drift import WindowAreas
+from rocframe.comparisons.time_windows import plan_windows
 from rocframe.errors import OptionValueError
 from rocframe.frames import build_table
 from rocframe.inference import (
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rocframe.areas.pairs import ClassSizes
+    from rocframe.comparisons.time_windows import TimeWindows
     from rocframe.frames import FrameT
     from rocframe.inference import Adjust
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
@@ -161,48 +163,49 @@ def drift_test(
         predictions,
         roles,
         over,
-        lambda cases: drift_test_table(TimeWindows.from_cases(cases, roles, level), over, level),
+        lambda cases: drift_test_table(WindowAreas.from_cases(cases, roles, level), over, level),
         lambda _: DRIFT_TEST.columns(),
         keep_windows=False,
         finish=adjust_tests,
     )
 
 
-def drift_test_table(windows: TimeWindows, over: str, level: float) -> pl.DataFrame:
+def drift_test_table(areas: WindowAreas, over: str, level: float) -> pl.DataFrame:
     """Return the result of `drift_test` for the windows of one model, without adjustment."""
+    windows = areas.windows
     has_time = windows.window.is_not_null().to_numpy()
     _check_no_overlap(windows, has_time, over)
     n_groups = windows.keys.height
-    area = windows.value
+    area = areas.value
     counts = {
-        name: np.bincount(
-            windows.group, windows.areas.get_column(name).to_numpy(), n_groups
-        ).astype(np.int64)
+        name: np.bincount(windows.group, areas.areas.get_column(name).to_numpy(), n_groups).astype(
+            np.int64
+        )
         for name in ROW_COUNTS
     }
-    sizes = windows.sizes
+    sizes = areas.sizes
     usable = has_time & (sizes[0] > 1) & (sizes[1] > 1)
     starts = group_starts(windows.group, n_groups)
     names = np.array([format_name(text) for text in format_values(windows.window)], object)
     exclusions = exclusion_notes(names, usable | ~has_time, starts)
     group = windows.group[usable]
     variance, df_denominator = pooled_variance(
-        [values[usable] for values in (windows.parts.of_pos, windows.parts.of_neg)],
+        [values[usable] for values in (areas.parts.of_pos, areas.parts.of_neg)],
         [size[usable] for size in sizes],
         group,
         n_groups,
-        None if windows.clusters is None else windows.clusters.group_sizes,
+        None if areas.clusters is None else areas.clusters.group_sizes,
     )
     correlations = None
-    if windows.clusters is not None:
+    if areas.clusters is not None:
         # The pooled variance of a window has the same share of the covariance of both classes.
         weight = sizes[0][usable] + sizes[1][usable]
         total, of_pos, of_neg = (
-            np.bincount(group, weight * values[usable], n_groups) for values in windows.parts
+            np.bincount(group, weight * values[usable], n_groups) for values in areas.parts
         )
         with np.errstate(divide="ignore", invalid="ignore"):
             variance *= np.maximum(total / (of_pos + of_neg), 0)[group]
-        correlations = windows.clusters.correlations(np.flatnonzero(usable), windows.group)
+        correlations = areas.clusters.correlations(np.flatnonzero(usable), windows.group)
     # The variances of all windows of a group are 0, or none of them.
     no_variance = variance < ZERO_VARIANCE
     variance[no_variance] = 1

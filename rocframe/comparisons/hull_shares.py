@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from rocframe.comparisons.decision_intervals import paired_samples
+from rocframe.comparisons.paired_samples import paired_samples
 from rocframe.comparisons.pairing import (
     Instances,
     PairingOptions,

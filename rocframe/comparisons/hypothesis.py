@@ -40,7 +40,7 @@ from rocframe.metrics.intervals import (
 from rocframe.metrics.statistics import PointSearch, rates_at, stack_points
 from rocframe.options import check_supported, is_text, parse_number, to_float, to_list
 from rocframe.rates import TOTALS, CountRatio, Rate, Settings, as_fpr_or_tpr
-from rocframe.schemas.table_type import THRESHOLD
+from rocframe.schemas.table_type import MODEL, THRESHOLD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -124,20 +124,29 @@ class Quantity:
 
     @property
     def has_influence(self) -> bool:
-        """Whether the influence values of the rows are known."""
+        """Whether the influence values of the rows are known, and determine the variance."""
         if self.rate is None:
-            return self.statistic.influence is not None
+            return self.statistic.influence is not None and self.statistic.has_influence_variance
         return isinstance(self.search, PointSearch)
 
     @property
     def has_reliable_influence(self) -> bool:
         """Whether the test by influence values keeps its level in small samples.
 
-        It does not at an estimated threshold, if scores are tied; see docs/coverage.md.
+        It does not at an estimated point of the curve; see docs/coverage.md.
         """
         return self.is_at_given_threshold or (
-            self.rate is None and not self.statistic.has_t_reference
+            self.rate is None and self.statistic.has_reliable_influence
         )
+
+    def bootstrap_df(
+        self, n_pos: NDArray[np.int64], n_neg: NDArray[np.int64]
+    ) -> NDArray[np.float64] | None:
+        """Return the degrees of freedom of bootstrap tests; None for z tests."""
+        if not self.statistic.has_t_reference:
+            return None
+        smaller = n_pos if self.depends_on_prevalence else np.minimum(n_pos, n_neg)
+        return np.maximum(smaller - 1.0, 1)
 
     @property
     def is_area(self) -> bool:
@@ -201,10 +210,17 @@ class Quantity:
         return 1.0 if self.rate_range is None else self.rate_range.slope
 
     @property
+    def bounds(self) -> tuple[float, float]:
+        """The lowest and the highest standardized value."""
+        ends = (self.statistic if self.rate is None else self.rate).bounds
+        low, high = self.standardized(np.array(ends, np.float64)).tolist()
+        return low, high
+
+    @property
     def max_difference(self) -> float:
         """Largest possible difference of two standardized values."""
-        low, high = (self.statistic if self.rate is None else self.rate).bounds
-        return self.slope * (high - low)
+        low, high = self.bounds
+        return high - low
 
     def standardized(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Standardize values if the quantity is a standardized partial area, else return them."""
@@ -225,16 +241,23 @@ def parse_quantities(
 ) -> list[Quantity]:
     """Return the compared quantities; `points` are the arguments that determine a point or range.
 
-    A pair of rates is the range of a partial area. With the metric `"auc"`, a single FPR or TPR is
-    the point at which the other rate is compared.
+    A pair of rates is the range of the partial area that `"auc"` then is. If `"auc"` is the only
+    metric, a single FPR or TPR is the point at which the other rate is compared.
     """
     if isinstance(points.get(THRESHOLD), Mapping | pl.DataFrame):
         points = {**points, THRESHOLD: 0.0}  # the thresholds are read with the groups and models
     given = {name: value for name, value in points.items() if value is not None}
     rates = {name: points.get(name) for name in RATES_OF_AREAS}
     names = to_list(metric)
-    is_area = bool(names) and all(is_text(name, "auc") for name in names)
-    if is_area and given.keys() <= set(RATES_OF_AREAS):
+    is_area = [is_text(name, "auc") for name in names]
+    has_range = any(to_float(value) is None for value in rates.values() if value is not None)
+    if has_range and any(is_area) and not all(is_area):
+        area = Quantity.of_area(RateRange.parse(rates, standardize))
+        others = [name for name, is_own in zip(names, is_area, strict=True) if not is_own]
+        others_at = {name: value for name, value in points.items() if name not in rates}
+        following = iter(parse_quantities(others, others_at, rule=rule, settings=settings))
+        return [area if is_own else next(following) for is_own in is_area]
+    if names and all(is_area) and given.keys() <= set(RATES_OF_AREAS):
         name = next(iter(given), "")
         rate = to_float(given.get(name)) if len(given) == 1 and standardize is None else None
         if rate is None:
@@ -251,8 +274,11 @@ def parse_quantities(
     check_supported("standardize", standardize, f"metric={metric!r}")
     settings = settings or Settings()
     metrics = parse_interval_metrics(metric, settings, argument="metric")
+    if MODEL in metrics:
+        problem = "the columns model_a and model_b have the names of the models"
+        raise OptionValueError.compose("metric", metric, problem, "Use another name in .alias().")
     check_points(metrics, dict(points), argument="metric")
-    at, values = parse_points({**points})
+    at, values = parse_points({**points}, example="fpr=0.01")
     if len(values) > 1:
         problem = "models are compared at one point"
         hint = f"Pass one value, such as {at}={values[0]}."
@@ -309,7 +335,7 @@ class Hypothesis:
         lower_is_better = quantity.better == "lower"
         if quantity.better == "neither":
             problem = f"neither high nor low values of {quantity.name!r} are better"
-            hint = "Leave out margin=, or use another metric."
+            hint = "Use another metric. A test for any difference is compare(…) without margin=."
             raise OptionValueError.compose("margin", margin, problem, hint)
         return cls(
             quantity=quantity,
@@ -380,10 +406,20 @@ class PairedComparison:
 
         With `few`, the note `few_rows` warns of few rows or clusters of a class.
         """
+        given = [self.given(model) for model in pair]
+        if given[0] is not None and given[1] is not None:  # NaN: there is no threshold
+            absent = {"estimate_a": np.isnan(given[0]), "estimate_b": np.isnan(given[1])}
+            either = absent["estimate_a"] | absent["estimate_b"]
+            columns = {
+                name: np.where(absent.get(name, either), np.nan, values.T).T
+                for name, values in columns.items()
+            }
+            variance = None if variance is None else np.where(either, np.nan, variance)
         values = columns["estimate_a"] + columns["estimate_b"]
         note = class_notes(
             *units,
             zero_variance=None if variance is None else variance == 0,
+            no_limits=np.isinf(values),
             no_solution=np.isnan(values) & np.array(self.hypothesis.quantity.rate is not None),
             few_rows=few_rows(*units) if few else None,
             redrawn=redrawn,
@@ -410,8 +446,9 @@ def difference_columns(
 
     a, b = values
     quantity = hypothesis.quantity
-    difference = quantity.slope * (a - b)
-    variance = quantity.slope**2 * variance
+    with np.errstate(invalid="ignore"):
+        difference = quantity.slope * (a - b)
+    variance = np.where(np.isfinite(difference), quantity.slope**2 * variance, np.nan)
     offset = difference - hypothesis.null
     se = np.sqrt(np.where(variance > 0, variance, np.nan))
     statistic = offset / se
@@ -425,7 +462,9 @@ def difference_columns(
     largest = quantity.max_difference
     ratio = {}
     if hypothesis.with_ratio and variances is not None:
-        ratio = ratio_limits(values, variances, variance, z)
+        of_a, of_b = (quantity.slope**2 * each for each in variances)
+        standardized = quantity.standardized(a), quantity.standardized(b)
+        ratio = ratio_limits(standardized, (of_a, of_b), variance, z)
     return ratio | {
         "estimate_a": quantity.standardized(a),
         "estimate_b": quantity.standardized(b),
@@ -475,9 +514,17 @@ def unpaired_tests(
             "one_negative": (a.n_neg == 1) | (b.n_neg == 1),
             "zero_variance": a.variance + b.variance == 0,
         }
+        if hypothesis.quantity.rate is not None:
+            applies["no_solution"] = np.isnan(a.value) | np.isnan(b.value)
+        applies["no_limits"] = np.isinf(a.value) | np.isinf(b.value)
+        if a.redrawn is not None and b.redrawn is not None:
+            applies["redrawn"] = a.redrawn + b.redrawn
         if not hypothesis.quantity.is_loss and a.total is None:
             applies["few_rows"] = few_rows(n_pos, n_neg)
-        yield {
+        kept = {}
+        if a.replicates is not None and b.replicates is not None:
+            kept["replicates"] = np.stack([a.replicates, b.replicates], axis=1)
+        yield kept | {
             "models": pair,
             "group": groups,
             "n_pos": n_pos,
@@ -490,7 +537,9 @@ def unpaired_tests(
 def wald_columns(
     a: UnpairedEstimates, b: UnpairedEstimates, hypothesis: Hypothesis
 ) -> dict[str, NDArray[np.float64]]:
-    """Return `difference_columns` of two samples by a z test."""
+    """Return `difference_columns` of two samples by a z test, or a t test of some statistics."""
+    if hypothesis.quantity.statistic.has_t_reference:
+        return welch_columns(a, b, hypothesis)
     variance = a.variance + b.variance
     return difference_columns(
         hypothesis, (a.value, b.value), variance, variances=(a.variance, b.variance)
@@ -539,7 +588,8 @@ class UnpairedEstimates:
     """The estimates of one model, their variances and numbers of rows or clusters, by group.
 
     `spread` is the sum of v²/(n - 1) over the independent parts v of the variance. `total` is the
-    number of rows of a proportion. With the bootstrap, `redrawn` resamples were drawn again.
+    number of rows of a proportion. With the bootstrap, `redrawn` resamples were drawn again, and
+    `replicates` has their values (columns), if they are kept.
     """
 
     groups: NDArray[np.int64]
@@ -550,6 +600,7 @@ class UnpairedEstimates:
     n_neg: NDArray[np.int64]
     total: NDArray[np.float64] | None = None
     redrawn: NDArray[np.int64] | None = None
+    replicates: NDArray[np.float64] | None = None
 
     def select(self, positions: NDArray[np.int64]) -> UnpairedEstimates:
         """Return the estimates of the groups at these positions."""
@@ -611,7 +662,7 @@ class UnpairedSample:
         value: NDArray[np.float64],
         variance: NDArray[np.float64],
         spread: NDArray[np.float64],
-        **others: NDArray[Any],
+        **others: NDArray[Any] | None,
     ) -> UnpairedEstimates:
         """Return the estimates of the groups."""
         totals = self.scan.totals

@@ -7,7 +7,6 @@ include those of the rate (Davison and Hinkley 1997, section 2.7).
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,8 +20,11 @@ from rocframe.kernel.arrays import run_parallel
 from rocframe.kernel.groups import is_run_start
 from rocframe.kernel.scan import GroupRows, ReplicateCounts
 from rocframe.metrics.statistics import PointSearch, count_slopes, rates_at, stack_points
+from rocframe.resampling import jackknife_influences
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from rocframe.areas.pairs import ClassSizes
@@ -92,7 +94,8 @@ def _test_of_decisions(comparison: PairedComparison) -> list[dict[str, Any]]:
     )
 
     def variance_of(terms: FloatArray, counts: FloatArray) -> VarianceParts:
-        parts = factor * (counts * terms**2).sum(axis=2)
+        with np.errstate(invalid="ignore"):  # a single row has the factor infinity
+            parts = factor * (counts * terms**2).sum(axis=2)
         # A class without rows has no part, if the metric does not depend on it.
         parts[(counts.sum(axis=2) == 0) & ~np.isnan(terms).any(axis=2)] = 0
         total = parts.sum(axis=1)
@@ -143,7 +146,7 @@ def _decisions_at(batch: ModelBatch, model: int, threshold: FloatArray) -> NDArr
 
 def _test_of_classes(comparison: PairedComparison) -> list[dict[str, Any]]:
     """Return the columns of the test for fixed numbers of rows of both classes."""
-    batch, values, influences = _model_influences(comparison)
+    batch, values, influences = _influences_of_rows(comparison)
     scan = next(batch.scans())
     totals = np.repeat(np.column_stack([scan.totals.pos, scan.totals.neg]).ravel(), _lengths(batch))
     sums = PairedAreas(
@@ -180,7 +183,7 @@ def _test_of_classes(comparison: PairedComparison) -> list[dict[str, Any]]:
 
 def _test_of_all_rows(comparison: PairedComparison) -> list[dict[str, Any]]:
     """Return the columns of the test for random numbers of rows of both classes."""
-    batch, values, influences = _model_influences(comparison)
+    batch, values, influences = _influences_of_rows(comparison)
     rows, scan = PairedRows.from_batch(batch), next(batch.scans())
     totals = (scan.totals.pos + scan.totals.neg)[batch.group]
     terms = [influence * totals for influence in influences]
@@ -217,50 +220,62 @@ def _lengths(batch: ModelBatch) -> NDArray[np.int64]:
     return np.diff(np.append(batch.segment, len(batch.rows)))
 
 
-def _model_influences(
+def _influences_of_rows(
     comparison: PairedComparison,
 ) -> tuple[ModelBatch, list[FloatArray], list[FloatArray]]:
     """Return the batch and, by model, the values of groups and the influence values of rows."""
     batch = comparison.batch
     if batch.instances.weight is None:
         batch = batch.in_rank_order()  # sums of floats depend on the order of rows
+    quantities = {model: comparison.quantity(model) for model in batch.models}
+    return batch, *model_influences(batch, quantities)
+
+
+def model_influences(
+    batch: ModelBatch, quantities: Mapping[int, Quantity], *, jackknife: bool = False
+) -> tuple[list[FloatArray], list[FloatArray]]:
+    """Return, by model, the values of groups and the influence values of rows.
+
+    With `jackknife`, they are the changes of the value if the row is left out.
+    """
 
     def of_model(task: tuple[int, Scan]) -> tuple[FloatArray, FloatArray]:
         model, scan = task
-        quantity = comparison.quantity(model)
-        find = _statistic_influences if quantity.rate is None else partial(_point_influences, model)
-        return find(batch, scan, quantity)
+        quantity = quantities[model]
+        if quantity.rate is not None and not jackknife:
+            return _point_influences(model, batch, scan, quantity)
+        values = quantity.values(scan)
+        result = np.full(len(batch.rows), np.nan)
+        for group, influences in group_influences(scan, quantity, values, jackknife=jackknife):
+            rows, of_rows = group.values_of_rows(scan, influences)
+            result[rows] = of_rows
+        return values, result
 
     results = run_parallel(of_model, zip(batch.models, batch.scans(), strict=True))
-    return batch, [values for values, _ in results], [influences for _, influences in results]
-
-
-def _statistic_influences(
-    batch: ModelBatch, scan: Scan, quantity: Quantity
-) -> tuple[FloatArray, FloatArray]:
-    """Return a statistic of each group, and the influence value of each row."""
-    values = quantity.values(scan)
-    result = np.full(len(batch.rows), np.nan)
-    # Each row is a cluster of its own, whose number is the position of the row in its group.
-    for group, influences in group_influences(scan, quantity, values, np.arange(len(batch.rows))):
-        for side, influence in zip((group.pos, group.neg), influences, strict=True):
-            assert side.cluster is not None
-            result[batch.starts[group.group] + side.cluster] = influence[side.step]
-    return values, result
+    return [values for values, _ in results], [influences for _, influences in results]
 
 
 def group_influences(
-    scan: Scan, quantity: Quantity, values: FloatArray, cluster: NDArray[np.int64] | None = None
+    scan: Scan, quantity: Quantity, values: FloatArray, *, jackknife: bool = False
 ) -> list[tuple[GroupRows, Influences]]:
-    """Return the rows and the influence values of each group whose value is defined."""
-    function = quantity.statistic.influence
-    assert function is not None
+    """Return the rows and the influence values of each group whose value is defined.
+
+    The jackknife needs two rows of each class.
+    """
+    defined = np.isfinite(values)
+    if jackknife:
+        defined &= (scan.totals.pos_rows > 1) & (scan.totals.neg_rows > 1)
 
     def of_group(group: int) -> tuple[GroupRows, Influences]:
-        population = GroupRows.from_scan(scan, group, cluster)
+        population = GroupRows.from_scan(scan, group)
+        if jackknife:
+            corners = quantity.has_corners
+            return population, jackknife_influences(population, quantity.values, corners=corners)
+        function = quantity.statistic.influence
+        assert function is not None
         return population, function(ReplicateCounts.observed(population).scan(corners=False))
 
-    return run_parallel(of_group, np.flatnonzero(np.isfinite(values)).tolist())
+    return run_parallel(of_group, np.flatnonzero(defined).tolist())
 
 
 def _point_influences(
@@ -291,7 +306,8 @@ def point_slopes(scan: Scan | None, quantity: Quantity, points: FloatArray) -> F
         change = np.column_stack([share, 1 - share, -share, share - 1])
         with np.errstate(divide="ignore", invalid="ignore"):
             factor = (slopes * change).sum(axis=1) / (limit * change).sum(axis=1)
-        slopes = slopes - np.nan_to_num(factor, posinf=0, neginf=0)[:, None] * limit
+        # Without false positives, for example, the change of the FPR is unknown.
+        slopes = slopes - np.where(np.isfinite(factor), factor, np.nan)[:, None] * limit
     cells = points[:, 1:]
     classes = [[0, 1, 2, 3]] if quantity.depends_on_prevalence else [[0, 2], [1, 3]]
     for own in classes:
@@ -313,6 +329,11 @@ def local_event_rate(scan: Scan, alerts: FloatArray) -> FloatArray:
     group = np.repeat(np.arange(len(length)), length)
     codes = rows.codes[scored]
     weight = np.ones(len(scored)) if rows.weights is None else rows.weights.row_weight[scored]
+    # The mean weight is 1, so that the width of the window does not depend on the unit of weights.
+    totals = scan.totals
+    unit = (totals.pos + totals.neg) / np.maximum(totals.pos_rows + totals.neg_rows, 1)
+    unit = np.where(unit > 0, unit, 1.0)
+    weight, alerts = weight / unit[group], alerts / unit
     n, pos = (np.cumsum(part) for part in (weight, np.where(codes & 1, 0.0, weight)))
     is_last = np.append(is_run_start(codes >> 1, group)[1:], True)[: len(codes)]
     x, y = (np.append(0.0, values[is_last]) for values in (n, pos))

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from math import isnan
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import polars as pl
 
 from rocframe.areas.pairs import ZERO_VARIANCE, Clusters, doubled_ranks
+from rocframe.curves.table import PointTable
 from rocframe.errors import (
     ColumnTypeError,
     MissingColumnError,
@@ -25,6 +27,7 @@ from rocframe.errors import (
 from rocframe.frames import (
     as_input_frame,
     build_table,
+    check_keys,
     column,
     find_keys,
     lazy_plan,
@@ -39,9 +42,9 @@ from rocframe.inputs.roles import bind_roles, resolve_column
 from rocframe.kernel.arrays import exact_sums, scale_by_groups
 from rocframe.kernel.groups import RowGroups, round_thresholds, sort_grouped_rows
 from rocframe.kernel.scan import Scan
-from rocframe.options import check_choice, check_group_columns, parse_number
+from rocframe.options import check_choice, check_group_columns, to_float
 from rocframe.schemas.table_type import MODEL, THRESHOLD, cast_scores, with_scores
-from rocframe.text import format_count, format_key, format_list
+from rocframe.text import format_count, format_list
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -61,7 +64,7 @@ class PairingOptions:
     If the models are readings, `readings` has the columns of the arguments `modality` and `reader`
     instead of `between`. With `single_model`, one score column without `id` can be one model.
     `unpaired` is the option for models that scored different rows, for errors. `probabilities`:
-    scores must be in [0, 1].
+    scores must be in [0, 1]. `default_unpaired`: the call does not state that the rows differ.
     """
 
     roles: Roles
@@ -74,6 +77,7 @@ class PairingOptions:
     single_model: bool = False
     unpaired: str | None = 'rf.compare(…, method="delong_t_unpaired")'
     probabilities: bool = False
+    default_unpaired: bool = False
 
     def __post_init__(self) -> None:
         check_choice("unmatched", self.unmatched, get_args(Unmatched))
@@ -349,72 +353,78 @@ class Instances:
         return replace(self, score=score)
 
 
-GivenThresholds = float | Mapping[Any, float] | pl.DataFrame | None
-
-
 def threshold_decisions(
     score: NDArray[Any], thresholds: NDArray[np.float64], group: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Return 1 for scores at or above the threshold of their group, and 0 for others."""
-    limits = np.array([round_thresholds(each, score.dtype) for each in thresholds])
-    decisions: NDArray[np.float64] = (score >= limits[group]).astype(np.float64)
+    limits = round_thresholds(thresholds, score.dtype)[group]
+    decisions: NDArray[np.float64] = (score >= limits).astype(np.float64)
     return decisions
 
 
-def given_thresholds(
-    threshold: object, models: pl.Series, keys: pl.DataFrame, columns: PairingColumns
-) -> NDArray[np.float64]:
-    """Return the threshold of each model (rows) and group: a number, a mapping, or a table."""
-    shape = len(models), keys.height
-    if isinstance(threshold, Mapping):
-        names = models.to_list()
-        for name in threshold:
-            if name not in names:
-                hint = f"Models: {format_list(names)}."
-                raise OptionValueError.compose("threshold", name, "unknown model", hint)
-        for name in names:
-            if name not in threshold:
-                problem = f"there is no threshold of the model {name!r}"
-                hint = "Pass a number for each model."
-                raise OptionValueError.compose("threshold", threshold, problem, hint)
-        values = [parse_number(f"threshold[{name!r}]", threshold[name]) for name in names]
-        return np.repeat(np.array(values, np.float64)[:, None], shape[1], axis=1)
+Thresholds: TypeAlias = "float | Mapping[Any, float] | pl.DataFrame | None"
+ParsedThresholds: TypeAlias = "float | Mapping[Any, float] | PointTable | None"
+
+
+def parse_model_thresholds(threshold: object, between: object) -> ParsedThresholds:
+    """Return the option `threshold` after a check, with numbers as floats."""
+    hint = 'Use, for example, threshold={"a": 0.5, "b": 0.3}, or a DataFrame of operating_point.'
+
+    def parse(value: object) -> float:
+        number = None if isinstance(value, bool) else to_float(value)
+        if number is None or isnan(number):
+            problem = "expected one number for each model"
+            raise OptionValueError.compose(THRESHOLD, value, problem, hint)
+        return number
+
     if isinstance(threshold, pl.DataFrame):
-        return _thresholds_of_table(threshold, models, keys, columns)
-    return np.full(shape, threshold, np.float64)
+        return PointTable.parse(THRESHOLD, threshold, hint).of_models([str(between)])
+    if isinstance(threshold, Mapping):
+        return {model: parse(value) for model, value in threshold.items()}
+    return None if threshold is None else parse(threshold)
 
 
-def _thresholds_of_table(
-    table: pl.DataFrame, models: pl.Series, keys: pl.DataFrame, columns: PairingColumns
+def model_thresholds(
+    threshold: ParsedThresholds, models: pl.Series, keys: pl.DataFrame, columns: PairingColumns
 ) -> NDArray[np.float64]:
-    """Return the threshold of each model and group from a table, such as one of operating points.
+    """Return the threshold of each model (rows) and group (columns), or NaN if there is none."""
+    if isinstance(threshold, PointTable):
+        return _table_thresholds(threshold, models, keys, columns)
+    values = np.full((len(models), keys.height), np.nan)
+    if not isinstance(threshold, Mapping):
+        values[:] = threshold
+        return values
+    for i, model in enumerate(models):
+        if model not in threshold:
+            problem = f"model {model!r} has no threshold"
+            hint = "Add a threshold, or remove the rows of this model with .filter()."
+            raise OptionValueError.compose(THRESHOLD, dict(threshold), problem, hint)
+        values[i] = threshold[model]
+    return values
 
-    The table has the column `threshold`, and those columns of models and groups in which it varies.
-    """
-    model = columns.options.between if columns.between is not None else MODEL
-    names = [model, *columns.bound.by]
-    if THRESHOLD not in table.columns:
-        raise MissingColumnError.compose("threshold", THRESHOLD, table.schema)
-    on = [name for name in names if name in table.columns]
-    groups = pl.DataFrame([models.alias(model)]).join(
-        keys.rename(dict(zip(keys.columns, columns.bound.by, strict=True))), how="cross"
-    )
-    source = table.select(*on, pl.col(THRESHOLD).cast(pl.Float64))
-    if source.select(on).is_duplicated().any() if on else source.height != 1:
-        problem = "the table has several thresholds for the same model and group"
-        hint = f"Pass a table with one row for each value of {format_list(names)}."
-        raise OptionValueError.compose("threshold", THRESHOLD, problem, hint)
-    if on:
-        joined = groups.join(source.with_columns(found=True), on=on, how="left", nulls_equal=True)
+
+def _table_thresholds(
+    points: PointTable, models: pl.Series, keys: pl.DataFrame, columns: PairingColumns
+) -> NDArray[np.float64]:
+    """Return the thresholds in a table with a row per model, per group, or per both."""
+    between = columns.options.between
+    names = {between: MODEL} if between in points.rows.columns else {}
+    names |= {name: str(i) for i, name in enumerate(columns.bound.by) if name in points.by}
+    dtypes = {**columns.bound.keys, between: columns.model}
+    check_keys(THRESHOLD, points.rows.schema, dtypes, names)
+    points.check_single([*names], ", or add other group columns of the table to by=")
+    shape = keys.height, len(models)
+    values = points.rows.get_column(THRESHOLD).cast(pl.Float64)
+    if names:
+        found = points.rows.select(column(name).alias(key) for name, key in names.items())
+        group, model = (index.ravel() for index in np.indices(shape))
+        rows = take_rows(keys, group).with_columns(models[model].alias(MODEL))
+        values = values.gather(find_keys(rows.select(found.columns), found))
     else:
-        joined = groups.join(source.with_columns(found=True), how="cross")
-    absent = joined.filter(pl.col("found").is_null())
-    if absent.height:
-        problem = f"the table has no threshold for {format_key(absent.row(0, named=True), on)}"
-        hint = "Add a row for each model and group."
-        raise OptionValueError.compose("threshold", THRESHOLD, problem, hint)
-    values: NDArray[np.float64] = joined.get_column(THRESHOLD).fill_null(np.nan).to_numpy()
-    return values.reshape(len(models), keys.height)
+        values = values.extend_constant(None, 1 - len(values)).new_from_index(
+            0, shape[0] * shape[1]
+        )
+    return values.fill_null(np.nan).to_numpy().reshape(shape).T.copy()
 
 
 def read_instances(frame: pl.DataFrame, pairing: PairingColumns) -> Instances:
@@ -460,6 +470,8 @@ class UnpairedModels:
 
     def with_rest(self) -> UnpairedModels:
         """Append, for each model, the rows of all other models; the name of this model is null."""
+        if len(self.cases) < 2:
+            return replace(self, models=self.models[:0], cases=[])
         rest = [
             _concat_cases(self.cases[:model] + self.cases[model + 1 :])
             for model in range(len(self.cases))
@@ -499,8 +511,49 @@ def read_models(frame: pl.DataFrame, pairing: PairingColumns) -> UnpairedModels:
     if pairing.between is not None:
         models, rows = _rows_of_models(frame.get_column(pairing.between))
         cases = [_take_cases(cases[0], model_rows) for model_rows in rows]
+        _check_independent(cases, pairing)
     keys = keys.unique().sort(keys.columns) if keys.width else pl.DataFrame(height=1)
     return UnpairedModels(models=models, cases=cases, keys=keys)
+
+
+MIN_REPEATED_ROWS = 8  # labels of fewer rows can be equal by chance
+
+
+def _check_independent(cases: Sequence[Cases], pairing: PairingColumns) -> None:
+    """Raise an error if samples have common clusters or, unless the test is named, equal labels."""
+    options = pairing.options
+    if cases and cases[0].cluster is not None:
+        # Clusters are separate in each group.
+        parts = [
+            part.keys.with_columns(cluster=pl.Series(part.cluster), model=pl.lit(i))
+            for i, part in enumerate(cases)
+        ]
+        names = [name for name in parts[0].columns if name != "model"]
+        models_of = pl.concat(parts).group_by(names).agg(pl.col("model").n_unique())
+        n_common = int((models_of.get_column("model") > 1).sum())
+        if n_common:
+            problem = (
+                f"{format_count(n_common, 'cluster')} have rows of several values of "
+                f"{options.between!r}, so the samples are not independent"
+            )
+            hint = "Use clusters within one value, or leave out cluster= if its effect is small."
+            raise OptionValueError.compose("cluster", options.roles.cluster, problem, hint)
+    labels = [part.negative for part in cases]
+    if (
+        options.default_unpaired
+        and len(labels) > 1
+        and len(labels[0]) >= MIN_REPEATED_ROWS
+        and all(np.array_equal(labels[0], others) for others in labels[1:])
+    ):
+        problem = (
+            f"all values of {options.between!r} have the same labels in the same order, so they "
+            "seem to be models that scored the same rows"
+        )
+        hint = (
+            'Pass the column that identifies the rows, such as id="id". If the rows differ, use '
+            'method="bootstrap_unpaired", or the method of the metric for different rows.'
+        )
+        raise PairingError.compose("id", options.id, problem, hint)
 
 
 def _take_cases(cases: Cases, rows: NDArray[np.int64]) -> Cases:

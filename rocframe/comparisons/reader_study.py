@@ -9,15 +9,16 @@ those of Hillis (2007).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from rocframe.areas.area import RateRange
-from rocframe.areas.pairs import AUC_STATISTIC, ZERO_VARIANCE
+from rocframe.areas.pairs import ZERO_VARIANCE
 from rocframe.comparisons.delong import paired_areas, sums_of_products
+from rocframe.comparisons.hypothesis import Quantity
+from rocframe.comparisons.influence_tests import model_influences
 from rocframe.comparisons.pairing import (
     PairingOptions,
     build_model_table,
@@ -38,12 +39,11 @@ from rocframe.inference import (
     parse_level,
 )
 from rocframe.inputs.roles import Roles
-from rocframe.kernel.scan import GroupRows, ReplicateCounts, ReplicateStatistic
 from rocframe.metrics.intervals import parse_interval_metric
-from rocframe.metrics.statistics import PointSearch, influence_at, rates_at, stack_points
+from rocframe.metrics.statistics import PointSearch
 from rocframe.options import check_choice, check_supported, parse_number, public
-from rocframe.rates import Rate, Settings
-from rocframe.resampling import ROUNDING_ERROR, Statistic, jackknife_influences
+from rocframe.rates import Settings
+from rocframe.resampling import ROUNDING_ERROR, Statistic
 from rocframe.schemas.statistics import reader_study_columns
 from rocframe.schemas.table_type import THRESHOLD
 from rocframe.text import format_count
@@ -221,7 +221,7 @@ def reader_study(
     rates = {"fpr": fpr, "tpr": tpr, "specificity": specificity, "sensitivity": sensitivity}
     check_choice("fixed", fixed, (*get_args(FixedFactor), None))
     check_choice("covariance", covariance, get_args(Covariance))
-    measure = Measure.parse(metric, threshold, rates, standardize)
+    measure = parse_measure(metric, threshold, rates, standardize)
     options = StudyOptions(
         measure=measure, fixed=fixed, covariance=covariance, level=parse_level(level), adjust=adjust
     )
@@ -233,7 +233,7 @@ def reader_study(
         id=id,
         unmatched=unmatched,
         unpaired=None,
-        probabilities=measure.statistic.of_probabilities,
+        probabilities=measure.of_probabilities,
     )
     return plan_comparison(
         predictions,
@@ -249,95 +249,42 @@ FixedFactor = Literal["readers", "cases"]
 Covariance = Literal["delong", "jackknife"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Measure:
-    """What is measured for each reader and modality; `is_area` if DeLong's covariances apply."""
-
-    statistic: Statistic
-    name: str
-    rate_range: RateRange | None = None
-    is_area: bool = False
-
-    @classmethod
-    def parse(
-        cls,
-        metric: object,
-        threshold: float | None,
-        rates: dict[str, Range | None],
-        standardize: str | None,
-    ) -> Measure:
-        """Return the AUC, a partial area, or another metric of `intervals`."""
-        name, parsed = parse_interval_metric(metric, Settings(), "metric")
-        is_area = isinstance(metric, str) and metric == "auc"
-        if not is_area:
-            for option, value in {**rates, "standardize": standardize}.items():
-                check_supported(option, value, f"metric={name!r}")
-        if isinstance(parsed, Rate):
-            if name == THRESHOLD:
-                problem, hint = "the threshold is given, not estimated", 'Use, for example, "tpr".'
-                raise OptionValueError.compose("metric", name, problem, hint)
-            if threshold is None:
-                problem = "this metric requires a threshold"
-                raise OptionValueError.compose(
-                    "metric", name, problem, "Pass, for example, threshold=3."
-                )
-            at = parse_number("threshold", threshold, example=3)
-            return cls(statistic=_statistic_at(parsed, at), name=name)
+def parse_measure(
+    metric: object, threshold: float | None, rates: dict[str, Range | None], standardize: str | None
+) -> Quantity:
+    """Return what is measured: the AUC, a partial area, or another metric of `intervals`."""
+    name, parsed = parse_interval_metric(metric, Settings(), "metric")
+    if isinstance(metric, str) and metric == "auc":
         check_supported("threshold", threshold, f"metric={name!r}")
-        if not is_area:
-            return cls(statistic=parsed, name=name)
-        rate_range = RateRange.parse(rates, standardize)
-        statistic = AUC_STATISTIC if rate_range is None else rate_range.statistic()
-        name = "auc" if rate_range is None else "partial_auc"
-        return cls(statistic=statistic, rate_range=rate_range, is_area=True, name=name)
-
-    def scaled(self, values: Any) -> Any:
-        """Return values on the scale of the result: standardized partial areas, if requested."""
-        return values if self.rate_range is None else self.rate_range.standardize(values)
-
-    @property
-    def slope(self) -> float:
-        """The derivative of `scaled`."""
-        return 1.0 if self.rate_range is None else self.rate_range.slope
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """The lowest and the highest value."""
-        low, high = (float(self.scaled(end)) for end in self.statistic.bounds)
-        return low, high
-
-
-def _statistic_at(rate: Rate, threshold: float) -> Statistic:
-    """Return a metric of the confusion matrix at a threshold."""
-    search = PointSearch(rate=None, values=[threshold])
-
-    def values(scan: Any) -> NDArray[np.float64]:
-        points = stack_points(search.points(scan))
-        return rates_at(points, [rate], search)[rate.column][:, 0]
-
-    low, high = rate.bounds
-    return Statistic(
-        replicate=ReplicateStatistic(
-            function=values, depends_on_prevalence=rate.varies_with_prevalence, corners=False
-        ),
-        influence=partial(influence_at, rate, search, 0),
-        bounds=(float(low), float(high)),
-    )
+        return Quantity.of_area(RateRange.parse(rates, standardize))
+    for option, value in {**rates, "standardize": standardize}.items():
+        check_supported(option, value, f"metric={name!r}")
+    if isinstance(parsed, Statistic):
+        check_supported("threshold", threshold, f"metric={name!r}")
+        return Quantity(name=name, statistic=parsed)
+    if name == THRESHOLD:
+        problem, hint = "the threshold is given, not estimated", 'Use, for example, "tpr".'
+        raise OptionValueError.compose("metric", name, problem, hint)
+    if threshold is None:
+        problem = "this metric requires a threshold"
+        raise OptionValueError.compose("metric", name, problem, "Pass, for example, threshold=3.")
+    at = parse_number("threshold", threshold, example=3)
+    return Quantity(name=name, rate=parsed, search=PointSearch(rate=None, values=[at]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class StudyOptions:
     """The checked options of `reader_study`."""
 
-    measure: Measure
+    measure: Quantity
     fixed: FixedFactor | None
     covariance: Covariance
     level: float
     adjust: Adjust | None
 
     def __post_init__(self) -> None:
-        statistic = self.measure.statistic
-        if self.fixed != "cases" and self.covariance == "delong" and statistic.influence is None:
+        is_known = self.measure.has_influence or self.covariance == "jackknife"
+        if self.fixed != "cases" and not is_known:
             problem = "the influence values of this metric are unknown"
             hint = 'Pass covariance="jackknife".'
             raise OptionValueError.compose("metric", self.measure.name, problem, hint)
@@ -434,41 +381,28 @@ def reading_estimates(
     """Return the value of each model in each group, and the covariance matrix of each group."""
     measure = options.measure
     if options.fixed == "cases":
-        values = np.array([measure.statistic.values(scan) for scan in batch.scans()]).T
+        values = np.array([measure.values(scan) for scan in batch.scans()]).T
         matrix = np.zeros((*values.shape, values.shape[1]))
     elif options.uses_placements:
         areas = paired_areas(batch, measure.rate_range)
         values, matrix = np.array(areas.area).T, areas.covariances()
     else:
         values, matrix = _influence_covariances(batch, options)
-    return measure.scaled(values), measure.slope**2 * matrix
+    return measure.standardized(values), measure.slope**2 * matrix
 
 
 def _influence_covariances(
     batch: ModelBatch, options: StudyOptions
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return values and covariances from influence values, or from changes by the jackknife."""
-    statistic, jackknife = options.measure.statistic, options.covariance == "jackknife"
+    measure, jackknife = options.measure, options.covariance == "jackknife"
     batch = batch.in_rank_order()  # sums of fractions depend on the order of rows
-    estimates, influences = [], []
     n_pos, n_neg = batch.class_sums(np.ones(len(batch.rows), np.int64))
     defined = (n_pos > 1) & (n_neg > 1)
-    for scan in batch.scans():
-        estimates.append(statistic.values(scan))
-        values = np.full(len(batch.rows), np.nan)
-        for group in np.flatnonzero(defined).tolist():
-            population = GroupRows.from_scan(scan, group)
-            if jackknife:
-                of_steps = jackknife_influences(population, statistic)
-            else:
-                assert statistic.influence is not None
-                observed = ReplicateCounts.observed(population).scan(corners=False)
-                of_steps = statistic.influence(observed)
-            rows, of_rows = population.values_of_rows(scan, of_steps)
-            values[rows] = of_rows
-        influences.append(values)
+    quantities = dict.fromkeys(batch.models, measure)
+    estimates, influences = model_influences(batch, quantities, jackknife=jackknife)
     # Values that do not depend on the prevalence vary with the rows of each class separately.
-    separate = not (jackknife or statistic.replicate.depends_on_prevalence)
+    separate = not (jackknife or measure.depends_on_prevalence)
     segment = batch.segment if separate else batch.starts[:-1]
     size = np.diff(np.append(segment, len(batch.rows)))[:, None, None]
     sums = sums_of_products(influences, influences, segment)

@@ -10,6 +10,7 @@ import polars as pl
 from rocframe.curves.locate import CurveAxis, interpolated_values
 from rocframe.curves.table import (
     TOTAL_ROUNDING,
+    check_counts,
     check_gaps,
     check_new_columns,
     curve_layout,
@@ -44,6 +45,7 @@ def at(
     fpr: PointValues = None,
     tpr: PointValues = None,
     alert_rate: PointValues = None,
+    alerts: PointValues = None,
     tnr: PointValues = None,
     fnr: PointValues = None,
     fall_out: PointValues = None,
@@ -76,6 +78,9 @@ def at(
     alert_rate : float or sequence of float, default None
         The row with the lowest threshold at which the share of rows that are predicted positive, at
         the prevalence of the table, is at most this value.
+    alerts : float or sequence of float, default None
+        The row with the lowest threshold at which at most this number of rows, or sum of weights,
+        is predicted positive.
     tnr : float or sequence of float, default None
         The row with the lowest threshold whose true negative rate is at least this value.
     fnr : float or sequence of float, default None
@@ -137,7 +142,7 @@ def at(
     (0.25, 0.75, 0.9, 0.4, 0.5)
     """
     arguments = {"threshold": threshold, "fpr": fpr, "tpr": tpr, "alert_rate": alert_rate}
-    arguments |= {"tnr": tnr, "fnr": fnr}
+    arguments |= {"alerts": alerts, "tnr": tnr, "fnr": fnr}
     aliases = {"fall_out": fall_out, "recall": recall, "sensitivity": sensitivity}
     aliases |= {"hit_rate": hit_rate, "rpp": rpp, "yrate": yrate}
     aliases |= {"specificity": specificity, "miss_rate": miss_rate, "rnp": rnp}
@@ -175,18 +180,23 @@ def at(
     return as_input_frame(curves, lazy_plan("curves", curves).pipe_with_schema(resolve))
 
 
+EXAMPLE = "fpr=[0.01, 0.05]"
+
+
 def parse_point(
     arguments: Mapping[str, PointValues],
     aliases: Mapping[str, PointValues] | None = None,
     function: str = "at",
+    example: str = EXAMPLE,
 ) -> tuple[str, list[float]]:
     """Return the name and the values of the only argument that is not None.
 
-    The error of the function `function` lists the names in `arguments`, but not the `aliases`.
+    The error of the function `function` lists the names in `arguments`, but not the `aliases`, and
+    has an `example`.
     """
     values = {**arguments, **(aliases or {})}
     given = {name: value for name, value in values.items() if value is not None}
-    hint = f"Use exactly one of {', '.join(arguments)}, such as fpr=[0.01, 0.05]."
+    hint = f"Use exactly one of {', '.join(arguments)}, such as {example}."
     if not given:
         missing = "threshold or rate" if THRESHOLD in arguments else "rate"
         raise OptionValueError(f"{function}: no {missing} is given.\n{hint}")
@@ -196,7 +206,8 @@ def parse_point(
         raise OptionValueError.compose(first, given[first], problem, hint)
     ((name, value),) = given.items()
     bounds = None if name == THRESHOLD else NAMES[name].bounds
-    return name, parse_numbers(name, value, bounds=bounds, example="0.5")
+    example = "0.5" if bounds is None or bounds[1] <= 1 else "500"
+    return name, parse_numbers(name, value, bounds=bounds, example=example)
 
 
 def point_axis(curves: Curves, name: str) -> CurveAxis:
@@ -252,6 +263,8 @@ def operating_points(
     curves: Curves, name: str, values: Sequence[float], *, between_rows: bool = False
 ) -> pl.DataFrame:
     """Return a table with a row per group and value; null if the operating point does not exist."""
+    if name == "alerts":
+        check_counts("alerts", values, curves, "alert_rate=0.1")
     axis = point_axis(curves, name)
     rows, exist = rows_at(axis, values)
     row, exists = rows.ravel(), exist.ravel()

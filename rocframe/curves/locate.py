@@ -413,14 +413,13 @@ class CurveAxis:
         """Return the position of each value between two rows: 0 at `above`, 1 at `below`."""
         assert self.metric is not None
         ratio, columns = self.metric.count_ratio, self.curves.columns
-        if ratio is not None and self.metric.proportion_of:
+        if ratio is not None and (self.metric.proportion_of or self.metric.is_number):
             start, end = (
                 reduce(add, (columns.at(name, row) for name in ratio.numerator)).astype(np.float64)
                 for row in (above, below)
             )
-            return segment_fraction(
-                self.total(ratio.denominator)[curve] * value - start, end - start
-            )
+            total = self.total(ratio.denominator)[curve] if ratio.denominator else 1.0
+            return segment_fraction(total * value - start, end - start)
         names = columns if ratio is None else {*ratio.numerator, *ratio.denominator}
         upper, lower = (
             {name: np.asarray(columns.at(name, row), np.float64) for name in names}

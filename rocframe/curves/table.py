@@ -797,3 +797,12 @@ class CurveColumns(Mapping[str, Any]):
             for a, end in pairwise(edges)
             for start in range(a, end, most)
         ]
+
+
+def check_counts(argument: str, value: object, curves: Curves, instead: str) -> None:
+    """Raise an error for a number of alerts if counts are shares; `instead` is for its hint."""
+    total = curves.pos + curves.neg
+    if total.dtype.kind == "f" and len(total) and (abs(total - 1) <= TOTAL_ROUNDING).all():
+        problem = "the counts of these curves are shares of all cases, which sum to 1"
+        hint = f"Use the proportion of alerts: {instead}."
+        raise OptionValueError.compose(argument, value, problem, hint)

@@ -15,7 +15,7 @@ from rocframe.inputs.cases import plan_table
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.arrays import exact_quotient
 from rocframe.kernel.groups import groups_of_rows, scale_weights
-from rocframe.kernel.scan import Scan
+from rocframe.kernel.scan import ReplicateScan, Scan
 from rocframe.options import NOT_GIVEN, check_choice, public, to_floats
 from rocframe.schemas.curves import H_MEASURE
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from rocframe.frames import FrameT
     from rocframe.inputs.cases import Cases
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores, Total
+    from rocframe.kernel.scan import Scannable
 
 
 PriorName = Literal["symmetric", "severity_ratio", "prevalence"]
@@ -161,14 +162,23 @@ def parse_prior(prior: object) -> tuple[float, float] | PriorName:
 
 
 def expected_losses(
-    scan: Scan, prior: tuple[float, float] | PriorName
+    scan: Scannable, prior: tuple[float, float] | PriorName
 ) -> dict[str, NDArray[np.float64]]:
-    """Return the H measure of each group, its mean losses, and its parameters; NaN if undefined."""
+    """Return the H measure of each group or resample, its mean losses, and its parameters.
+
+    They are NaN if undefined.
+    """
     from scipy.special import betainc
 
-    counts, _ = trace_counts(scan)
-    tp, fp, starts = counts.tp, counts.fp, counts.starts
-    pos, neg = (np.asarray(total, np.float64) for total in (counts.pos, counts.neg))
+    if isinstance(scan, Scan):
+        counts, _ = trace_counts(scan)
+        tp, fp, starts = counts.tp, counts.fp, counts.starts
+    else:
+        assert isinstance(scan, ReplicateScan)
+        tp, fp = scan.curve_counts()
+        starts = np.arange(len(tp) + 1) * tp.shape[1]
+        tp, fp = tp.ravel(), fp.ravel()
+    pos, neg = (np.asarray(total, np.float64) for total in (scan.totals.pos, scan.totals.neg))
     both = (pos > 0) & (neg > 0)
     with np.errstate(divide="ignore", invalid="ignore"):
         share, odds = (np.where(both, x, np.nan) for x in (pos / (pos + neg), neg / pos))

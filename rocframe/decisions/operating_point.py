@@ -12,7 +12,7 @@ import polars as pl
 
 from rocframe.curves.at import point_axis, rows_at
 from rocframe.curves.table import (
-    TOTAL_ROUNDING,
+    check_counts,
     check_new_columns,
     curve_layout,
     read_curves,
@@ -54,7 +54,7 @@ from rocframe.options import (
     public,
 )
 from rocframe.rates import CONFUSION, COSTS_HINT, NAMES, RATES, Rate, Settings, fnr, fpr
-from rocframe.schemas.curves import OPTIMA_COLUMNS, RULE_COLUMNS, SIMPLIFICATION
+from rocframe.schemas.curves import HULL_RANGES, OPTIMA_COLUMNS, RULE_COLUMNS, SIMPLIFICATION
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -227,9 +227,10 @@ def operating_point(
     def resolve(plan: pl.LazyFrame, schema: pl.Schema) -> pl.LazyFrame:
         table = curve_layout(schema, by, (*RULE_COLUMNS, *OPTIMA_COLUMNS))
         check_new_columns(table.row, (*RULE_COLUMNS, *OPTIMA_COLUMNS), "operating_point")
-        if guarantee is not None and {*SIMPLIFICATION} <= {*table.row}:
-            problem = "the rows of simplified curves depend on the labels"
-            hint = "Use curves without max_error=, or leave out guarantee=."
+        row = {*table.row}
+        if guarantee is not None and ({*SIMPLIFICATION} <= row or {*HULL_RANGES} <= row):
+            problem = "the rows of simplified curves and of hulls depend on the labels"
+            hint = "Use complete curves without max_error=, or leave out guarantee=."
             raise OptionValueError.compose("guarantee", guarantee, problem, hint)
         if classes is not None:
             check_class_key(table.by)
@@ -326,16 +327,10 @@ class RuleOptions:
 
         A limit of `"alerts"` raises an error if the counts are no numbers of rows, but shares.
         """
-        total = curves.pos + curves.neg
-        are_shares = (
-            total.dtype.kind == "f" and len(total) and (abs(total - 1) <= TOTAL_ROUNDING).all()
-        )
-        if "alerts" in self.subject_to and are_shares:
-            problem = "the counts of these curves are shares of all cases, which sum to 1"
-            hint = 'Use the proportion of alerts: subject_to={"alert_rate": …}.'
-            limits = self.subject_to["alerts"]
-            raise OptionValueError.compose("subject_to['alerts']", limits, problem, hint)
-        if self.guarantee is not None and total.dtype.kind == "f":
+        if "alerts" in self.subject_to:
+            limits, instead = self.subject_to["alerts"], 'subject_to={"alert_rate": …}'
+            check_counts("subject_to['alerts']", limits, curves, instead)
+        if self.guarantee is not None and (curves.pos + curves.neg).dtype.kind == "f":
             problem = "the counts of these curves are not numbers of independent rows"
             hint = "Use curves without weight=, or leave out guarantee=."
             raise OptionValueError.compose("guarantee", self.guarantee, problem, hint)

@@ -76,9 +76,7 @@ def read_cases(
     columns = {role: frame.get_column(name) for role, name in bound.private.items()}
     keys = select_keys(frame, bound.by)
     keys.columns = [str(i) for i in range(keys.width)]
-    positive = is_positive(
-        columns["label"], bound.positive, bound.names["label"], bound.roles.several_classes
-    )
+    positive = _positive_rows(columns, bound, frame.height)
     count = _weights(columns, "count", bound)
     weight = _weights(columns, "weight", bound)
     benefit = _weights_of_class(columns, "benefit", positive, bound)
@@ -157,6 +155,15 @@ def read_cases(
             if cluster is None
             else number_distinct_rows(cluster.to_frame())[1].to_numpy(),
         )
+
+
+def _positive_rows(columns: Mapping[str, pl.Series], bound: BoundRoles, height: int) -> pl.Series:
+    """Return whether each row is positive; null without a label, and True if no label is read."""
+    if "label" not in columns:
+        return pl.Series([True]).new_from_index(0, height)
+    return is_positive(
+        columns["label"], bound.positive, bound.names["label"], bound.roles.several_classes
+    )
 
 
 def _incomplete_rows(

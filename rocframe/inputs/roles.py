@@ -58,11 +58,13 @@ Total: TypeAlias = bool | str | Sequence[str]
 class Roles:
     """The arguments of a public function about the columns of predictions, such as `label`.
 
-    With `needs_scores`, for probabilities, `missing="worst"` is an error. `cluster_argument` is the
-    name of the argument `cluster`. `total` are the group columns over which totals are computed.
+    `label` is NOT_GIVEN if the function reads scores only; all rows are then positives. With
+    `needs_scores`, such as for probabilities, `missing="worst"` is an error. `cluster_argument` is
+    the name of the argument `cluster`. `total` are the group columns over which totals are
+    computed.
     """
 
-    label: Column
+    label: Column | NotGiven
     score: Scores
     by: By = None
     positive: object = None
@@ -198,7 +200,9 @@ def bind_roles(
     if roles.count is NOT_GIVEN and "count" in schema:
         raise AmbiguousCountError.compose()
 
-    sources: dict[str, tuple[str, Column]] = {"label": ("label", roles.label)}
+    sources: dict[str, tuple[str, Column]] = {}
+    if roles.label is not NOT_GIVEN:
+        sources["label"] = ("label", roles.label)
     sources |= {f"score {i}": ("score", score) for i, score in enumerate(scores)}
     sources |= {r: (roles.argument(r), source) for r, source in roles.optional_columns.items()}
     named = {_named_column(source) for _, source in sources.values()}
@@ -235,7 +239,8 @@ def bind_roles(
 def used_columns(plan: pl.LazyFrame, schema: pl.Schema, roles: Roles) -> set[str]:
     """Return the columns of other arguments, which a selector of scores must not select."""
     used = {*parse_names(roles.by), *([SCORE_WIDTH] if _has_width(schema) else [])}
-    for role, source in {"label": roles.label, **roles.optional_columns}.items():
+    labels = {} if roles.label is NOT_GIVEN else {"label": roles.label}
+    for role, source in {**labels, **roles.optional_columns}.items():
         used |= set(source_columns(plan, schema, roles.argument(role), source))
     return used
 

@@ -326,6 +326,10 @@ def _previous(values: NDArray[Any], starts: NDArray[np.int64], first: Any) -> ND
 # If the mean number of rows per kind is larger than this, multinomial draws of the numbers of rows
 # of all kinds are faster than draws of single rows.
 MULTINOMIAL_RATIO = 32
+# If there are at least so many kinds with at most so many rows, draws of single rows of these kinds
+# are faster than multinomial draws.
+MIN_FEW_KINDS = 64
+FEW_ROWS = 8
 REUSED_BYTES = 1 << 24  # freed memory up to this size is reused for the next batch
 # Maximum number of values of all replicates that a chunk of groups keeps in memory.
 MAX_STORED_NUMBERS = 1 << 19
@@ -428,20 +432,31 @@ class RowSampler:
     """Draws rows of a class with replacement: `total` rows, of which `rows` are of each kind.
 
     Single rows are drawn if `probabilities` is None; `kind` is then the kind of each row, or None
-    if all differ. Otherwise `probabilities` are those of the kinds in multinomial draws.
+    if all differ. Otherwise `probabilities` are those of the kinds in multinomial draws. If there
+    are many kinds with `few` rows, the last probability is that of all of them together, and single
+    rows of these kinds are drawn.
     """
 
     rows: NDArray[np.int64]
     total: int
     kind: NDArray[np.int64] | None
     probabilities: NDArray[np.float64] | None
+    few: RowSampler | None = None
+    is_few: NDArray[np.bool_] | None = None
 
     @classmethod
     def from_counts(cls, rows: NDArray[np.int64]) -> RowSampler:
         """Return a sampler that draws single rows or multinomial numbers, whichever is faster."""
         total, kinds = int(rows.sum()), len(rows)
         if total > MULTINOMIAL_RATIO * kinds:
-            return cls(rows=rows, total=total, kind=None, probabilities=rows / total)
+            is_few = rows <= FEW_ROWS
+            few = cls.from_counts(rows[is_few])
+            if len(few.rows) < MIN_FEW_KINDS:
+                return cls(rows=rows, total=total, kind=None, probabilities=rows / total)
+            shares = np.append(rows[~is_few], few.total) / total
+            return cls(
+                rows=rows, total=total, kind=None, probabilities=shares, few=few, is_few=is_few
+            )
         kind = None if total == kinds else np.repeat(np.arange(kinds), rows)
         return cls(rows=rows, total=total, kind=kind, probabilities=None)
 
@@ -453,7 +468,13 @@ class RowSampler:
     def draw(self, stream: np.random.Generator, sizes: NDArray[np.int64]) -> RowCounts:
         """Draw `sizes[i]` rows for each replicate i; return the number of rows of each kind."""
         if self.probabilities is not None:
-            return stream.multinomial(sizes, self.probabilities)
+            drawn = stream.multinomial(sizes, self.probabilities)
+            if self.few is None or self.is_few is None:
+                return drawn
+            counts = np.empty((len(sizes), len(self.rows)), np.int64)
+            counts[:, ~self.is_few] = drawn[:, :-1]
+            counts[:, self.is_few] = self.few.draw(stream, drawn[:, -1])
+            return counts
         kinds, length = len(self.rows), int(sizes.sum())
         if length <= 2 * BLOCK_ROWS:
             return self._draw_rows(stream, length, sizes).reshape(-1, kinds)
@@ -598,12 +619,16 @@ class ReplicateStatistic:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RandomDraws:
-    """Number of resamples or permutations, streams of groups (`keys`), and clusters of rows."""
+    """Number of resamples or permutations, streams of groups (`keys`), and clusters of rows.
+
+    If `are_kept`, the replicates are results, not only their variance.
+    """
 
     n_draws: int
     seed: Seed
     keys: list[tuple[int, ...]]
     cluster: NDArray[Any] | None = None
+    are_kept: bool = False
 
     @classmethod
     def of_cases(cls, cases: Cases, keys: pl.DataFrame, n_draws: int, seed: Seed) -> RandomDraws:

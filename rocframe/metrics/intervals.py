@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from rocframe.areas.pairs import Clusters, class_sizes, count_pairs
-from rocframe.curves.at import parse_point
+from rocframe.curves.at import EXAMPLE, parse_point
 from rocframe.decisions.constraints import CONSTRAINED
 from rocframe.errors import OptionValueError
 from rocframe.frames import as_input_frame, build_table
@@ -32,21 +32,22 @@ from rocframe.metrics.statistics import (
     rates_at,
     stack_points,
 )
-from rocframe.options import NOT_GIVEN, NotGiven, check_choice, check_supported, public
+from rocframe.options import NOT_GIVEN, NotGiven, check_choice, check_flag, check_supported, public
 from rocframe.rates import NAMES, RATES, CountRatio, Rate, Settings, as_fpr_or_tpr
 from rocframe.resampling import (
     BOOTSTRAPS,
     BootstrapLimits,
     IntervalColumns,
     Statistic,
+    replicate_rows,
     sample_acceleration,
 )
-from rocframe.schemas.curves import METRIC_INTERVALS
+from rocframe.schemas.curves import METRIC_INTERVALS, METRIC_REPLICATES
 from rocframe.schemas.statistics import PARTIAL_AUC_NAMES
 from rocframe.schemas.table_type import CURVE_COLUMNS, THRESHOLD
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -81,6 +82,7 @@ def intervals(
     specificity: PointValues = None,
     sensitivity: PointValues = None,
     alert_rate: PointValues = None,
+    alerts: PointValues = None,
     rule: str | pl.Expr | None = None,
     by: By = None,
     total: Total = False,
@@ -99,6 +101,7 @@ def intervals(
     benefits: Mapping[str, float] | None = None,
     subject_to: Mapping[str, Sequence[float | None]] | None = None,
     minimize: bool | None = None,
+    replicates: bool = False,
 ) -> FrameT:
     """Compute metrics of each group with confidence intervals.
 
@@ -117,7 +120,8 @@ def intervals(
     metrics : str, Expr or sequence of these
         Metrics of three types:
 
-        - of complete curves: `"auc"`, `"gini"`, `"ks"`, `"eer"`, `"average_precision"`, `"pr_auc"`;
+        - of complete curves: `"auc"`, `"gini"`, `"ks"`, `"eer"`, `"average_precision"`,
+          `"pr_auc"`, `"h_measure"` (with the prior Beta(2, 2));
         - of probabilities, for scores in [0, 1]: the measures of `calibration_summary`, such as
           `"brier"`, `"log_loss"`, `"ece"` or `"calibration_slope"`;
         - of points: all metrics of `curve`, such as `"tpr"` or `"f1"`, named expressions over
@@ -134,6 +138,9 @@ def intervals(
         Another name of `tpr`.
     alert_rate : float or sequence of float, default None
         Alert rates. The point is at the lowest threshold whose alert rate is at most the value.
+    alerts : float or sequence of float, default None
+        Numbers of alerts. The point is at the lowest threshold with at most this number of rows
+        predicted positive or, with `weight`, at most this sum of their weights.
     rule : str or Expr, default None
         Rule of `operating_point` (except `"bayes"`) that chooses the threshold of the point; the
         highest of several that are equally good.
@@ -183,6 +190,8 @@ def intervals(
         Constraints of the rule: lowest and highest value of metrics, as in `operating_point`.
     minimize : bool, default None
         Whether the rule minimizes its metric or expression, as in `operating_point`.
+    replicates : bool, default False
+        Return the values of all resamples instead of intervals.
 
     Returns
     -------
@@ -206,6 +215,13 @@ def intervals(
         resamples without a class were drawn again, or were left out because the metric is
         undefined.
 
+        With `replicates=True`, there is one row per group, metric, point and resample: `*by`,
+        (`model`,) `metric, draw, value, at, at_value`. `draw` (Int64) is the number of the
+        resample, from 1 to `n_boot`, and `value` (Float64) the metric of the resample, null if it
+        is undefined or a class has too few rows for bootstrap limits. The limits of
+        `ci="bootstrap"` with the same `seed` are quantiles of `value` (`method="weibull"` of
+        `numpy.quantile`).
+
     Raises
     ------
     RocframeError
@@ -223,15 +239,15 @@ def intervals(
     class as the data. For all others, rows are drawn from both classes together. The intervals do
     not correct the bias of metrics at a threshold that a rule chose on the same data.
 
-    `prevalence` is not available for `"average_precision"`, `"pr_auc"` and measures of
-    probabilities, except `"cllr"` and `"cllr_min"`. With it, `alert_rate` is a rate at this
+    `prevalence` is not available for `"average_precision"`, `"pr_auc"`, `"h_measure"` and measures
+    of probabilities, except `"cllr"` and `"cllr_min"`. With it, `alert_rate` is a rate at this
     prevalence. The value of a named expression in a row must not depend on other rows.
 
     The measures without influence values (derivatives with respect to the weight of a row) are
     `"miscalibration"`, `"discrimination"`, `"ece"` and `"mce"` (of ten quantile bins),
-    `"smooth_ece"`, `"ici"`, `"e50"`, `"e90"`, `"e_max"` and `"cllr_min"`. Most are too large on
-    average, in the data and more so in resamples. `"bootstrap_basic"` corrects this bias, but its
-    limits are still too high for nearly calibrated scores.
+    `"smooth_ece"`, `"ici"`, `"e50"`, `"e90"`, `"e_max"`, `"cllr_min"` and `"h_measure"`. Most are
+    too large on average, in the data and more so in resamples. `"bootstrap_basic"` corrects this
+    bias, but its limits are still too high for nearly calibrated scores.
 
     References
     ----------
@@ -279,9 +295,15 @@ def intervals(
     check_metric_settings(used, beta=beta, costs=costs)
     point_arguments: dict[str, Any] = {"threshold": threshold, "fpr": fpr, "tpr": tpr}
     point_arguments |= {"specificity": specificity, "sensitivity": sensitivity}
-    point_arguments |= {"alert_rate": alert_rate, "rule": rule}
+    point_arguments |= {"alert_rate": alert_rate, "alerts": alerts, "rule": rule}
     check_points(parsed, point_arguments)
     at, values = parse_points(point_arguments)
+    check_flag("replicates", replicates)
+    if replicates:
+        if isinstance(ci, NotGiven):
+            ci = "bootstrap"
+        hint = 'Leave out ci=; the quantiles of the replicates are the limits of ci="bootstrap".'
+        check_supported("ci", ci, "replicates=True", default="bootstrap", noun="value", hint=hint)
     if not isinstance(ci, NotGiven):
         check_method(ci, parsed, at, {"weight": weight, "cluster": cluster})
     options = IntervalOptions(
@@ -309,10 +331,9 @@ def intervals(
         needs_scores=probabilities,
         total=total,
     )
-    compute = partial(interval_table, options=options)
-    table = plan_table(
-        predictions, roles, compute, columns=METRIC_INTERVALS.columns(), anchor="metric"
-    )
+    compute = partial(metric_replicate_table if replicates else interval_table, options=options)
+    columns = (METRIC_REPLICATES if replicates else METRIC_INTERVALS).columns()
+    table = plan_table(predictions, roles, compute, columns=columns, anchor="metric")
     return as_input_frame(predictions, table)
 
 
@@ -330,6 +351,24 @@ def interval_table(cases: Cases, options: IntervalOptions) -> pl.DataFrame:
         if cases.weight is None and cases.cluster is None:
             intervals.add_proportions("wilson", degenerate_only=True)
     return intervals.table()
+
+
+def metric_replicate_table(cases: Cases, options: IntervalOptions) -> pl.DataFrame:
+    """Return the replicates of all metrics for the cases of one model."""
+    if options.of_probabilities:
+        check_probabilities(cases)
+    intervals, n_boot = MetricIntervals(cases, options), options.confidence.n_boot
+    keys, n_lines = intervals.scan.rows.keys, len(intervals.lines)
+    values = np.full((keys.height, n_lines, n_boot), nan)
+    for (line, group), replicates, *_ in intervals.replicates():
+        values[group, line] = replicates
+    points = intervals.line_columns(keys.height)
+    own = {name: dtype for name, dtype in METRIC_REPLICATES.columns().items() if name in points}
+    rows = np.repeat(np.arange(keys.height), n_lines)
+    lines = build_table(keys, points, own, rows=rows)
+    return replicate_rows(lines, {"value": values.ravel()}, n_boot).select(
+        *keys.columns, *METRIC_REPLICATES.columns()
+    )
 
 
 class MetricIntervals(IntervalColumns):
@@ -364,7 +403,24 @@ class MetricIntervals(IntervalColumns):
                 self.threshold[i] = np.where(self.points.missing[:, index], nan, threshold)
 
     def add_bootstrap(self) -> None:
-        """Write the bootstrap intervals.
+        """Write the bootstrap intervals."""
+        options = self.options
+        for (i, group), values, n_redrawn, population in self.replicates():
+            name, index = self.lines[i]
+            metric = options.metrics[name]
+            self.add(
+                (i, group),
+                values,
+                float(self.estimate[i, group]),
+                options.methods[name],
+                options.confidence.level,
+                bounds=metric.bounds,
+                acceleration=partial(_metric_acceleration, population, metric, self.search, index),
+                n_redrawn=n_redrawn,
+            )
+
+    def replicates(self) -> Iterator[tuple[tuple[int, int], NDArray[np.float64], int, GroupRows]]:
+        """Yield the line and group, the replicates, how many were drawn again, and the rows.
 
         A group needs two rows or clusters of each class, because all resamples of a single row are
         equal; but not for metrics at a given threshold, which may depend on one class only.
@@ -412,18 +468,8 @@ class MetricIntervals(IntervalColumns):
                 if not (enough[group] or (at_threshold and isinstance(metric, Rate))):
                     continue
                 values, n_redrawn = replicates[name]
-                self.add(
-                    (i, group),
-                    values if index is None else values[:, index],
-                    float(self.estimate[i, group]),
-                    options.methods[name],
-                    confidence.level,
-                    bounds=metric.bounds,
-                    acceleration=partial(
-                        _metric_acceleration, resamples.population, metric, search, index
-                    ),
-                    n_redrawn=n_redrawn,
-                )
+                of_line = values if index is None else values[:, index]
+                yield (i, group), of_line, n_redrawn, resamples.population
 
     def add_perfect_curves(self) -> None:
         """Write limits for curves with an AUC of 0 or 1, whose resamples are all equal."""
@@ -479,6 +525,15 @@ class MetricIntervals(IntervalColumns):
             variance = count / total * (1 - count / total) / total
             self.se[i, selected] = np.sqrt(np.where(variance > 0, variance, nan))
 
+    def line_columns(self, n_groups: int) -> dict[str, list[Any]]:
+        """Return the columns of the metric and the point of each line, for each group."""
+        lines, options = self.lines, self.options
+        return {
+            "metric": [name for name, _ in lines] * n_groups,
+            "at": [None if index is None else options.at for _, index in lines] * n_groups,
+            "at_value": [None if i is None else options.values[i] for _, i in lines] * n_groups,
+        }
+
     def table(self) -> pl.DataFrame:
         """Return the result of `intervals`, sorted by group."""
         lines, totals, options = self.lines, self.scan.totals, self.options
@@ -495,9 +550,7 @@ class MetricIntervals(IntervalColumns):
             for i in range(len(lines))
         ]
         columns: dict[str, Any] = {
-            "metric": [name for name, _ in lines] * groups,
-            "at": [None if index is None else options.at for _, index in lines] * groups,
-            "at_value": [None if i is None else options.values[i] for _, i in lines] * groups,
+            **self.line_columns(groups),
             "n_pos": np.repeat(totals.pos_rows, len(lines)),
             "n_neg": np.repeat(totals.neg_rows, len(lines)),
             "n_missing": np.repeat(self.scan.rows.unscored.n_missing, len(lines)),
@@ -607,12 +660,14 @@ def check_points(
         raise OptionValueError.compose(argument, THRESHOLD, problem, hint)
 
 
-def parse_points(point_arguments: dict[str, Any]) -> tuple[str | None, Sequence[float | None]]:
+def parse_points(
+    point_arguments: dict[str, Any], example: str = EXAMPLE
+) -> tuple[str | None, Sequence[float | None]]:
     """Return the name and the values of the argument that determines the points, if any."""
     given = [name for name, value in point_arguments.items() if value is not None]
     if not given:
         return None, []
-    return ("rule", [None]) if given == ["rule"] else parse_point(point_arguments)
+    return ("rule", [None]) if given == ["rule"] else parse_point(point_arguments, example=example)
 
 
 def point_search(

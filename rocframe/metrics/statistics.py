@@ -15,6 +15,7 @@ from rocframe.areas.pairs import AUC_STATISTIC, Steps, auc_influence, count_pair
 from rocframe.curves.locate import log_growth, precision_recall_integral
 from rocframe.decisions.constraints import allowed_rows
 from rocframe.decisions.costs import CurveRows, best_rows
+from rocframe.decisions.h_measure import expected_losses
 from rocframe.decisions.operating_point import RuleOptions
 from rocframe.errors import OptionValueError
 from rocframe.inference import Estimate, perfect_area_limits, wilson
@@ -244,10 +245,16 @@ CURVE_STATISTICS = {
     "ks": Statistic(
         replicate=ReplicateStatistic(function=ks),
         influence=ks_influence,
+        has_t_reference=True,
+        has_reliable_influence=False,
         supremum=ReplicateStatistic(function=_ks_supremum, corners=False, width=3),
     ),
     "eer": Statistic(
-        replicate=ReplicateStatistic(function=eer), influence=eer_influence, better="lower"
+        replicate=ReplicateStatistic(function=eer),
+        influence=eer_influence,
+        better="lower",
+        # The derivative at a step of the curve depends on one class only, and the variance on both.
+        has_influence_variance=False,
     ),
     "average_precision": Statistic(
         replicate=ReplicateStatistic(
@@ -255,11 +262,20 @@ CURVE_STATISTICS = {
         ),
         influence=average_precision_influence,
         has_t_reference=True,
+        has_reliable_influence=False,
     ),
     "pr_auc": Statistic(
         replicate=ReplicateStatistic(function=pr_auc, depends_on_prevalence=True),
         influence=pr_auc_influence,
         has_t_reference=True,
+        has_reliable_influence=False,
+    ),
+    "h_measure": Statistic(
+        replicate=ReplicateStatistic(
+            function=lambda scan: expected_losses(scan, (2.0, 2.0))["h_measure"],
+            depends_on_prevalence=True,
+        ),
+        influence=None,
     ),
 }
 
@@ -636,13 +652,14 @@ class PointSearch:
         It is True for scores at or above the threshold, for a TPR below the value, or for another
         rate of at most the value.
         """
-        value, totals, rate = self.values[index], scan.totals, self.rate
+        totals, rate = scan.totals, self.rate
         if rate is None:
-            limit = round_thresholds(value, scan.codec.scores)
+            limit = round_thresholds(self.values[index], scan.codec.scores)
             return lambda step: scan.codec.decode(block.codes[step]) >= limit
         pos, neg, unscored_neg = (
             total[block.groups] for total in (totals.pos, totals.neg, totals.unscored_neg)
         )
+        value = self._limits(scan, index)[block.groups]
 
         def before(step: NDArray[np.int64]) -> NDArray[np.bool_]:
             rates = _point_rates(rate, block.tp[step], block.fp[step] + unscored_neg, pos, neg)
@@ -650,6 +667,14 @@ class PointSearch:
             return below
 
         return before
+
+    def _limits(self, scan: Scannable, index: int) -> NDArray[np.float64]:
+        """Return a value of the rate for each group; a number of rows in its unit of weights."""
+        limits = np.full(len(scan.totals.pos), self.values[index], np.float64)
+        is_number = self.rate is not None and self.rate.is_number
+        if self.unit is None or not is_number:
+            return limits
+        return limits / units_of(scan, self.unit)  # units are powers of 2
 
     def _curve_points(
         self,
@@ -670,7 +695,8 @@ class PointSearch:
             above = _point_rates(
                 self.rate, np.zeros_like(unscored), unscored, totals.pos, totals.neg
             )
-            for i, value in enumerate(self.values):
+            for i in range(len(self.values)):
+                value = self._limits(scan, i)
                 if self.is_first:
                     start = above >= value
                     tp[i][start], fp[i][start], threshold[i][start] = 0, 0, np.inf
@@ -733,12 +759,20 @@ def rates_at(
     # The given threshold is used, not the lowest score at or above it.
     if isinstance(search, PointSearch) and search.rate is None and search.given is None:
         columns[THRESHOLD] = np.tile(np.asarray(search.values, float), shape[0])
-    frame = pl.DataFrame(columns).fill_nan(None)
-    values = frame.with_columns(metric.expr().alias(str(i)) for i, metric in enumerate(metrics))
-    no_point = frame.get_column("tp").is_null().to_numpy()
+    no_point = np.isnan(columns["tp"])
+    others = [metric for metric in metrics if metric.count_ratio is None]
+    values = {
+        metric.column: metric.count_ratio.evaluate(columns)
+        for metric in metrics
+        if metric.count_ratio is not None
+    }
+    if others:
+        frame = pl.DataFrame(columns).fill_nan(None)
+        frame = frame.select(metric.expr().alias(str(i)) for i, metric in enumerate(others))
+        values |= {metric.column: frame[str(i)].to_numpy() for i, metric in enumerate(others)}
     return {
-        metric.column: np.where(no_point, np.nan, values[str(i)].to_numpy()).reshape(shape)
-        for i, metric in enumerate(metrics)
+        metric.column: np.where(no_point, np.nan, values[metric.column]).reshape(shape)
+        for metric in metrics
     }
 
 

@@ -130,17 +130,17 @@ def probability_bins(scan: Scannable, binning: Binning) -> Bins:
     def block_bins(block: Block) -> Bins:
         steps = block_steps(scan, block)
         if binning.edges is None:
-            return _sum_bins(steps, _quantile_numbers(steps, totals, binning.n))
+            total = totals[steps.group]
+            numbers = quantile_numbers(total - steps.tp - steps.fp, total, binning.n)
+            return _sum_bins(steps, numbers)
         edges = round_thresholds(binning.edges[1:-1], scan.codec.scores)
         return _sum_bins(steps, np.searchsorted(edges, steps.probability, "right"))
 
     return _merge(scan.map(block_bins))
 
 
-def _quantile_numbers(steps: ScoreSteps, totals: Array, bins: int) -> IntArray:
-    """Return the number of the quantile bin of each score; `totals` are the weights of groups."""
-    total = totals[steps.group]
-    below = total - steps.tp - steps.fp
+def quantile_numbers(below: Array, total: Array, bins: int) -> IntArray:
+    """Return the number of the quantile bin of scores, from the weight below them in the group."""
     if below.dtype.kind == "f":
         number = np.floor(bins * below / total + BIN_ROUNDING)
     else:

@@ -90,6 +90,16 @@ METRIC_INTERVALS = TableType(
     on_axes=OPERATING_POINTS,
 )
 
+METRIC_REPLICATES = TableType(
+    name="metric_replicates",
+    functions=("intervals",),
+    columns=lambda: (
+        strings("metric") | integers("draw") | floats("value") | strings("at") | floats("at_value")
+    ),
+    recognize=has_columns("metric", "draw", "value", *POINT_NAMES, adjacent=5),
+    chart_hint='Draw a histogram of the replicates of a metric: table["value"].plot.hist().',
+)
+
 
 BAND_COLUMNS = floats(
     *("fpr", "tpr", "fpr_lower", "fpr_upper", "lower", "upper", "ci_level")
@@ -261,10 +271,11 @@ BEST_POINTS = TableType(
     chart_options=OPERATING_POINTS.chart_options,
 )
 
-HULL_COLUMNS = floats(
+HULL_RANGES = floats(
     *("slope_low", "slope_high", "cost_ratio_low", "cost_ratio_high"),
     *("prevalence_low", "prevalence_high"),
-) | strings("note")
+)
+HULL_COLUMNS = HULL_RANGES | strings("note")
 
 CONVEX_HULL = TableType(
     name="hull",

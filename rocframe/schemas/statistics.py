@@ -526,6 +526,16 @@ def comparison_columns(model: pl.DataType, metric: str | None) -> Schema:
     )
 
 
+def replicate_columns(model: pl.DataType, metric: str | None) -> Schema:
+    """Return the columns of the replicates of a comparison; see `comparison_columns`."""
+    return (
+        dict.fromkeys(("model_a", "model_b"), model)
+        | (strings("metric") if metric is None else {})
+        | integers("draw")
+        | floats("difference", "estimate_a", "estimate_b")
+    )
+
+
 def reader_study_columns(reading: pl.DataType) -> Schema:
     """Return the columns of `reader_study`; `reading` has the dtypes of modality and reader."""
     modality = reader = reading
@@ -623,6 +633,18 @@ def drift_columns(over: pl.DataType) -> Schema:
     )
 
 
+def score_drift_columns(over: pl.DataType) -> Schema:
+    """Return the columns of `score_drift`; `over` is the dtype of the column of windows."""
+    return (
+        floats("psi", "psi_p_adjusted", "psi_critical", "psi_p", "ks_p")
+        | floats("jensen_shannon", "wasserstein")
+        | {"reference": over}
+        | integers("n", "n_reference", "n_missing", "n_bins")
+        | floats("reference_missing_share", "level", "ks", "ks_p_adjusted", "missing_share")
+        | strings("note")
+    )
+
+
 DRIFT_TEST = TableType(
     name="drift_test",
     columns=lambda: (
@@ -653,6 +675,14 @@ DRIFT = TableType(
     dots=DotStyle(title=ROC_AREA_TITLE, axis="AUC", marks=("auc",)),
 )
 
+SCORE_DRIFT = TableType(
+    name="score_drift",
+    columns=score_drift_columns,
+    recognize=has_columns("psi", "psi_p_adjusted", "reference", "ks", "missing_share"),
+    drawing="rocframe.charts.time_chart:score_drift_chart",
+    dots=DotStyle(title="Population stability index", axis="PSI", marks=("psi",), limits=None),
+)
+
 COMPARISON = TableType(
     name="comparison",
     functions=("compare",),
@@ -669,6 +699,15 @@ COMPARISON = TableType(
         colored=False,
         p_values=("p_value", "p_adjusted"),
     ),
+)
+
+COMPARISON_REPLICATES = TableType(
+    name="comparison_replicates",
+    functions=("compare",),
+    columns=replicate_columns,
+    recognize=has_columns("model_a", "model_b", "draw", "difference", "estimate_a", "estimate_b"),
+    ties=HALF_TIES,
+    chart_hint='Draw a histogram of the replicates of a pair: table["difference"].plot.hist().',
 )
 
 AUC_COVARIANCE = TableType(

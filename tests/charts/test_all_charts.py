@@ -85,6 +85,7 @@ TABLE_FUNCTIONS = {
     ),
     "auc test": lambda table, by: rf.auc_test(table, "label", "score", by=[by, "m"]),
     "drift": lambda table, by: rf.drift(table, "label", "score", over="m", by=by),
+    "score drift": lambda table, by: rf.score_drift(table, "score", over="m", by=by, bins=3),
     "drift test": lambda table, by: rf.drift_test(table, "label", "score", over="id", by=by),
     "multiclass auc": lambda _, by: rf.multiclass_auc(
         CLASSES.rename({"g": by}), "label", ["p", "q"], by=by, ci=None
@@ -210,10 +211,12 @@ def drawn(chart: alt.Chart) -> Counter[str]:
 def test_tables_without_a_drawing_have_a_hint():
     hints = {table.name: table.chart_hint for table in TABLES if table.drawing is None}
     assert set(hints) == {
+        "comparison_replicates",
         "concavities",
         "contrast",
         "fit_calibration",
         "gate",
+        "metric_replicates",
         "tie_bounds",
         "ties",
     }

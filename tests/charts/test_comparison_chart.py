@@ -160,3 +160,94 @@ def test_only_pairs_with_the_smallest_p_values_are_drawn():
     assert_frame_equal(ends(chart), limits, rel_tol=1e-6)
     assert spec(chart)["height"] <= 700
     assert rule in chart.description
+
+
+THREE = ["recall", "precision", "alert_rate"]
+
+
+def groups_of_rows(n=3):
+    rows = MODELS.filter(model="naive_bayes").with_row_index("row")
+    return rows.with_columns(sex=pl.lit("group ") + (pl.col("row") % n).cast(pl.String))
+
+
+def test_several_metrics_have_a_line_for_each_metric_and_pair():
+    table = rf.compare(MODELS, "label", "score", id="id", metric=THREE, threshold=0.5)
+    chart = table.roc.chart()
+    lines = encodings(chart, "y")[0]["scale"]["domain"]
+    assert lines == [
+        f"{metric}: {a} − {b}"
+        for metric in ("recall", "precision", "alert rate")
+        for a, b in table.select("model_a", "model_b").unique(maintain_order=True).rows()
+    ]
+    rows = {row["model_a − model_b"]: row for row in records(chart)}
+    for row in table.iter_rows(named=True):
+        drawn = rows[f"{row['metric'].replace('_', ' ')}: {row['model_a']} − {row['model_b']}"]
+        for name in ("difference", "lower", "upper", "p_value"):
+            assert drawn[name] == pytest.approx(row[name], rel=1e-6)
+    assert (
+        chart.title.text
+        == "Differences of recall, precision and alert rate, 393 positives, 551 negatives"
+    )
+    assert encodings(chart, "x")[0]["title"] == "Difference"
+
+
+def test_metrics_of_different_scales_have_panels():
+    metrics = ["recall", "lr_pos"]
+    table = rf.compare(MODELS, "label", "score", id="id", metric=metrics, threshold=0.5, seed=1)
+    chart = table.roc.chart()
+    drawn = spec(chart)
+    assert drawn["facet"]["field"] == "metric"
+    assert drawn["resolve"]["scale"]["x"] == "independent"
+    assert {row["metric"] for row in records(chart)} == {"recall", "lr pos"}
+    assert len(encodings(chart, "y")[0]["scale"]["domain"]) == 3
+
+
+def test_groups_of_rows_have_a_line_for_each_metric_and_a_color_for_each_group():
+    options = {"between": "sex", "metric": THREE, "threshold": 0.5}
+    table = rf.compare(groups_of_rows(), "label", "score", pairs="rest", **options)
+    chart = table.roc.chart()
+    assert encodings(chart, "y")[0]["scale"]["domain"] == ["recall", "precision", "alert rate"]
+    names = [f"group {i} − other rows" for i in range(3)]
+    (color,) = {str(e["scale"]["domain"]) for e in encodings(chart, "color") if "scale" in e}
+    assert color == str(names)
+    values = [
+        (row["metric"], row["model_a − model_b"], row["difference"]) for row in records(chart)
+    ]
+    assert values == [
+        (metric.replace("_", " "), f"{group} − other rows", pytest.approx(difference, rel=1e-6))
+        for metric in THREE
+        for group, difference in table.filter(metric=metric)
+        .select("model_a", "difference")
+        .iter_rows()
+    ]
+    own = [layer.data.values for layer in chart.layer if isinstance(layer.data, alt.InlineData)]
+    assert [{"difference": 0.0}] in own
+    reference = rf.compare(groups_of_rows(), "label", "score", baseline="group 0", **options)
+    names = [f"group 0 − group {i}" for i in (1, 2)]
+    assert {row["model_a − model_b"] for row in records(reference.roc.chart())} == {*names}
+
+
+def test_a_group_without_a_name_is_not_named_other_rows():
+    rows = groups_of_rows(2).with_columns(sex=pl.when(pl.col("row") % 2 == 0).then("sex"))
+    table = rf.compare(rows, "label", "score", between="sex", baseline="group 0", metric="recall",
+                       threshold=0.5)  # fmt: skip
+    (record,) = records(table.roc.chart())
+    assert record["model_a − model_b"] == "group 0 − null"
+
+
+def test_score_limits_have_no_legend_of_simultaneous_limits():
+    table = rf.compare(groups_of_rows(), "label", "score", between="sex", metric="recall",
+                       threshold=0.5)  # fmt: skip
+    assert not encodings(table.roc.chart(), "strokeWidth")
+    assert "simultaneous" not in svg(table.roc.chart())
+
+
+def test_charts_of_several_metrics_of_an_empty_table_and_of_group_columns():
+    table = rf.compare(MODELS, "label", "score", id="id", metric=THREE, threshold=0.5, by="age")
+    lines = encodings(table.roc.chart(), "y")[0]["scale"]["domain"]
+    assert len(lines) == table.height
+    assert lines[0] == "18-34 · recall: decision_tree − linear_svm"
+    assert records(table.clear().roc.chart()) == []
+    ages = rf.compare(groups_of_rows(), "label", "score", between="sex", metric=THREE,
+                      threshold=0.5, by="age").roc.chart()  # fmt: skip
+    assert len(encodings(ages, "y")[0]["scale"]["domain"]) == 9

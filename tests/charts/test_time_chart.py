@@ -63,6 +63,30 @@ def test_the_chart_of_drift_shows_the_table(weeks):
     ) in spec(chart)["description"]
 
 
+def test_the_chart_of_the_drift_of_scores_shows_the_table(weeks):
+    shifted = pl.col("score") + (pl.col("window") >= pl.date(2026, 1, 26)).cast(pl.Float64)
+    table = rf.score_drift(weeks.with_columns(shifted), "score", by="segment", level=0.9)
+    chart = table.sample(fraction=1, shuffle=True, seed=1).roc.chart()
+    drawn = pl.DataFrame(records(chart)).sort("segment", "window")
+    for name in ("psi", "psi_critical", "psi_p_adjusted", "ks", "missing_share"):
+        assert drawn[name].to_list() == table[name].round_sig_figs(7).to_list()
+    rings = re.findall(
+        r'aria-roledescription="point"[^>]*stroke="[^"]+" stroke-width="2"', svg(chart)
+    )
+    assert len(rings) == table.filter(pl.col("psi_p_adjusted") < 0.1).height == 6
+    assert marks(chart) == ["line", "line", "point", "point"]
+    assert encodings(chart, "y")[0]["field"] == "psi_critical"
+    assert spec(chart)["title"] == {
+        "text": "Population stability index in windows of 1 week",
+        "subtitle": "Dashed: exceeded by 10 % without drift. Rings: adjusted p < 0.1",
+        "anchor": "start",
+    }
+    assert "6 windows with an adjusted p-value below 0.1. " in chart.description
+    assert "app 2026-01-26: 0.343" in chart.description
+    lowest, _ = spec(chart)["spec"]["encoding"]["y"]["scale"]["domain"]
+    assert lowest <= 0
+
+
 def test_each_line_has_a_panel(weeks):
     models = pl.concat([weeks.with_columns(model=pl.lit(name)) for name in ("a", "b")])
     table = rf.drift(models, "label", "score", by="model")

@@ -205,7 +205,7 @@ def test_output_for_programs_is_utf_8_in_every_locale():
 
 EXIT_CODES = {
     0: ["evaluate", "log.parquet", *ROLES],
-    1: ["gate", "log.parquet", "new.parquet", *ROLES, "--margin", "0.001"],
+    1: ["gate", "log.parquet", "new.parquet", *ROLES, "--id", "id", "--margin", "0"],
     2: ["decide", "gone.parquet", *ROLES],
 }
 

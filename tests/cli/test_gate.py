@@ -224,6 +224,74 @@ def test_other_metrics(capsys):
         assert f"  {title} old  {title} new  worse by  " in out
 
 
+RECALL = [*PAIRED, "--metric", "recall", "--quiet", "--out", "gate.parquet"]
+
+
+@pytest.mark.parametrize(
+    ("options", "arguments"),
+    [
+        (["--alert-rate", "0.2"], {"alert_rate": 0.2}),
+        (["--alerts", "80"], {"alerts": 80}),
+        (["--threshold", "1"], {"threshold": 1}),
+        (["--threshold", "1", "--threshold=-1"], {"threshold": {"old": 1, "new": -1}}),
+        (["--fpr", "0.1"], {"fpr": 0.1}),
+        (["--specificity", "0.9"], {"specificity": 0.9}),
+        (["--rule", "f_beta", "--beta", "2"], {"rule": "f_beta", "beta": 2}),
+        (
+            ["--rule", "tpr", "--subject-to", "precision=0.5:"],
+            {"rule": "tpr", "subject_to": {"precision": (0.5, None)}},
+        ),
+        (["--metric", "auc", "--tpr", "0.5:1"], {"metric": "auc", "tpr": (0.5, 1)}),
+        (
+            ["--metric", "expected_cost", "--cost", "fp=1,fn=3", "--threshold", "1"],
+            {"metric": "expected_cost", "costs": {"fp": 1, "fn": 3}, "threshold": 1},
+        ),
+    ],
+)
+def test_options_of_points_are_the_arguments_of_gate(capsys, options, arguments):
+    metric = options[:2] if options[0] == "--metric" else RECALL[-5:-3]
+    rest = options[2:] if options[0] == "--metric" else options
+    code, out, err = gate(capsys, "old.parquet", "new.parquet", *PAIRED, *metric, *RECALL[-3:],
+                          *rest)  # fmt: skip
+    assert (out, err) == ("", "")
+    expected = rf.gate(ROWS, "label", ["old", "new"], baseline="old", margin=0.03, by="segment",
+                       seed=0, **{"metric": "recall"} | arguments)  # fmt: skip
+    written = rf.read("gate.parquet").sort("segment")
+    values = ["segment", "verdict", "deterioration", "test"]
+    assert_frame_equal(written.select(values), expected.select(values))
+    assert code == (0 if expected["passed"].all() else 1)
+    described = rf.about("gate.parquet")["options"]
+    assert described["metric"] == arguments.get("metric", "recall")
+    assert arguments.keys() <= described.keys()
+
+
+def test_the_exit_code_is_that_of_the_metric_at_the_point(capsys):
+    log("bad").write_parquet("bad.parquet")
+    options = [option if option != "0.03" else "0.1" for option in PAIRED]
+    options += ["--metric", "recall", "--alert-rate", "0.3"]
+    code, out, _ = gate(capsys, "old.parquet", "new.parquet", *options)
+    assert code == 0
+    assert "recall old  recall new  worse by" in out
+    assert "Test: bootstrap, level 0.95, adjustment holm." in out
+    code, out, _ = gate(capsys, "old.parquet", "bad.parquet", *options)
+    assert code == 1
+    assert out.splitlines()[1].startswith("mail ")
+    assert gate(capsys, "old.parquet", "new.parquet", *PAIRED, "--metric", "recall")[0] == 2
+
+
+def test_logs_of_different_rows_have_tests_of_different_rows(capsys):
+    for metric, test in (
+        (["recall", "--threshold", "1"], "miettinen_nurminen"),
+        (["average_precision"], "bootstrap_unpaired"),
+    ):
+        options = [*BASIC[:4], "--margin", "0.2", "--metric", *metric]
+        code, out, _ = gate(capsys, "old.parquet", "new.parquet", *options)
+        assert code == 0
+        assert (
+            f"Test: {test}, level 0.95, adjustment holm. The rows of the two logs are not paired"
+        ) in out
+
+
 @pytest.mark.slow
 def test_a_closed_output_does_not_change_the_exit_code():
     log("bad").write_parquet("bad.parquet")

@@ -446,6 +446,17 @@ def test_a_log_with_missing_scores_is_named_and_not_added(capsys):
     assert evaluate(capsys, *CREATE, "--missing", "drop")[0][1] == "1 added, 3 unchanged"
 
 
+def test_scores_of_a_store_are_compared_before_there_are_labels(capsys):
+    last = LOG.filter(day=DAYS[-1]).with_columns(label=pl.lit(None, pl.String))
+    last.write_parquet(f"logs/{DAYS[-1]}.parquet")
+    _, errors = evaluate(capsys, *CREATE, "--missing", "drop")
+    assert errors == f"rocframe: no row with a label and a score in logs/{DAYS[-1]}.parquet.\n"
+    options = {"over": "day", "by": "model", "bins": [0, 0.3, 0.6, 1]}
+    found = rf.score_drift(rf.scan("store"), "score", count="count", **options).collect()
+    assert_frame_equal(found, rf.score_drift(LOG, "score", **options))
+    assert found["psi"].null_count() < found.height
+
+
 def test_a_run_states_which_rows_and_logs_are_not_used(capsys):
     log = LOG.filter(day=DAYS[0])
     log.with_columns(day=pl.lit(None, pl.Date)).write_parquet("logs/no_day.parquet")

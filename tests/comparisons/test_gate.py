@@ -368,3 +368,112 @@ def test_a_model_that_is_worse_by_the_margin_seldom_passes(
     # Holm's method passes a group if and only if the smallest p-value is at most 0.05 / n_groups.
     passes = p_value.reshape(samples, n_groups).min(axis=1) <= 0.05 / n_groups
     assert passes.mean() <= 0.05 + 3 * (0.05 * 0.95 / samples) ** 0.5
+
+
+def decisions(both, only_old, only_new, neither):
+    """Return the positives of a paired table of decisions, and as many negatives."""
+    cells = [(1, 1)] * both + [(1, 0)] * only_old + [(0, 1)] * only_new + [(0, 0)] * neither
+    old, new = np.array(cells, float).T
+    positive = pl.DataFrame({"label": True, "old": old, "new": new})
+    negative = positive.with_columns(label=pl.lit(False), new=1 - pl.col("new"))
+    return pl.concat([positive, negative]).with_row_index("id")
+
+
+def tango_p_value(both, only_old, only_new, neither, margin):
+    """Return the p-value of the score test; the likelihood is maximized by a search."""
+    from scipy.optimize import minimize_scalar
+    from scipy.stats import norm
+
+    n = both + only_old + only_new + neither
+
+    def loss(q):  # the probability that only the new model is right; that of the old one is higher
+        concordant = 1 - 2 * q - margin
+        return -(
+            only_old * np.log(q + margin)
+            + only_new * np.log(q)
+            + (both + neither) * np.log(concordant)
+        )
+
+    q = minimize_scalar(loss, bounds=(1e-12, (1 - margin) / 2 - 1e-12), method="bounded",
+                        options={"xatol": 1e-12}).x  # fmt: skip
+    variance = n * (2 * q + margin * (1 - margin))
+    return norm.cdf((only_old - only_new - n * margin) / variance**0.5)
+
+
+@pytest.mark.parametrize("cells", [(80, 6, 4, 10), (60, 10, 2, 28), (90, 1, 9, 0)])
+def test_recall_at_a_threshold_is_tested_by_the_score_test_of_paired_proportions(cells):
+    gate = decide(decisions(*cells), by=None, metric="recall", threshold=0.5)
+    assert gate["test"].item() == "mcnemar"
+    assert gate["recall_old"].item() == pytest.approx((cells[0] + cells[1]) / sum(cells))
+    assert gate["recall_new"].item() == pytest.approx((cells[0] + cells[2]) / sum(cells))
+    p_value = tango_p_value(*cells, 0.05)
+    assert gate["p_value"].item() == pytest.approx(p_value, rel=1e-6)
+    assert gate["passed"].item() is bool(p_value <= 0.05)
+    # The limit is the margin that would just be passed.
+    limit = gate["limit"].item()
+    assert limit == pytest.approx(root(lambda m: 0.05 - tango_p_value(*cells, m), 1e-9, 0.9)
+                                  if limit > 0 else limit, rel=1e-5)  # fmt: skip
+
+
+def test_a_higher_false_positive_rate_is_a_deterioration():
+    # The new model has 20 false alarms more among 100 negatives.
+    negative = decisions(70, 0, 20, 10).filter("label").with_columns(label=pl.lit(False))
+    table = pl.concat([negative, negative.with_columns(label=pl.lit(True))])
+    gate = decide(table, by=None, metric="fpr", threshold=0.5)
+    assert gate["deterioration"].item() == pytest.approx(0.2)
+    assert gate["verdict"].item() == "inferior"
+    assert decide(table, by=None, metric="recall", threshold=0.5)["passed"].item()
+
+
+@pytest.mark.parametrize(
+    ("metric", "point"),
+    [
+        ("recall", {"threshold": {"old": 0.5, "new": 0.4}}),
+        ("precision", {"threshold": 0.5}),
+        ("recall", {"alert_rate": 0.3}),
+        ("precision", {"alerts": 50}),
+        ("tpr", {"fpr": 0.1}),
+        ("auc", {"fpr": (0, 0.2)}),
+        ("mcc", {"rule": "youden"}),
+        ("expected_cost", {"rule": "expected_cost", "costs": {"fp": 1, "fn": 3}}),
+        ("ks", {}),
+    ],
+)
+def test_metrics_and_points_are_those_of_compare(metric, point):
+    options = {"metric": metric, "n_boot": 50, "seed": 3, **point}
+    table = pl.concat([WIDE.filter(g=0), WIDE.filter(g=2)])
+    for rows in (table, long(table)):
+        keys = {"id": "id"} if "model" in rows.columns else {}
+        gate = decide(rows, **options, **keys)
+        pairs = rf.compare(rows, "label", ["old", "new"] if not keys else "score", by="g",
+                           **OPTIONS, **options, **keys, family="all", level=0.9)  # fmt: skip
+        sign = -1 if metric == "expected_cost" else 1
+        end = "lower" if sign < 0 else "upper"
+        name = "partial_auc" if metric == "auc" else metric
+        found = gate.select(pl.col("deterioration", "limit") * sign, "p_value", "p_adjusted",
+                            f"{name}_old", f"{name}_new")  # fmt: skip
+        expected = pairs.select("difference", end, "p_value", "p_adjusted", f"{name}_a",
+                                f"{name}_b")  # fmt: skip
+        assert found.rows() == expected.rows()
+        assert gate["margin"].to_list() == [0.05, 0.05]
+
+
+def test_groups_of_different_rows_are_paired_only_by_id():
+    rows = long(WIDE).rename({"model": "log"})
+    options = {"between": "log", "metric": "recall", "threshold": 0.5}
+    assert decide(rows, **options)["test"].unique().item() == "miettinen_nurminen"
+    assert decide(rows, **options, id="id")["test"].unique().item() == "mcnemar"
+    assert decide(rows, between="log")["test"].unique().item() == "newcombe_unpaired"
+
+
+def test_identical_decisions_need_rows_and_identical_scores_do_not():
+    table = decisions(8, 0, 0, 2).with_columns(new="old")
+    options = {"by": None, "metric": "recall", "threshold": 0.5}
+    same = decide(table, **options)
+    assert same.select("passed", "note", "limit").row(0) == (True, "identical_scores", 0)
+    other = decide(table.with_columns(pl.col("new") * 2), **options)
+    assert other.select("passed", "note", "verdict").row(0) == (False, None, "not_shown")
+    other = decide(table, **options | {"threshold": {"old": 0.5, "new": 0.6}})
+    assert other["verdict"].item() == "not_shown"
+    many = pl.concat([table] * 20).with_columns(pl.col("new") * 2)
+    assert decide(many, **options)["passed"].item()

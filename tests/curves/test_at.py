@@ -102,6 +102,32 @@ def test_at_an_alert_rate_at_most_this_share_of_rows_is_positive():
     assert actual.rows() == expected
 
 
+def test_at_a_number_of_alerts_at_most_this_number_of_rows_is_positive(frame):
+    actual = rf.at(frame(curve()), alerts=[0, 2, 3.5, 4, 7, 1e9]).select("at", *COLUMNS)
+    shares = rf.at(frame(curve()), alert_rate=[0, 2 / 7, 0.5, 4 / 7, 1, 1]).select(*COLUMNS)
+    assert_frame_equal(actual.drop("at"), shares, check_exact=True)
+    assert set(actual.lazy().collect()["at"]) == {"alerts"}
+    between = rf.at(curve(), alerts=[2, 3], interpolate=True)
+    assert between.select("tp", "fp", "mix").rows() == [(2.0, 0.0, 0.0), (2.5, 0.5, 0.5)]
+
+
+def test_a_number_of_alerts_is_a_sum_of_weights_and_no_share():
+    weights = [3.0, 1.0, 2.0, 5.0, 1.0, 0.5, 0.25]
+    weighted = curve_of_weights(weights)
+    found = rf.at(weighted, alerts=[2.9, 3.0, 10.9, 11.0, 12.75]).get_column("threshold")
+    assert found.to_list() == [INF, 0.9, 0.8, 0.5, 0.1]
+    for alerts in (0.0, 3.5, 11.0, 12.25):
+        limit = {"subject_to": {"alerts": (None, alerts)}, "minimize": False}
+        best = rf.operating_point(weighted, "alerts", **limit).get_column("threshold").item()
+        assert rf.at(weighted, alerts=alerts).get_column("threshold").item() == best
+    with pytest.raises(rf.OptionValueError, match="are shares of all cases, which sum to 1"):
+        rf.at(curve_of_weights([each / 12.75 for each in weights]), alerts=3)
+
+
+def curve_of_weights(weights: list[float]) -> pl.DataFrame:
+    return rf.curve(pl.DataFrame({**PREDICTIONS, "w": weights}), "label", "score", weight="w")
+
+
 ALIASES = {name: rate.name for name, rate in NAMES.items() if name != rate.name}
 COMPLEMENTS = {"tnr": "fpr", "fnr": "tpr", "rnp": "alert_rate"}
 

@@ -13,7 +13,7 @@ import rocframe as rf
 from rocframe.rates import RATES
 from tests.strategies import ANY_WEIGHTS, COUNTS, examples, tables
 
-AXES = ["threshold", "fpr", "tpr", "alert_rate"]
+AXES = ["threshold", "fpr", "tpr", "alert_rate", "alerts"]
 METRICS = [name for name in RATES if name != "net_benefit"]
 SETTINGS = {"beta": 2.0, "costs": {"fp": 1, "fn": 5}}
 values = st.lists(
@@ -23,6 +23,8 @@ values = st.lists(
 
 def compared(table: pl.DataFrame, axis: str, asked: list[float], **roles: object) -> tuple:
     """Return the estimates of `intervals`, and the same from the points of the curve table."""
+    if axis == "alerts":
+        asked = [value * table.height for value in asked]
     result = rf.intervals(
         table,
         "label",
@@ -79,7 +81,9 @@ def test_a_large_group_split_into_blocks_has_the_same_points(monkeypatch):
         assert_frame_equal(result, expected, check_exact=True)
 
 
-@pytest.mark.parametrize(("axis", "prevalence"), list(zip(AXES, [0.05, 0.9] * 2, strict=True)))
+@pytest.mark.parametrize(
+    ("axis", "prevalence"), list(zip(AXES, [0.05, 0.9, 0.05, 0.9, 0.9], strict=True))
+)
 def test_points_at_a_given_prevalence_equal_those_of_at(axis, prevalence):
     rng = np.random.default_rng(0)
     group = rng.integers(0, 4, 200)
@@ -122,3 +126,24 @@ def test_net_benefit_uses_the_given_threshold():
         table, "label", "score", metrics="net_benefit", thresholds=[0.5, 0.9]
     )
     assert result["estimate"].to_list() == given_thresholds["net_benefit"].to_list()[:0:-1]
+
+
+def test_the_scale_of_weights_does_not_change_the_points_of_sums_of_weights():
+    rng = np.random.default_rng(5)
+    table = pl.DataFrame({"label": rng.integers(0, 2, 60), "score": rng.normal(size=60)})
+    table = table.with_columns(weight=pl.Series(rng.uniform(1, 3, 60)), other=1 - pl.col("score"))
+    options = {"metrics": ["tpr", "threshold"], "n_boot": 40, "seed": 1, "weight": "weight"}
+    limits = ["estimate", "lower", "upper", "threshold"]
+    compared = {"metric": ["tpr"], "n_boot": 40, "seed": 1, "weight": "weight"}
+    values = ["estimate_a", "estimate_b", "se", "threshold_a", "threshold_b"]
+    models = ["score", "other"]
+    expected = rf.intervals(table, "label", "score", alerts=[10, 50], **options).select(limits)
+    tests = rf.compare(table, "label", models, alerts=10, **compared).select(values)
+    assert expected.null_count().sum_horizontal().item() == 0
+    for factor in (1e-20, 1000.0, 1e30):
+        scaled = table.with_columns(pl.col("weight") * factor)
+        alerts = [10 * factor * (1 + 1e-12), 50 * factor * (1 + 1e-12)]
+        found = rf.intervals(scaled, "label", "score", alerts=alerts, **options).select(limits)
+        assert_frame_equal(found, expected, rel_tol=1e-9)
+        found = rf.compare(scaled, "label", models, alerts=alerts[0], **compared).select(values)
+        assert_frame_equal(found, tests, rel_tol=1e-9)

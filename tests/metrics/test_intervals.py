@@ -203,6 +203,7 @@ def precision(p: oracles.Point) -> float:
     [
         ("tpr", tpr, "fpr", 0.5, False),
         ("tpr", tpr, "alert_rate", 0.5, True),
+        ("tpr", tpr, "alerts", 2, True),
         ("tpr", tpr, "threshold", 0.5, False),
         ("precision", precision, "fpr", 0.5, True),
         ("precision", precision, "tpr", 0.5, True),
