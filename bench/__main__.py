@@ -1,7 +1,7 @@
 """Run the benchmarks: `python -m bench [rows] [--no-peers] [--repeat N] [part]`.
 
-The parts are `--uncertainty`, `--decisions`, `--calibration`, `--drawing`, `--pages` and `--scale`;
-without one of them all benchmarks run.
+The parts are `--uncertainty`, `--decisions`, `--calibration`, `--drawing`, `--pages`, `--startup`
+and `--scale`; without one of them all benchmarks run.
 
 Each line has the time of the fastest of N repetitions, in seconds and as a multiple of the time of
 one single-threaded `np.sort` of the float64 scores. This sort is several times faster on some
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from bench import pages, scale
+from bench import pages, scale, startup
 from bench.calibration import benchmarks as calibration_benchmarks
 from bench.cases import benchmarks
 from bench.data import predictions
@@ -64,6 +64,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--calibration", action="store_true", help="run calibration only")
     parser.add_argument("--drawing", action="store_true", help="run charts only")
     parser.add_argument("--pages", action="store_true", help="run reports only")
+    parser.add_argument("--startup", action="store_true", help="run the start of commands only")
     parser.add_argument("--scale", action="store_true", help="run many rows and groups only")
     options = parser.parse_args(arguments)
     parts: dict[str, Callable[[], None]] = {
@@ -73,6 +74,7 @@ def main(arguments: list[str] | None = None) -> None:
         ),
         "calibration": lambda: decisions(calibration_benchmarks(), options.repeat),
         "pages": pages.main,
+        "startup": startup.main,
         "scale": lambda: scale.main([]),
         "uncertainty": lambda: uncertainty(options.repeat),
     }
@@ -120,6 +122,8 @@ def main(arguments: list[str] | None = None) -> None:
     imports(options.repeat)
     print()
     pages.main()
+    print()
+    startup.main()
     print()
     scale.main([])
 

@@ -24,18 +24,6 @@ if TYPE_CHECKING:
 
     from rocframe.rates import Counts, Settings
 
-KindName: TypeAlias = Literal[
-    "roc",
-    "precision_recall",
-    "pr",
-    "det",
-    "gain",
-    "lift",
-    "lift_chart",
-    "predictive_value",
-    "skill",
-]
-
 
 Scale: TypeAlias = Literal["linear", "log", "logit", "normal_deviate"]
 

@@ -24,6 +24,7 @@ from typing import (
     Literal,
     ParamSpec,
     Protocol,
+    TypeAlias,
     TypeVar,
     cast,
     overload,
@@ -46,6 +47,37 @@ from rocframe.text import format_list, format_type, format_value, join_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
+
+
+# Names of closed sets that the command line lists in its help. This module does not load numpy;
+# the records of the sets are in `kinds.py` and in the file of `gate`.
+KindName: TypeAlias = Literal[
+    "roc",
+    "precision_recall",
+    "pr",
+    "det",
+    "gain",
+    "lift",
+    "lift_chart",
+    "predictive_value",
+    "skill",
+]
+GateMethod = Literal[
+    "newcombe",
+    "newcombe_unpaired",
+    "delong_t",
+    "delong",
+    "delong_t_unpaired",
+    "delong_unpaired",
+    "t_test",
+    "t_test_unpaired",
+    "mcnemar",
+    "miettinen_nurminen",
+    "delta",
+    "delta_unpaired",
+    "bootstrap",
+    "bootstrap_unpaired",
+]
 
 
 class NotGiven(Enum):

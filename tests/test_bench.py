@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 import rocframe as rf
-from bench import calibration, decisions, drawing, pages, scale, uncertainty
+from bench import calibration, decisions, drawing, pages, scale, startup, uncertainty
 from bench.cases import benchmarks
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -35,6 +35,11 @@ def test_every_benchmark_of_intervals_and_tests_runs():
     assert len(cases) == len({case.name + case.table for case in cases})
     for case in cases:
         assert case.run().height > 0
+
+
+def test_every_benchmark_of_the_start_of_commands_runs(tmp_path):
+    (tmp_path / "empty.parquet").touch()
+    assert all(start.seconds(tmp_path) > 0 for start in startup.STARTS)
 
 
 def test_every_benchmark_of_decisions_runs():

@@ -309,7 +309,7 @@ def test_too_little_memory_is_a_user_error_and_creates_no_folder(capsys, monkeyp
     def allocate(*_):
         raise MemoryError("Unable to allocate 7 TiB")
 
-    monkeypatch.setattr(tasks, "areas_and_curves", allocate)
+    monkeypatch.setattr(tasks, "report_areas", allocate)
     code, out, err = run(capsys, "evaluate", *BASIC, "--out", "new/out")
     assert (code, out) == (2, "")
     assert err == (
@@ -325,7 +325,7 @@ def test_no_tables_are_written_if_the_page_fails(capsys, monkeypatch):
         raise rf.RocframeError("no page")
 
     monkeypatch.setattr(tasks, "find_spec", lambda _: True)
-    monkeypatch.setattr(tasks, "report_tables", fail)
+    monkeypatch.setattr("rocframe.reports.tables.report_tables", fail)
     assert run(capsys, "evaluate", *BASIC, "--out", "out")[0] == 2
     assert not Path("out").exists()
 
@@ -335,8 +335,10 @@ def test_an_error_of_the_package_shows_its_traceback(capsys, monkeypatch):
         raise ZeroDivisionError
 
     monkeypatch.setattr(tasks, "evaluate_logs", wrong)
-    with pytest.raises(ZeroDivisionError):
-        run(capsys, "evaluate", *BASIC, "--out", "out")
+    code, out, err = run(capsys, "evaluate", *BASIC, "--out", "out")
+    assert (code, out) == (70, "")
+    assert err.startswith("Traceback")
+    assert err.endswith("ZeroDivisionError\n")
 
 
 # The program does not write the page, which takes a second.
@@ -395,14 +397,40 @@ def test_a_closed_output_pipe_is_not_an_error():
     assert "Exception" not in err
 
 
-def test_the_command_line_loads_its_libraries_lazily():
+LIBRARIES = {"altair", "cyclopts", "jinja2", "markdown_it", "numpy", "pyarrow", "rich", "scipy"}
+LIBRARIES |= {"vl_convert", "rocframe.charts", "rocframe.reports", "rocframe.kernel"}
+
+
+def loaded_libraries(*arguments):
+    """Return the libraries and folders that the command line loads, and the number of modules."""
     script = (
-        "import sys, rocframe.cli.main; print({'cyclopts', 'rich', 'altair'} & set(sys.modules))"
+        "import sys; from rocframe.cli.main import main; code = main(sys.argv[1:]) if sys.argv[1:] "
+        "else 0; print(*sorted(sys.modules), sep='\\n')"
     )
-    result = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
-    assert result.stdout == "set()\n"
+    command = [sys.executable, "-c", script, *arguments]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    modules = set(result.stdout.splitlines())
+    return LIBRARIES & modules, len(modules)
+
+
+def test_the_command_line_loads_its_libraries_lazily():
+    assert loaded_libraries()[0] == set()
+
+
+@pytest.mark.parametrize(
+    "line", ["--version", "--help", "evaluate --help", "gate --help", "evaluate --lable label"]
+)
+def test_help_and_mistyped_options_load_no_library_for_data_or_charts(line):
+    """Polars is loaded, because `import rocframe` registers the namespace `.roc` of its frames."""
+    libraries, number = loaded_libraries(*line.split())
+    assert libraries <= {"cyclopts", "rich"}
+    assert number < 1000
+
+
+def test_evaluate_loads_no_library_for_charts_or_tests_before_it_reads_a_log():
+    Path("empty.parquet").touch()
+    libraries, _ = loaded_libraries("evaluate", "empty.parquet", *BASIC[1:], "--out", "out")
+    assert libraries & {"altair", "jinja2", "pyarrow", "scipy", "vl_convert"} == set()
 
 
 def test_without_the_extra_the_tables_are_written_and_a_message_is_shown(capsys):

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By
     from rocframe.kernel.scan import Block, ReplicateScan, Scan, Scannable
-    from rocframe.kinds import KindName
+    from rocframe.options import KindName
     from rocframe.resampling import Influences
     from rocframe.schemas.statistics import CurveAverage
 

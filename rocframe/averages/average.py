@@ -75,7 +75,7 @@ if TYPE_CHECKING:
     from rocframe.decisions.costs import ClassShares
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By
-    from rocframe.kinds import KindName
+    from rocframe.options import KindName
 
 
 @public

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     import altair as alt
 
     from rocframe.inputs.roles import By
-    from rocframe.kinds import KindName, Scale
+    from rocframe.kinds import Scale
+    from rocframe.options import KindName
 
 
 @public

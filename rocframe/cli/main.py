@@ -1,37 +1,41 @@
 """The command `rocframe`: parse the command line, run a command, return the exit code.
 
-Exit codes: 0 for success, 1 if a release gate does not pass, 2 for an error of the user (one short
-message), 130 for Ctrl-C. Any other error is a bug and shows its traceback, with exit code 1.
+Exit codes: 0 for success, 1 if a test of the data does not pass, such as a release gate, 2 for an
+error of the user (one short message), 130 for Ctrl-C. Any other error is a bug and shows its
+traceback, with exit code 70, which differs from that of a test that does not pass.
 """
 
+import gc
 import os
 import re
 import shutil
 import sys
+import traceback
 from ast import literal_eval
 from collections.abc import Sequence
 from dataclasses import fields
 from datetime import date, datetime, time
 from functools import partial
+from inspect import cleandoc
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from rocframe.errors import RocframeError
-from rocframe.io.files import local_path
+from rocframe.errors import RocframeError, StorageError
 from rocframe.options import suggest_argument
 from rocframe.text import escape_unprintable, format_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cyclopts import App
+    from cyclopts import App, CycloptsError
+    from cyclopts.config import Dict
 
     from rocframe.cli.options import LogOptions
     from rocframe.cli.tasks import CommandResult
     from rocframe.reports.progress import Progress
 
 
-SUCCESS, NOT_PASSED, USER_ERROR, INTERRUPTED = 0, 1, 2, 130
+SUCCESS, NOT_PASSED, USER_ERROR, INTERNAL_ERROR, INTERRUPTED = 0, 1, 2, 70, 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -42,39 +46,59 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments
         Arguments after `rocframe`; by default those of the command line.
     """
-    from cyclopts import CycloptsError, UnknownOptionError
+    from cyclopts import CycloptsError
 
-    arguments = sys.argv[1:] if arguments is None else arguments
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):  # the encoding of a terminal may lack some characters
-            stream.reconfigure(errors="backslashreplace")
+    if arguments is None:
+        arguments = sys.argv[1:]
+        # The garbage collector would search the loaded modules, which remain until the end: 10 % of
+        # the time of the help.
+        gc.freeze()
+    _escape_output()
     try:
         code = application()(arguments)
         sys.stdout.flush()
     except CycloptsError as error:
-        command = f"{arguments[0]} " if arguments and arguments[0] in COMMANDS else ""
-        text = str(error).strip()
-        if isinstance(error, UnknownOptionError):
-            option = similar_option(error.token.keyword or error.token.value, command.strip())
-            if option is not None:
-                text = f"{text.split(' Did you mean ')[0]} Did you mean {option}?"
-        text += _repeated_option_hint(arguments, error)
-        return _fail(f"{text}\nSee rocframe {command}--help.")
+        code = _fail(_parsing_error_text(error, arguments))
     except RocframeError as error:
-        return _fail(with_options(str(error)) + _repeated_option_hint(arguments, error))
+        code = _fail(with_options(str(error)) + _repeated_option_hint(arguments, error))
     except MemoryError:
-        return _fail(
+        code = _fail(
             "there is not enough memory for these logs. Each output file is complete or "
             "unchanged.\nEvaluate fewer files or groups at a time, or write smaller tables with "
             "--max-error."
         )
     except KeyboardInterrupt:
         print("rocframe: interrupted. Each output file is complete or unchanged.", file=sys.stderr)
-        return INTERRUPTED
+        code = INTERRUPTED
     except BrokenPipeError:
         _discard_output()
-        return SUCCESS
+        code = SUCCESS
+    except SystemExit:  # of cyclopts, if it does not know the shell
+        code = USER_ERROR
+    except Exception:  # noqa: BLE001 - the traceback is shown
+        traceback.print_exc()
+        code = INTERNAL_ERROR
     return code if isinstance(code, int) else SUCCESS
+
+
+def _escape_output() -> None:
+    """Print characters that the encoding of the terminal lacks as escapes."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _parsing_error_text(error: "CycloptsError", arguments: Sequence[str]) -> str:
+    """Return the message of an error in the options, with the most similar option."""
+    from cyclopts import UnknownOptionError
+
+    command = f"{arguments[0]} " if arguments and arguments[0] in COMMANDS else ""
+    text = str(error).strip()
+    if isinstance(error, UnknownOptionError):
+        option = similar_option(error.token.keyword or error.token.value, command.strip())
+        if option is not None:
+            text = f"{text.split(' Did you mean ')[0]} Did you mean {option}?"
+    return f"{text}{_repeated_option_hint(arguments, error)}\nSee rocframe {command}--help."
 
 
 def _discard_output() -> None:
@@ -82,6 +106,9 @@ def _discard_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+# Files in the current folder with default options, and the keys above the names of commands. The
+# first file takes precedence.
+CONFIGURATION_FILES = {"rocframe.toml": (), "pyproject.toml": ("tool", "rocframe")}
 COMMANDS = ("evaluate", "report", "decide", "gate")
 
 # Arguments of the package that are also options of the command.
@@ -207,10 +234,34 @@ def similar_option(option: str, command: str) -> str | None:
     """Return the option that is most similar to an unknown option; None if none is similar."""
     from rocframe.cli.options import COMMAND_OPTIONS, EvaluationOptions
 
-    name = option.split("=", maxsplit=1)[0].strip("-").replace("-", "_")
+    # An option of a file is, for example, [evaluate][lable].
+    name = (
+        option.split("=", maxsplit=1)[0].rsplit("[", maxsplit=1)[-1].strip("-]").replace("-", "_")
+    )
     groups = COMMAND_OPTIONS.get(command, (EvaluationOptions,))
     argument = suggest_argument(name, [field.name for group in groups for field in fields(group)])
     return None if argument is None else f"--{argument.replace('_', '-')}"
+
+
+def configurations() -> "list[Dict]":
+    """Return the default options in the files of the current folder, which exist rarely."""
+    files = {name: Path(name) for name in CONFIGURATION_FILES if Path(name).is_file()}
+    if not files:
+        return []
+    import tomllib
+
+    from cyclopts.config import Dict
+
+    sources = []
+    for name, path in files.items():
+        try:
+            options = tomllib.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise StorageError.compose(
+                name, f"the file cannot be read: {error}", "Correct the file."
+            ) from error
+        sources.append(Dict(options, root_keys=CONFIGURATION_FILES[name], source=name))
+    return sources
 
 
 def application() -> "App":
@@ -219,6 +270,7 @@ def application() -> "App":
 
     import rocframe as rf
     from rocframe.cli.options import (
+        COMMAND_OPTIONS,
         DecisionOptions,
         EvaluationOptions,
         ReleaseOptions,
@@ -229,25 +281,37 @@ def application() -> "App":
         name="rocframe",
         help="Evaluate scoring classifiers from logs of predictions.",
         version=rf.__version__,
-        help_format="markdown",
+        help_format="plaintext",  # the library for Markdown takes a third of the time of the help
         default_parameter=Parameter(negative=()),  # without options such as --no-quiet
+        config=configurations(),
         exit_on_error=False,
         print_error=False,
         suppress_keyboard_interrupt=False,
         result_action="return_value",
     )
+    classes = {one for group in COMMAND_OPTIONS.values() for one in group}
+    for options in {base for one in classes for base in one.__mro__[:-1]}:
+        options.__doc__ = join_paragraphs(options.__doc__)
 
-    @app.command
+    app.register_install_completion_command(
+        help="Complete commands and options in this shell with the Tab key."
+    )
+
+    def command(function: "Callable[..., int]") -> None:
+        function.__doc__ = join_paragraphs(function.__doc__)
+        app.command(function)
+
+    @command
     def evaluate(
         *log: str,
         options: EvaluationOptions,
-        out: Annotated[Path, Parameter(metavar="FOLDER", alias="-o")],
+        out: Annotated[Path | None, Parameter(metavar="FOLDER|FILE", alias="-o")] = None,
         max_error: Annotated[float | None, Parameter(metavar="NUMBER")] = None,
         store: StoreArguments | None = None,
     ) -> int:
-        """Write tables of AUC and curves, and a page with charts, to a folder.
+        """Print the AUC of each group, and write curves and a page with charts to a folder.
 
-        The files are auc.parquet, curves.parquet and charts.html. The AUC of each group is printed.
+        The files in the folder are auc.parquet, curves.parquet and charts.html.
 
         Parameters
         ----------
@@ -256,7 +320,9 @@ def application() -> "App":
             If a folder is named day=5, its logs have a column day with the value 5. Required
             without --store.
         out
-            Folder for the files. It is created if it does not exist.
+            Folder for the files, which is created if it does not exist, or file for the printed
+            table: .json, .jsonl, .csv, .parquet or .arrow. Without a folder, no curves are
+            computed.
         max_error
             Simplify the curves in curves.parquet. The number is the largest distance of a
             simplified curve of the first kind from the full curve, as a fraction of the length of
@@ -274,7 +340,7 @@ def application() -> "App":
         command = partial(evaluate_logs, max_error=max_error, store=store)
         return _run(command, log, options, out)
 
-    @app.command
+    @command
     def report(
         *log: Annotated[str, Parameter(required=True)],
         options: EvaluationOptions,
@@ -296,7 +362,7 @@ def application() -> "App":
 
         return _run(report_logs, log, options, out)
 
-    @app.command
+    @command
     def decide(
         *log: Annotated[str, Parameter(required=True)],
         options: DecisionOptions,
@@ -314,15 +380,15 @@ def application() -> "App":
             Files, globs or folders of Parquet, Arrow IPC or CSV files with one row per prediction.
             If a folder is named day=5, its logs have a column day with the value 5.
         out
-            Parquet or Arrow file to write the table to, such as thresholds.parquet, in an existing
-            folder.
+            File to write the table to, in an existing folder, such as thresholds.json. The
+            suffix is .json, .jsonl, .csv, .parquet or .arrow.
         """
-        from rocframe.cli.options import decisions_table
         from rocframe.cli.tasks import decide_logs
+        from rocframe.cli.text_tables import decisions_table
 
         return _run(decide_logs, log, options, out, decisions_table)
 
-    @app.command
+    @command
     def gate(
         old: str,
         new: str | None = None,
@@ -346,16 +412,33 @@ def application() -> "App":
             log has a score of each model: --score OLD_COLUMN --score NEW_COLUMN. Two logs can also
             have different columns of scores; the first option is the column in the old log.
         out
-            Parquet or Arrow file to write the table to, such as gate.parquet, in an existing
-            folder.
+            File to write the table to, in an existing folder, such as gate.json. The
+            suffix is .json, .jsonl, .csv, .parquet or .arrow.
         """
-        from rocframe.cli.options import release_table
         from rocframe.cli.tasks import gate_logs
+        from rocframe.cli.text_tables import release_table
 
         sources = [old] if new is None else [old, new]
         return _run(gate_logs, sources, options, out, release_table)
 
     return app
+
+
+def join_paragraphs(docstring: str | None) -> str:
+    """Return a docstring in which each paragraph is one line, which the help wraps."""
+    lines: list[str] = []
+    for line in cleandoc(docstring or "").splitlines():
+        last = lines[-1] if lines else ""
+        is_heading = line.startswith("---") or last.startswith("---")
+        if last and line and not is_heading and _indentation(last) == _indentation(line):
+            lines[-1] = f"{last} {line.strip()}"
+        else:
+            lines.append(line)
+    return "\n".join(lines)
+
+
+def _indentation(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def _run(
@@ -366,13 +449,15 @@ def _run(
     table_text: "Callable[..., str] | None" = None,
 ) -> int:
     """Run a command, print its result with `table_text`, and return the exit code."""
-    from rocframe.cli.options import areas_table
+    from rocframe.io.files import local_path
+    from rocframe.reports.evaluation import pooling_sentence
     from rocframe.reports.progress import Progress
-    from rocframe.reports.report import pooling_sentence
 
     if options.no_count and options.count is not None:
         return _fail("--count and --no-count cannot be combined.")
-    with Progress(quiet=options.quiet) as progress:
+    if options.quiet and options.verbose:
+        return _fail("--quiet and --verbose cannot be combined.")
+    with Progress(quiet=options.quiet, delay=0 if options.verbose else None) as progress:
         result = command(sources, options, None if out is None else local_path(out), progress)
     for file, reason in result.skipped.items():
         _print_message(f"skipped {format_name(file)}: {reason}.")
@@ -386,18 +471,37 @@ def _run(
     if result.lacks_page:
         hint = 'install it with pip install "rocframe[report]"'
         _print_message(f"the page was not written, because vl-convert is not installed; {hint}.")
-    if not options.quiet:
-        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-        try:
-            print(escape_unprintable((table_text or areas_table)(result.table, width=width)))
-            if result.summary is not None:
-                print("", escape_unprintable(result.summary), sep="\n")
-            if result.written:
-                print("", *(format_name(str(path)) for path in result.written), sep="\n")
-            sys.stdout.flush()
-        except BrokenPipeError:  # the exit code must not depend on the reader of the output
-            _discard_output()
+    try:
+        _print_result(result, options, table_text)
+        sys.stdout.flush()
+    except BrokenPipeError:  # the exit code must not depend on the reader of the output
+        _discard_output()
     return SUCCESS if result.has_passed else NOT_PASSED
+
+
+def _print_result(
+    result: "CommandResult", options: "LogOptions", table_text: "Callable[..., str] | None"
+) -> None:
+    """Print the table on stdout, and the summary and the names of files below it.
+
+    If the table is for a program, stdout has nothing else, and the other texts are on stderr.
+    """
+    from rocframe.cli.formats import TEXT_FORMATS, print_table
+    from rocframe.cli.text_tables import areas_table
+
+    is_for_program = options.format in TEXT_FORMATS
+    if options.format is not None and is_for_program:
+        print_table(result.table, options.format)
+    elif options.format is not None or not options.quiet:
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+        print(escape_unprintable((table_text or areas_table)(result.table, width=width)))
+    if options.quiet:
+        return
+    texts = [] if result.summary is None else [escape_unprintable(result.summary)]
+    if result.written:
+        texts.append("\n".join(format_name(str(path)) for path in result.written))
+    for text in texts:
+        print(text if is_for_program else f"\n{text}", file=sys.stderr if is_for_program else None)
 
 
 def _fail(message: str) -> int:

@@ -1,4 +1,7 @@
-"""The options of the commands, and their conversion to arguments of the package."""
+"""The options of the commands, and their conversion to arguments of the package.
+
+The help is shown without numpy, which modules of later layers load: they are imported in functions.
+"""
 
 from __future__ import annotations
 
@@ -6,35 +9,21 @@ from contextlib import suppress
 from dataclasses import dataclass, fields
 from math import isnan
 from pathlib import Path  # noqa: TC003 - cyclopts evaluates the annotations
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import polars as pl
 from cyclopts import Parameter
 
-from rocframe.comparisons.gate import GATE_TESTS, GateMethod
-from rocframe.comparisons.hypothesis import RATES_OF_AREAS
 from rocframe.errors import AmbiguousCountError, OptionValueError, RepeatedNameError
-from rocframe.kinds import KindName  # noqa: TC001 - cyclopts reads it
-from rocframe.options import NOT_GIVEN, NotGiven
-from rocframe.rates import CONFUSION
-from rocframe.reports.report import DEFAULT_KINDS, ReportOptions
-from rocframe.reports.tables import (
-    NO_VALUE,
-    TextColumn,
-    count_column,
-    group_columns,
-    interval_columns,
-    name_columns,
-    note_columns,
-    number_column,
-)
-from rocframe.schemas.table_type import ROW_COUNTS, THRESHOLD
-from rocframe.text import format_count, format_p_value, format_percent, format_threshold
+from rocframe.options import NOT_GIVEN, GateMethod, KindName, NotGiven
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rocframe.io.logs import Logs
+    from rocframe.reports.evaluation import ReportOptions
+
+FormatName: TypeAlias = Literal["table", "json", "jsonl", "csv"]
 
 COLUMN, FLAG = Parameter(metavar="COLUMN"), Parameter(show_default=False)
 RATE_OR_RANGE = Parameter(metavar="NUMBER|LOW:HIGH")
@@ -67,8 +56,13 @@ class LogOptions:
         out and count them. "worst": rows without a score are errors at every threshold.
     skip_unreadable
         Skip empty, truncated and damaged files, and print their names.
+    format
+        Format of the printed table: "table" for people; "json", "jsonl" (an object on each line) or
+        "csv" for programs, with all columns, rows and digits, and all messages on stderr.
     quiet
-        Print only errors and warnings.
+        Print only errors and warnings, and the table if --format is given.
+    verbose
+        Show each step at once, with the seconds since the start.
     """
 
     label: Annotated[str, COLUMN]
@@ -80,7 +74,9 @@ class LogOptions:
     no_count: Annotated[bool, FLAG] = False
     missing: Literal["raise", "drop", "worst"] = "raise"
     skip_unreadable: Annotated[bool, FLAG] = False
+    format: FormatName | None = None
     quiet: Annotated[bool, Parameter(alias="-q", show_default=False)] = False
+    verbose: Annotated[bool, Parameter(alias="-v", show_default=False)] = False
 
     def required_columns(self) -> dict[str, str]:
         """Return a dict from each column to read to its option, such as "--by"."""
@@ -107,6 +103,8 @@ class LogOptions:
 
     def report_options(self, label_dtype: pl.DataType) -> ReportOptions:
         """Return the options of the report, with `--positive` in the dtype of the labels."""
+        from rocframe.reports.evaluation import ReportOptions
+
         return ReportOptions(**self._report_arguments(label_dtype))
 
     def _report_arguments(self, label_dtype: pl.DataType) -> dict[str, Any]:
@@ -171,13 +169,13 @@ class EvaluationOptions(LogOptions):
             **super()._report_arguments(label_dtype),
             "over": NOT_GIVEN if self.over is None else self.over,
             "id": one_or_all(self.id),
-            "kind": self.kind or DEFAULT_KINDS,
             "ci": None if self.ci == "none" else self.ci,
             "level": self.level,
             "unmatched": self.unmatched,
             "costs": parse_amounts("--cost", self.cost, COST_HINT),
             "prevalence": self.prevalence,
             "subject_to": parse_ranges(self.subject_to),
+            **({"kind": self.kind} if self.kind else {}),
         }
 
 
@@ -404,6 +402,8 @@ class ReleaseOptions(ThresholdOptions):
 
     def gate_method(self, *, side_by_side: bool) -> GateMethod | NotGiven:
         """Return the method of the test; raise an error if it does not fit the option `id`."""
+        from rocframe.comparisons.gate import GATE_TESTS
+
         if side_by_side and self.id is not None:
             hint = "Omit --id: both scores of a row are in the same log."
             raise OptionValueError(f"--id {self.id[0]}: the rows are already paired.\n{hint}")
@@ -423,6 +423,8 @@ class ReleaseOptions(ThresholdOptions):
 
     def point_arguments(self) -> dict[str, Any]:
         """Return the arguments of `gate` about points of curves and about rules."""
+        from rocframe.comparisons.hypothesis import RATES_OF_AREAS
+
         return {
             "threshold": self._threshold_argument(),
             **{name: parse_rate(f"--{name}", getattr(self, name)) for name in RATES_OF_AREAS},
@@ -560,145 +562,3 @@ def parse_positive(text: str | None, dtype: pl.DataType) -> object:
             parse: Any = dtype.to_python()
             return parse.fromisoformat(text)
     return text.encode() if dtype == pl.Binary else text
-
-
-COLUMN_GAP = "  "
-MIN_NAME_WIDTH = 8
-
-
-def areas_table(areas: pl.DataFrame, *, width: int | None, max_rows: int = 60) -> str:
-    """Return the table of areas as text, a line per group, within `width` if possible."""
-    top = areas.head(max_rows)
-    names = name_columns(top, group_columns(areas))
-    columns = [
-        *names,
-        number_column("AUC", top["auc"]),
-        *interval_columns(top, areas),
-        *(count_column(name, top[name]) for name in ROW_COUNTS),
-        *note_columns(top, areas),
-    ]
-    n_others = areas.height - top.height
-    return _aligned_text(columns, len(names), width, n_others, "more group")
-
-
-def decisions_table(points: pl.DataFrame, *, width: int | None, max_rows: int = 60) -> str:
-    """Return operating points as text: a line per group and rule; see `areas_table`."""
-    top = points.head(max_rows)
-    names = name_columns(top, group_columns(points, "rule"))
-    columns = [
-        *names,
-        TextColumn(title="rule", cells=top["rule"].to_list(), kind="word"),
-        number_column("value", top["value"]),
-        number_column("threshold", top[THRESHOLD], format_threshold),
-        *(
-            number_column(name, top[name])
-            if top.schema[name].is_float()
-            else count_column(name, top[name])
-            for name in CONFUSION
-        ),
-        *note_columns(top, points),
-    ]
-    return _aligned_text(columns, len(names), width, points.height - top.height, "more row")
-
-
-def release_table(table: pl.DataFrame, *, width: int | None, max_rows: int = 60) -> str:
-    """Return the table of a release gate as text: a line per group; see `areas_table`."""
-    top = table.head(max_rows)
-    names = name_columns(top, group_columns(table, "passed"))
-    metric = table.columns[table.columns.index("se") + 1].removesuffix("_old")
-    title = METRIC_TITLES.get(metric, metric)
-    level = format_percent(table["ci_level"][0])
-    columns = [
-        *names,
-        number_column(f"{title} old", top[f"{metric}_old"]),
-        number_column(f"{title} new", top[f"{metric}_new"]),
-        number_column("worse by", top["deterioration"]),
-        number_column(f"{level} limit", top["limit"]),
-        number_column("margin", top["margin"], lambda value: f"{value:g}"),
-        number_column("adjusted p", top["p_adjusted"], format_p_value),
-        TextColumn(title="result", cells=_gate_results(top), kind="word"),
-    ]
-    return _aligned_text(columns, len(names), width, table.height - top.height, "more group")
-
-
-METRIC_TITLES = {"auc": "AUC", "average_precision": "AP", "brier": "Brier", "log_loss": "log loss"}
-VERDICT_TEXTS = {
-    "inferior": "worse by more than the margin",
-    "undecided": "no decision",
-    "not_shown": "not shown to be non-inferior",
-    "non_inferior": "non-inferior",
-    "ignored": "does not count",
-}
-GATE_NOTE_TEXTS = {
-    "not_in_old": "no rows in OLD",
-    "not_in_new": "no rows in NEW",
-    "unmatched": "rows left out",
-    "redrawn": "resamples drawn again",
-}
-
-
-def _gate_results(table: pl.DataFrame) -> list[str]:
-    """Return the verdict and the note of each row in words."""
-    results = []
-    for verdict, note in zip(table["verdict"], table["note"], strict=True):
-        text = VERDICT_TEXTS[verdict]
-        if note is not None:
-            name, _, number = note.partition(":")
-            words = GATE_NOTE_TEXTS.get(name, name.replace("_", " "))
-            text += f": {words}{f': {number}' if number else ''}"
-        results.append(text)
-    return results
-
-
-def _aligned_text(
-    columns: list[TextColumn], n_names: int, width: int | None, n_others: int, noun: str
-) -> str:
-    """Return the lines of a table; the first `n_names` columns may be shortened."""
-    cells = [_terminal_cells(column) for column in columns]
-    if width is not None:
-        _shorten_names(cells, n_names, width)
-    padded = [_padded(*pair) for pair in zip(cells, columns, strict=True)]
-    lines = [COLUMN_GAP.join(row).rstrip() for row in zip(*padded, strict=True)]
-    if n_others:
-        lines.append(f"... and {format_count(n_others, noun)}")
-    return "\n".join(lines)
-
-
-def _terminal_cells(column: TextColumn) -> list[str]:
-    """Return the title and the cells of a column, with "-" for missing numbers."""
-    cells = list(column.cells)
-    if column.kind == "number":
-        cells = ["-" if cell == NO_VALUE else cell for cell in cells]
-    return [column.title, *cells]
-
-
-def _padded(cells: list[str], column: TextColumn) -> list[str]:
-    """Return the cells with equal widths; numbers are aligned on the right."""
-    from rich.cells import cell_len
-
-    padding = [" " * (_text_width(cells) - cell_len(cell)) for cell in cells]
-    pairs = zip(cells, padding, strict=True)
-    if column.kind == "number":
-        return [space + cell for cell, space in pairs]
-    return [cell + space for cell, space in pairs]
-
-
-def _text_width(cells: list[str]) -> int:
-    from rich.cells import cell_len  # the width of a character is 0, 1 or 2 columns
-
-    return max(map(cell_len, cells))
-
-
-def _shorten_names(columns: list[list[str]], n_names: int, width: int) -> None:
-    """Shorten group names in place until lines fit into `width`, not below `MIN_NAME_WIDTH`."""
-    from rich.cells import cell_len, set_cell_size
-
-    while sum(map(_text_width, columns)) + len(COLUMN_GAP) * (len(columns) - 1) > width:
-        widest = max(range(n_names), key=lambda i: _text_width(columns[i]), default=None)
-        if widest is None or _text_width(columns[widest]) <= MIN_NAME_WIDTH:
-            return
-        limit = _text_width(columns[widest]) - 1
-        columns[widest] = [
-            cell if cell_len(cell) <= limit else set_cell_size(cell, limit - 1).rstrip() + "…"
-            for cell in columns[widest]
-        ]

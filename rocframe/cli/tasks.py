@@ -1,4 +1,8 @@
-"""The commands of the command line: read logs, compute tables, write files."""
+"""The commands of the command line: read logs, compute tables, write files.
+
+The modules of pages and of the gate, which load Altair and scipy, are imported in functions, so
+that other commands start without them.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from rocframe.cli.options import NEW, OLD, VERDICT_TEXTS, parse_positive, scores_by_model
-from rocframe.comparisons.gate import GATE_TESTS, gate
+from rocframe.cli.formats import check_result_path, is_table_path, write_result
+from rocframe.cli.options import NEW, OLD, parse_positive, scores_by_model
+from rocframe.cli.text_tables import VERDICT_TEXTS
 from rocframe.compression import COUNT, LABEL, WEIGHT, compress
 from rocframe.curves.curve import curve
 from rocframe.curves.simplify import parse_max_error, simplify
@@ -35,15 +40,13 @@ from rocframe.io.logs import (
     read_current,
 )
 from rocframe.io.store_update import LogReader, StoreUpdate, update_store
-from rocframe.io.tables import check_table_path, read_part_schema, scan_parts, write
-from rocframe.reports.export import load_vl_convert
-from rocframe.reports.report import check_page_path, report_page
-from rocframe.reports.tables import areas_and_curves, report_tables
+from rocframe.io.tables import read_part_schema, scan_parts, write
+from rocframe.reports.evaluation import report_areas, report_curves
 from rocframe.schemas.table_type import MODEL
 from rocframe.text import format_count, format_name, join_first
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from rocframe.cli.options import (
         DecisionOptions,
@@ -53,8 +56,8 @@ if TYPE_CHECKING:
         StoreArguments,
     )
     from rocframe.io.logs import Logs, Part
+    from rocframe.reports.evaluation import ReportOptions
     from rocframe.reports.progress import Progress
-    from rocframe.reports.report import ReportOptions
 
 CURVES_FILE, AREAS_FILE, PAGE_FILE = "curves.parquet", "auc.parquet", "charts.html"
 
@@ -80,7 +83,7 @@ class CommandResult:
 def evaluate_logs(
     sources: Sequence[str],
     options: EvaluationOptions,
-    folder: Path,
+    out: Path | None,
     progress: Progress,
     *,
     max_error: float | None = None,
@@ -88,28 +91,58 @@ def evaluate_logs(
 ) -> CommandResult:
     """Compute the tables of `evaluate`, of logs or a store; write them and the page to a folder.
 
-    The page is left out if vl-convert is not installed.
+    The page is left out if vl-convert is not installed. If `out` is a file or None, only the areas
+    are computed.
     """
+    folder = None if out is None or is_table_path(out) else out
     if max_error is not None:
         parse_max_error(max_error)
-    results = [folder / CURVES_FILE, folder / AREAS_FILE]
+        if folder is None:
+            problem, hint = "the curves are written to a folder only", "Pass a folder as --out."
+            raise OptionValueError(f"--max-error {max_error:g}: {problem}.\n{hint}")
+    results = [] if out is None else [out]
+    if folder is not None:
+        results = [folder / CURVES_FILE, folder / AREAS_FILE]
     if store is None or store.store is None:
         logs = _open_sources(sources, options, progress, exclude=results)
         read = partial(_read_report_logs, logs, options, progress)
     else:
-        read = partial(read_store, sources, options, store, folder, progress)
+        read = partial(read_store, sources, options, store, out, progress)
+    if folder is not None:
+        return _write_evaluation(read, options, folder, progress, max_error=max_error)
+    for path in results:
+        check_result_path(path)
+    evaluation = _evaluate(read(), progress, n_steps=2)
+    for path in results:
+        progress.step("Writing the file")
+        write_result(evaluation.areas, path, evaluation.provenance)
+    return evaluation.result(results)
+
+
+def _write_evaluation(
+    read: Callable[[], ReportInputs],
+    options: EvaluationOptions,
+    folder: Path,
+    progress: Progress,
+    *,
+    max_error: float | None,
+) -> CommandResult:
+    """Write the curves, the areas and the page to a folder."""
+    results = [folder / CURVES_FILE, folder / AREAS_FILE]
     if find_spec("vl_convert") is not None:
         results.append(folder / PAGE_FILE)
     with output_folder(folder, "--out", results):
         evaluation = _evaluate(read(), progress)
-        curves, about = evaluation.curves, evaluation.provenance
+        all_curves = evaluation.curves(progress)
+        curves, about = all_curves, evaluation.provenance
         if max_error is not None:
             kind = evaluation.inputs.options.kinds[0]
-            curves = simplify(curves, max_error=max_error, kind=kind)
+            curves = simplify(all_curves, max_error=max_error, kind=kind)
             about = {**about, "max_error": max_error}
         page = None
         if len(results) == 3:
-            page = _page(evaluation, options, progress, files=(CURVES_FILE, AREAS_FILE))
+            files = (CURVES_FILE, AREAS_FILE)
+            page = _page(evaluation, all_curves, options, progress, files)
         progress.step("Writing the files")
         write(curves, results[0], about=about)
         write(evaluation.areas, results[1], about=evaluation.provenance)
@@ -122,11 +155,14 @@ def report_logs(
     sources: Sequence[str], options: EvaluationOptions, path: Path, progress: Progress
 ) -> CommandResult:
     """Compute the report of the logs, and write it as an HTML page to a file."""
+    from rocframe.reports.export import load_vl_convert
+    from rocframe.reports.report import check_page_path
+
     load_vl_convert("rocframe report")
     logs = _open_sources(sources, options, progress)
     check_page_path(path)
     evaluation = _evaluate(_read_report_logs(logs, options, progress), progress)
-    page = _page(evaluation, options, progress)
+    page = _page(evaluation, evaluation.curves(progress), options, progress)
     progress.step("Writing the page")
     write_text(path, page)
     return evaluation.result([path])
@@ -141,7 +177,7 @@ def decide_logs(
     written = [] if path is None else [path]
     logs = _open_sources(sources, options, progress, exclude=written)
     if path is not None:
-        check_table_path(path)
+        check_result_path(path)
     predictions, logs = _read_logs(logs, options, progress)
     roles = options.report_options(predictions.schema[options.label])
     progress.step("Computing the curves")
@@ -156,7 +192,7 @@ def decide_logs(
             "files": logs.files,
             "files_skipped": dict(logs.skipped),
         }
-        write(points, path, about=about)
+        write_result(points, path, about)
     skipped, unused = dict(logs.skipped), roles.unused_keys(logs.columns)
     return CommandResult(table=points, written=written, skipped=skipped, unused_keys=unused)
 
@@ -168,6 +204,8 @@ def gate_logs(
 
     `sources` are the old and the new log, or one log with a column of scores of each model.
     """
+    from rocframe.comparisons.gate import gate
+
     old_score, new_score = _two_scores(sources, options)
     side_by_side = len(sources) == 1
     method = options.gate_method(side_by_side=side_by_side)
@@ -179,7 +217,7 @@ def gate_logs(
         for source, each in zip(sources, log_options, strict=True)
     ]
     if path is not None:
-        check_table_path(path)
+        check_result_path(path)
     tables = []
     for i, each in enumerate(log_options):
         table, logs[i] = _read_logs(logs[i], each, progress)
@@ -220,7 +258,7 @@ def gate_logs(
             **{f"files_{name}": log.files for name, log in zip((OLD, NEW), logs, strict=False)},
             "files_skipped": skipped,
         }
-        write(table, path, about=about)
+        write_result(table, path, about)
     shared = {*logs[0].files} & {*logs[-1].files} if old_score == new_score else set()
     columns = set().union(*(log.columns for log in logs))
     if not side_by_side:
@@ -294,6 +332,8 @@ def _concatenate_logs(
 
 def _gate_summary(table: pl.DataFrame, options: ReleaseOptions) -> str:
     """Return the decision as a sentence, and the test."""
+    from rocframe.comparisons.gate import GATE_TESTS
+
     counts = table.filter(pl.col("passed").is_not_null())
     failing = counts.height - int(counts["passed"].sum())
     groups = format_count(counts.height, "group")
@@ -358,12 +398,15 @@ class ReportInputs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:
-    """The areas and curves of predictions, and the metadata of the tables."""
+    """The areas of predictions, and the metadata of the tables."""
 
     inputs: ReportInputs
     areas: pl.DataFrame
-    curves: pl.DataFrame
     provenance: dict[str, Any]
+
+    def curves(self, progress: Progress) -> pl.DataFrame:
+        """Compute the curves."""
+        return report_curves(self.inputs.predictions, self.inputs.options, progress.step)
 
     def result(self, written: list[Path], *, lacks_page: bool = False) -> CommandResult:
         """Return the result of a command that has written these files."""
@@ -393,12 +436,15 @@ def _read_report_logs(logs: Logs, options: EvaluationOptions, progress: Progress
     )
 
 
-def _evaluate(inputs: ReportInputs, progress: Progress) -> Evaluation:
-    """Compute the areas and curves."""
-    progress.expect(inputs.options.n_steps + 1)  # the last step writes the files
-    areas, curves = areas_and_curves(inputs.predictions, inputs.options, progress.step)
+def _evaluate(
+    inputs: ReportInputs, progress: Progress, *, n_steps: int | None = None
+) -> Evaluation:
+    """Compute the areas; the number of further steps is that of a page by default."""
+    # The last step writes the files.
+    progress.expect(inputs.options.n_steps + 1 if n_steps is None else n_steps)
+    areas = report_areas(inputs.predictions, inputs.options, progress.step)
     provenance = {**inputs.provenance, "rows_missing": _missing_rows(areas, inputs.options)}
-    return Evaluation(inputs=inputs, areas=areas, curves=curves, provenance=provenance)
+    return Evaluation(inputs=inputs, areas=areas, provenance=provenance)
 
 
 def _subject(files: Sequence[str]) -> str:
@@ -415,14 +461,18 @@ def _missing_rows(areas: pl.DataFrame, options: ReportOptions) -> int | dict[str
 
 def _page(
     evaluation: Evaluation,
+    curves: pl.DataFrame,
     options: EvaluationOptions,
     progress: Progress,
     files: tuple[str, str] | None = None,
 ) -> str:
     """Return the page as HTML."""
+    from rocframe.reports.report import report_page
+    from rocframe.reports.tables import report_tables
+
     inputs = evaluation.inputs
     tables = report_tables(
-        inputs.predictions, inputs.options, evaluation.areas, evaluation.curves, progress.step
+        inputs.predictions, inputs.options, evaluation.areas, curves, progress.step
     )
     return report_page(
         tables,
@@ -441,7 +491,7 @@ def read_store(
     sources: Sequence[str],
     options: EvaluationOptions,
     arguments: StoreArguments,
-    out: Path,
+    out: Path | None,
     progress: Progress,
 ) -> ReportInputs:
     """Add new and changed logs to the store, and return the predictions of the window."""
@@ -452,10 +502,11 @@ def read_store(
             f"--id {options.id[0]}: a store has no columns that identify rows, because equal "
             "predictions are merged.\nLeave out --id."
         )
-    real_out = Path(os.path.realpath(out))  # Path.resolve raises an error for a link to itself
-    if Path(os.path.realpath(folder)) in {real_out, *real_out.parents}:
+    # Path.resolve raises an error for a link to itself.
+    real_out = None if out is None else Path(os.path.realpath(out))
+    if real_out and Path(os.path.realpath(folder)) in {real_out, *real_out.parents}:
         raise StorageError.compose(
-            out, f"the folder is in the store {str(folder)!r}", "Pass another folder as --out."
+            out, f"the path is in the store {str(folder)!r}", "Pass another path as --out."
         )
     update: StoreUpdate | None = None
     with ExitStack() as stack:
@@ -474,7 +525,9 @@ def read_store(
             )
             update = update_store(
                 store,
-                find_logs(sources, exclude=[folder, out]) if sources else [],
+                find_logs(sources, exclude=[folder, *([] if out is None else [out])])
+                if sources
+                else [],
                 reader,
                 skip_unreadable=options.skip_unreadable,
                 drop_missing_parts=arguments.drop_missing_parts,

@@ -29,7 +29,7 @@ from rocframe.inference import adjust_p_values, first_notes, parse_level, parse_
 from rocframe.inputs.cases import RowState
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.scan import Seed
-from rocframe.options import NOT_GIVEN, NotGiven, parse_integer, parse_number, public
+from rocframe.options import NOT_GIVEN, GateMethod, NotGiven, parse_integer, parse_number, public
 from rocframe.rates import Settings
 from rocframe.schemas.statistics import gate_columns
 from rocframe.schemas.table_type import MODEL
@@ -294,24 +294,6 @@ def gate(
         anchor="verdict",
         independent_groups=False,
     )
-
-
-GateMethod = Literal[
-    "newcombe",
-    "newcombe_unpaired",
-    "delong_t",
-    "delong",
-    "delong_t_unpaired",
-    "delong_unpaired",
-    "t_test",
-    "t_test_unpaired",
-    "mcnemar",
-    "miettinen_nurminen",
-    "delta",
-    "delta_unpaired",
-    "bootstrap",
-    "bootstrap_unpaired",
-]
 
 
 def _is_complete_area(quantity: Quantity) -> bool:

@@ -22,7 +22,6 @@ from rocframe.kernel.scan import BLOCK_ROWS, Scan
 from rocframe.kinds import (
     PREVALENCE,
     VARIABLES,
-    KindName,
     check_curve_expression,
     check_metric_name,
     check_metric_settings,
@@ -32,7 +31,14 @@ from rocframe.kinds import (
     parse_metrics,
     scale_of,
 )
-from rocframe.options import NOT_GIVEN, check_supported, parse_names, parse_numbers, public
+from rocframe.options import (
+    NOT_GIVEN,
+    KindName,
+    check_supported,
+    parse_names,
+    parse_numbers,
+    public,
+)
 from rocframe.rates import NAMES, Settings
 from rocframe.schemas.curves import GIVEN_THRESHOLDS, SIMPLIFICATION, curve_columns
 from rocframe.schemas.table_type import CURVE_COLUMNS, MODEL, THRESHOLD, TOTAL

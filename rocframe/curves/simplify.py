@@ -42,7 +42,8 @@ if TYPE_CHECKING:
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By
     from rocframe.kernel.arrays import Array, BoolArray, FloatArray, IntArray
-    from rocframe.kinds import Kind, KindName, Scale
+    from rocframe.kinds import Kind, Scale
+    from rocframe.options import KindName
 
 Keep: TypeAlias = "float | Sequence[float] | pl.Series | pl.DataFrame"
 

@@ -46,7 +46,8 @@ if TYPE_CHECKING:
     from rocframe.curves.table import Curves
     from rocframe.frames import FrameT
     from rocframe.inputs.roles import By
-    from rocframe.kinds import Kind, KindName
+    from rocframe.kinds import Kind
+    from rocframe.options import KindName
     from rocframe.schemas.table_type import Schema
 
 

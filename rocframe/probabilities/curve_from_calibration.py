@@ -21,8 +21,15 @@ from rocframe.frames import (
     through_node,
 )
 from rocframe.kernel.groups import cumulative_sums, group_starts, is_run_start
-from rocframe.kinds import KindName, check_metric_settings, kind_named, parse_metrics
-from rocframe.options import check_group_columns, check_text, group_dtypes, parse_names, public
+from rocframe.kinds import check_metric_settings, kind_named, parse_metrics
+from rocframe.options import (
+    KindName,
+    check_group_columns,
+    check_text,
+    group_dtypes,
+    parse_names,
+    public,
+)
 from rocframe.rates import Settings
 from rocframe.schemas.curves import curve_columns
 from rocframe.schemas.table_type import CURVE_COLUMNS, THRESHOLD

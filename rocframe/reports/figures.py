@@ -16,7 +16,8 @@ from rocframe.decisions.costs import ErrorCosts
 from rocframe.frames import column, find_keys, key_starts, number_keys, select_keys, take_rows
 from rocframe.rates import CONFUSION
 from rocframe.reports.export import PAGE_STYLE, chart_spec, text_alternative, with_page_colors
-from rocframe.reports.tables import first_rows, group_columns, interval_title
+from rocframe.reports.tables import first_rows
+from rocframe.reports.text_columns import group_columns, interval_title
 from rocframe.schemas.statistics import curve_average_of
 from rocframe.schemas.table_type import MODEL, THRESHOLD
 from rocframe.text import format_count, format_name, format_values, join_names
@@ -24,7 +25,7 @@ from rocframe.text import format_count, format_name, format_values, join_names
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from rocframe.kinds import KindName
+    from rocframe.options import KindName
     from rocframe.reports.tables import ReportTables
     from rocframe.schemas.statistics import CurveAverage
 

@@ -10,9 +10,9 @@ import polars as pl
 
 from rocframe.frames import column, find_keys, number_keys, select_keys
 from rocframe.rates import CONFUSION, RATES, Settings
-from rocframe.reports.tables import (
+from rocframe.reports.tables import MAX_TABLE_ROWS, mean_area_columns, size_columns
+from rocframe.reports.text_columns import (
     DECIMALS,
-    MAX_TABLE_ROWS,
     NO_VALUE,
     TextColumn,
     TextTable,
@@ -21,13 +21,11 @@ from rocframe.reports.tables import (
     estimate_columns,
     group_columns,
     interval_columns,
-    mean_area_columns,
     name_columns,
     note_columns,
     note_in_words,
     number_column,
     omitted_text,
-    size_columns,
 )
 from rocframe.schemas.table_type import MODEL, THRESHOLD
 from rocframe.text import (
@@ -44,7 +42,7 @@ from rocframe.text import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from rocframe.reports.report import ReportOptions
+    from rocframe.reports.evaluation import ReportOptions
     from rocframe.reports.tables import ReportTables
 
 UNKNOWN = pl.lit(None, pl.Float64)

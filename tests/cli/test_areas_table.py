@@ -3,7 +3,7 @@ from __future__ import annotations
 import polars as pl
 
 import rocframe as rf
-from rocframe.cli.options import areas_table
+from rocframe.cli.text_tables import areas_table
 
 LOG = pl.DataFrame(
     {

@@ -8,7 +8,8 @@ from polars.testing import assert_frame_equal
 
 import rocframe as rf
 from rocframe.cli import main as cli
-from rocframe.cli.options import decisions_table, parse_amounts, parse_ranges
+from rocframe.cli.options import parse_amounts, parse_ranges
+from rocframe.cli.text_tables import decisions_table
 
 VOTE = str(rf.datasets.path("vote"))
 LOG = pl.DataFrame(

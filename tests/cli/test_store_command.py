@@ -21,7 +21,8 @@ from bench import kills
 from rocframe.cli import main as cli
 from rocframe.cli import tasks
 from rocframe.io import tables
-from rocframe.reports.report import ReportOptions, _settings_list
+from rocframe.reports.evaluation import ReportOptions
+from rocframe.reports.report import _settings_list
 from tests.all_cases import all_cases
 
 DAYS = [date(2026, 11, 1) + timedelta(days=i) for i in range(3)]
@@ -296,7 +297,7 @@ WRONG = [
     (["--last", "7d", "--since", "2026-11-01"], "--last: --since is given as well.\n"),
     (["--relative"], "--relative: --resolution is not given.\n"),
     (["--id", "day"], "--id day: a store has no columns that identify rows, "),
-    (["--out", "store/out"], "store/out: the folder is in the store 'store'.\n"),
+    (["--out", "store/out"], "store/out: the path is in the store 'store'.\n"),
     (["logs", "--store", "loop"], "loop: the folder cannot be created: File exists.\n"),
     (["--stor", "x"], "Unknown option: --stor. Did you mean --store?"),
     (["--store", "gone"], "gone: the store does not exist.\nPass logs to create it"),

@@ -19,9 +19,9 @@ from rocframe.classes.volume import VolumeMethod
 from rocframe.comparisons.compare import ComparisonMethod
 from rocframe.comparisons.contrast import ContrastMethod
 from rocframe.comparisons.decision_intervals import DecisionInterval
-from rocframe.comparisons.gate import GateMethod
 from rocframe.inference import METHOD_TEXTS, AUCIntervalMethod, method_text
 from rocframe.metrics.intervals import PROPORTION_LIMITS, MetricIntervalMethod
+from rocframe.options import GateMethod
 from rocframe.probabilities.calibration import CalibrationInterval
 from rocframe.resampling import BOOTSTRAPS
 from rocframe.significance import AucTestMethod

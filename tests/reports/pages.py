@@ -10,9 +10,10 @@ from unittest.mock import patch
 
 import polars as pl
 
+from rocframe.reports.evaluation import ReportOptions, areas_and_curves
 from rocframe.reports.figures import DashboardSection
-from rocframe.reports.report import ReportOptions, report_page
-from rocframe.reports.tables import areas_and_curves, report_tables
+from rocframe.reports.report import report_page
+from rocframe.reports.tables import report_tables
 
 ABOUT = {
     "label": "label",

@@ -9,9 +9,9 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
+from rocframe.reports.evaluation import ReportOptions, areas_and_curves
 from rocframe.reports.recommendations import model_ranking
-from rocframe.reports.report import ReportOptions
-from rocframe.reports.tables import areas_and_curves, report_tables
+from rocframe.reports.tables import report_tables
 from rocframe.text import format_interval, format_number, format_values
 
 

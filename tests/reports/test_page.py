@@ -16,8 +16,9 @@ from rocframe.text import format_name
 
 pytest.importorskip("vl_convert")
 
-from rocframe.reports.report import ReportOptions, report_page
-from rocframe.reports.tables import note_in_words
+from rocframe.reports.evaluation import ReportOptions
+from rocframe.reports.report import report_page
+from rocframe.reports.text_columns import note_in_words
 from tests.charts.specifications import layers_of
 from tests.reports.pages import Reader, evaluate, log, plain, write
 

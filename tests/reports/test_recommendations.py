@@ -6,9 +6,9 @@ import polars as pl
 import pytest
 
 import rocframe as rf
+from rocframe.reports.evaluation import ReportOptions, areas_and_curves
 from rocframe.reports.recommendations import costs_text, recommendations
-from rocframe.reports.report import ReportOptions
-from rocframe.reports.tables import areas_and_curves, report_tables
+from rocframe.reports.tables import report_tables
 from tests.reports.pages import without_dashboard
 
 LOG = pl.DataFrame(

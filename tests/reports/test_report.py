@@ -10,8 +10,8 @@ import rocframe as rf
 
 pytest.importorskip("vl_convert")
 
-from rocframe.reports.report import ReportOptions
-from rocframe.reports.tables import areas_and_curves, report_tables
+from rocframe.reports.evaluation import ReportOptions, areas_and_curves
+from rocframe.reports.tables import report_tables
 from tests.all_cases import all_cases
 from tests.reports.pages import Reader, without_dashboard
 

@@ -5,6 +5,7 @@ import json
 import polars as pl
 from polars.testing import assert_frame_equal
 
+from rocframe.reports.evaluation import ReportOptions, areas_and_curves
 from rocframe.reports.figures import (
     MAX_DRAWN_COLORS,
     MAX_DRAWN_CURVES,
@@ -14,8 +15,7 @@ from rocframe.reports.figures import (
     select_curves,
     time_figure,
 )
-from rocframe.reports.report import ReportOptions
-from rocframe.reports.tables import areas_and_curves, report_tables
+from rocframe.reports.tables import report_tables
 
 
 def areas(**keys):

@@ -1,0 +1,116 @@
+"""Default options in files, shell completion, and the options `--quiet` and `--verbose`."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import rocframe as rf
+from rocframe.cli import main as cli
+
+VOTE = str(rf.datasets.path("vote"))
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def run(capsys, *arguments):
+    code = cli.main(list(arguments))
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+OPTIONS = 'label = "label"\nscore = ["score"]\nby = ["model", "fold"]\nformat = "json"\n'
+
+
+@pytest.mark.parametrize(
+    ("file", "table"), [("rocframe.toml", "evaluate"), ("pyproject.toml", "tool.rocframe.evaluate")]
+)
+def test_a_file_has_default_options_of_a_command(capsys, file, table):
+    Path(file).write_text(f"[{table}]\n{OPTIONS}level = 0.9\nno-count = true\n", encoding="utf-8")
+    expected = rf.auc(rf.datasets.vote(), "label", "score", by=["model", "fold"], level=0.9)
+    code, out, err = run(capsys, "evaluate", VOTE)
+    assert (code, err) == (0, "")
+    assert json.loads(out) == expected.to_dicts()
+
+
+def test_options_of_the_command_line_take_precedence_and_then_those_of_rocframe_toml(capsys):
+    Path("rocframe.toml").write_text(f"[evaluate]\n{OPTIONS}level = 0.9\n", encoding="utf-8")
+    other = '[tool.rocframe.evaluate]\nlevel = 0.8\nci = "newcombe"\n'
+    Path("pyproject.toml").write_text(other, encoding="utf-8")
+    row = json.loads(run(capsys, "evaluate", VOTE)[1])[0]
+    assert (row["ci_level"], row["ci_method"]) == (0.9, "newcombe")
+    row = json.loads(run(capsys, "evaluate", VOTE, "--level", "0.5", "--by", "model")[1])[0]
+    assert (row["ci_level"], row["ci_method"]) == (0.5, "newcombe")
+    assert "fold" not in row
+
+
+def test_options_of_other_commands_are_not_used(capsys):
+    Path("rocframe.toml").write_text("[gate]\nmargin = 0.1\n", encoding="utf-8")
+    options = ["--label", "label", "--score", "score", "--by", "model", "--by", "fold", "-q"]
+    assert run(capsys, "evaluate", VOTE, *options) == (0, "", "")
+
+
+def test_files_in_parent_folders_are_not_read(capsys, monkeypatch):
+    Path("rocframe.toml").write_text("[evaluate]\nlable = 1\n", encoding="utf-8")
+    Path("sub").mkdir()
+    monkeypatch.chdir("sub")
+    options = ["--label", "label", "--score", "score", "--by", "model", "--by", "fold", "-q"]
+    assert run(capsys, "evaluate", VOTE, *options) == (0, "", "")
+
+
+def test_verbose_shows_each_step_at_once(capsys):
+    options = ["--label", "label", "--score", "score", "--by", "model", "--by", "fold"]
+    code, out, err = run(capsys, "evaluate", VOTE, *options, "--verbose", "--format", "csv")
+    assert code == 0
+    assert out.startswith("model,fold,auc,")
+    steps = [re.fullmatch(r"rocframe: +\d+\.\d s  (.+)", line)[1] for line in err.splitlines()]
+    assert steps == ["Finding the logs", "Opening file", "Reading the log", "Computing the AUC"]
+
+
+@pytest.fixture
+def _home(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+
+
+@pytest.mark.usefixtures("_home")
+@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
+def test_the_completion_of_bash_knows_commands_options_and_choices(capsys):
+    code, out, _ = run(capsys, "--install-completion", "--shell", "bash")
+    assert code == 0
+    script = Path(".local/share/bash-completion/completions/rocframe")
+    assert str(script) in out
+    assert str(script) in Path(".bashrc").read_text(encoding="utf-8")
+
+    def completions(*words):
+        commands = (
+            f'source "{script}"; COMP_WORDS=({" ".join(words)}); COMP_CWORD={len(words) - 1}; '
+            "_rocframe; printf '%s\\n' \"${COMPREPLY[@]}\""
+        )
+        done = subprocess.run(["bash", "-c", commands], capture_output=True, text=True, check=True)
+        return {word.strip() for word in done.stdout.split()}
+
+    assert completions("rocframe", "ev") == {"evaluate"}
+    assert completions("rocframe", "evaluate", "--max") == {"--max-error", "--max-envelope"}
+    assert completions("rocframe", "decide", "--format", "js") == {"json", "jsonl"}
+
+
+@pytest.mark.usefixtures("_home")
+def test_an_unknown_shell_is_an_error_of_the_user(capsys, monkeypatch):
+    from cyclopts.completion import detect
+
+    def unknown():
+        raise detect.ShellDetectionError
+
+    monkeypatch.setattr(detect, "detect_shell", unknown)
+    code, out, err = run(capsys, "--install-completion")
+    assert (code, out) == (2, "")
+    assert err == "Could not auto-detect shell. Please specify --shell explicitly.\n"
