@@ -470,6 +470,7 @@ Note = Literal[
     "negative_slope",
     "shared_rows",
     "few_rows",
+    "fewer_alerts",
     "negative_covariance",
     "reference",
     "redrawn",

@@ -51,13 +51,14 @@ if TYPE_CHECKING:
 PoolingScale = Literal["logit", "identity"]
 
 # The columns with an estimate, for each type of table that can be pooled; "table" is any other one.
+DIFFERENCE = "difference"
 AREA_NAMES = ("auc", "partial_auc", "mean_auc")
 ESTIMATES = {
     "auc": AREA_NAMES[:1],
     "partial_auc": AREA_NAMES[1:2],
     "fold_auc": AREA_NAMES[2:],
     "intervals": ("estimate",),
-    "comparison": ("difference",),
+    "comparison": (DIFFERENCE,),
     "table": ("estimate", *AREA_NAMES),
 }
 NORMAL_DF = 1e12  # the t distribution with more degrees of freedom is the normal distribution
@@ -258,7 +259,9 @@ def _pool_table(
     metrics = [layout.estimate] * first.height
     if "metric" in layout.parts:
         metrics = first["metric"].to_list()
-    scales = [scale or ("logit" if name in UNIT_METRICS else "identity") for name in metrics]
+    # Differences of metrics in [0, 1] can be negative.
+    in_unit = UNIT_METRICS if layout.estimate != DIFFERENCE else ()
+    scales = [scale or ("logit" if name in in_unit else "identity") for name in metrics]
     is_logit = np.array(scales) == "logit"
     value, se, *sizes = (
         frame[name].cast(pl.Float64).fill_null(nan).to_numpy() for name in layout.private.values()

@@ -24,7 +24,7 @@ from rocframe.comparisons.pairing import (
     parse_model_thresholds,
     plan_comparison,
 )
-from rocframe.inference import adjust_p_values, parse_level, parse_n_boot
+from rocframe.inference import adjust_p_values, first_notes, parse_level, parse_n_boot
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.scan import Seed, stream_keys
 from rocframe.kinds import check_metric_settings
@@ -251,12 +251,14 @@ def compare(
         column left of `draw`. `draw` (Int64) is the number of the resample, from 1 to `n_boot`. The
         values (Float64) are null if they are undefined in the resample, or if a class has too few
         rows. The standard deviation of `difference` is `se`; for different rows, `se`² is the sum
-        of the variances of `estimate_a` and `estimate_b`.
+        of the variances of `estimate_a` and `estimate_b`. Metrics that depend on the prevalence
+        have other resamples than those that do not.
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
         no_negatives, one_positive, one_negative, zero_variance, no_solution` (an undefined metric),
         `no_limits` (an infinite metric), `few_rows:3` (below 4 rows or clusters of a class),
-        `redrawn:3` (resamples) or `unmatched:3`.
+        `redrawn:3` (resamples) or `unmatched:3`, or else `fewer_alerts:97`: because of tied scores,
+        a model has 97 fewer alerts than given. If it then has none, there is no test.
 
     Raises
     ------
@@ -549,9 +551,9 @@ def _compare_paired(
                 draws=options.draws(test, keys),
                 thresholds=given,
             )
-            thresholds = comparison.point_thresholds() if options.is_list else {}
+            points = comparison.points() if pairs else {}
             for part in test.compare_pairs(comparison) if pairs else ():
-                found = [thresholds.get(model) for model in part["models"]]
+                found = [points.get(model) for model in part["models"]]
                 yield _complete(part, test, options, number, found)
 
 
@@ -586,11 +588,11 @@ def _compare_unpaired(
             for model, cases in enumerate(unpaired.cases)
         ]
         estimates = [test.estimator(sample) for sample in samples]
-        thresholds = [sample.point_thresholds() if options.is_list else None for sample in samples]
+        points = [sample.points() for sample in samples]
         for part in unpaired_tests(estimates, pairs, hypothesis, test.compare_estimates):
             found = [
-                None if values is None else values[part["group"]]
-                for values in (thresholds[model] for model in part["models"])
+                None if values is None else values[:, part["group"]]
+                for values in (points[model] for model in part["models"])
             ]
             yield _complete(part, test, options, number, found)
 
@@ -600,17 +602,36 @@ def _complete(
     test: ComparisonTest,
     options: CompareOptions,
     number: int,
-    thresholds: list[NDArray[np.float64] | None],
+    points: list[NDArray[np.float64] | None],
 ) -> dict[str, Any]:
-    """Return the columns of a pair of models with those that do not depend on the test."""
+    """Return the columns of a pair of models with those that do not depend on the test.
+
+    If all rows with the highest score of a model are more than the given number of alerts, the
+    model has no alerts, and there is no test.
+    """
     result: dict[str, Any] = {"test": test.name, "metric": number} | part  # or an exact test
     result["ci_level"] = options.level if test.has_limits else np.nan
     with np.errstate(divide="ignore", invalid="ignore"):
         result["ratio"] = np.divide(part["estimate_a"], part["estimate_b"])
-    for side, values in zip("ab", thresholds, strict=True):
+    shortfall, is_empty = np.zeros((2, len(part["group"])))
+    for side, values in zip("ab", points, strict=True):
         if values is not None:
-            result[f"threshold_{side}"] = values
+            threshold, alerts, missing = values
+            shortfall = np.fmax(shortfall, missing)
+            is_empty = np.fmax(is_empty, (alerts == 0) & (missing > 0))
+            if options.is_list:
+                result[f"threshold_{side}"] = threshold
+    if shortfall.any():
+        for name in TEST_RESULTS & result.keys():
+            result[name] = np.where(is_empty > 0, np.nan, result[name])
+        notes = first_notes({"fewer_alerts": shortfall.astype(np.int64)})
+        result["note"] = np.where(result["note"] == np.array(None), notes, result["note"])
     return result
+
+
+TEST_RESULTS = {
+    *("lower", "upper", "p_value", "se", "statistic", "df", "ratio_lower", "ratio_upper")
+}
 
 
 def _model_pairs(models: Sequence[int], baseline: int | None) -> list[tuple[int, int]]:

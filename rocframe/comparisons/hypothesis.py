@@ -29,6 +29,7 @@ from rocframe.inference import (
     normal_quantile,
 )
 from rocframe.inputs.cases import RowState
+from rocframe.kernel.arrays import run_parallel
 from rocframe.kernel.groups import scale_weights, weight_units
 from rocframe.kernel.scan import Scan
 from rocframe.metrics.intervals import (
@@ -91,12 +92,31 @@ class Quantity:
         (values,) = rates_at(stack_points(points), [self.rate], self.search).values()
         return values[:, 0]
 
-    def thresholds(self, scan: Scan) -> NDArray[np.float64] | None:
-        """Return the threshold of the point of each group; None if there are no points."""
+    def points(self, scan: Scan) -> NDArray[np.float64] | None:
+        """Return the threshold, alerts and shortfall of each group (columns); None without points.
+
+        The shortfall is the number of alerts by which the point is below a given number or rate of
+        alerts because of tied scores.
+        """
         if self.search is None:
             return None
         points = self.search.points(scan)
-        return np.where(points.missing[:, 0], np.nan, points.threshold[:, 0])
+        threshold = np.where(points.missing[:, 0], np.nan, points.threshold[:, 0])
+        alerts = np.asarray(points.tp[:, 0] + points.fp[:, 0], np.float64)
+        shortfall = np.zeros(len(alerts))
+        is_weighted = scan.totals.pos.dtype.kind == "f"
+        if isinstance(self.search, PointSearch) and not is_weighted:
+            ratio = None if self.search.rate is None else self.search.rate.count_ratio
+            if (
+                ratio is not None
+                and ratio.numerator == ALERTS
+                and ratio.denominator in ((), TOTALS[-1])
+            ):
+                n = np.asarray(scan.totals.pos + scan.totals.neg, np.float64)
+                limit = self.search.values[0]
+                rows = np.minimum(limit, n) if not ratio.denominator else limit * n
+                shortfall = np.maximum(np.floor(rows + COUNT_ROUNDING) - alerts, 0)
+        return np.stack([threshold, alerts, shortfall])
 
     def of_groups(
         self, given: NDArray[np.float64] | None, unit: NDArray[np.float64] | None
@@ -227,6 +247,8 @@ class Quantity:
         return values if self.rate_range is None else self.rate_range.standardize(values)
 
 
+ALERTS = ("tp", "fp")
+COUNT_ROUNDING = 1e-9  # rounding error of a number of rows that is computed from a rate
 DECISIONS = (("tp", "fp"), ("fn", "tn"), ("tn", "fn"))  # denominators of predictive values
 RATES_OF_AREAS = ("fpr", "tpr", "specificity", "sensitivity")
 
@@ -368,15 +390,26 @@ class PairedComparison:
         """Return the compared quantity of a model, in the groups of the batch."""
         return self.hypothesis.quantity.of_groups(self.given(model), self.batch.weight_unit)
 
-    def point_thresholds(self) -> dict[int, NDArray[np.float64]]:
-        """Return the threshold of each model in each group, if metrics at points are compared."""
-        batch = self.batch
-        if self.hypothesis.quantity.is_at_given_threshold:
-            return {model: self.given(model) for model in batch.models}  # type: ignore[misc]
+    def points(self) -> dict[int, NDArray[np.float64]]:
+        """Return `Quantity.points` of each model, if metrics at points are compared."""
+        batch, quantity = self.batch, self.hypothesis.quantity
+        if quantity.search is None:
+            return {}
+        if quantity.is_at_given_threshold:
+            nothing = np.zeros(len(batch.groups))
+            return {
+                model: np.stack([thresholds, nothing, nothing])
+                for model in batch.models
+                if (thresholds := self.given(model)) is not None
+            }
+        found = run_parallel(
+            lambda task: self.quantity(task[0]).points(task[1]),
+            zip(batch.models, batch.scans(), strict=True),
+        )
         return {
-            model: thresholds
-            for model, scan in zip(batch.models, batch.scans(), strict=True)
-            if (thresholds := self.quantity(model).thresholds(scan)) is not None
+            model: points
+            for model, points in zip(batch.models, found, strict=True)
+            if points is not None
         }
 
     def decisions(self) -> dict[int, NDArray[np.bool_]]:
@@ -649,13 +682,13 @@ class UnpairedSample:
             n_groups=keys.height,
         )
 
-    def point_thresholds(self) -> NDArray[np.float64] | None:
-        """Return the threshold of each group of all models; NaN for groups without rows."""
-        thresholds = self.quantity.thresholds(self.scan)
-        if thresholds is None:
+    def points(self) -> NDArray[np.float64] | None:
+        """Return `Quantity.points` of the groups of all models; NaN for groups without rows."""
+        points = self.quantity.points(self.scan)
+        if points is None:
             return None
-        result = np.full(self.n_groups, np.nan)
-        result[self.groups] = thresholds
+        result = np.full((len(points), self.n_groups), np.nan)
+        result[:, self.groups] = points
         return result
 
     def estimates(

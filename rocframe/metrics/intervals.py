@@ -220,7 +220,8 @@ def intervals(
         resample, from 1 to `n_boot`, and `value` (Float64) the metric of the resample, null if it
         is undefined or a class has too few rows for bootstrap limits. The limits of
         `ci="bootstrap"` with the same `seed` are quantiles of `value` (`method="weibull"` of
-        `numpy.quantile`).
+        `numpy.quantile`). Models, groups, and metrics that do and do not depend on the prevalence
+        have different resamples: to compare models, use `compare(replicates=True)`.
 
     Raises
     ------

@@ -82,3 +82,46 @@ def test_differences_of_several_metrics_are_pooled_over_imputations():
     means = pairs.group_by("metric", maintain_order=True).agg(pl.col("difference").mean())
     assert pooled["metric"].to_list() == ["auc", "ks"]
     assert pooled["estimate"].to_list() == pytest.approx(means["difference"].to_list())
+
+
+def tied_scores() -> pl.DataFrame:
+    """Return 40 rows; the five highest scores of `tied` are equal, then all differ."""
+    ranks = np.arange(40)
+    labels = (ranks % 3 == 0).astype(int)
+    return pl.DataFrame(
+        {
+            "label": labels,
+            "tied": -np.maximum(ranks, 4),
+            "fine": np.random.default_rng(2).random(40),
+        }
+    )
+
+
+@pytest.mark.parametrize(("alerts", "missing"), [(3, 3), (5, 0), (7, 0)])
+def test_a_note_states_how_many_alerts_are_missing_because_of_ties(alerts, missing):
+    options = {"metric": ["recall"], "seed": 1, "n_boot": 200}
+    for point in ({"alerts": alerts}, {"alert_rate": alerts / 40}):
+        row = rf.compare(tied_scores(), "label", ["fine", "tied"], **options, **point)
+        assert row["note"].item() == (f"fewer_alerts:{missing}" if missing else None)
+        # Without any alert, there is no test.
+        assert (row["p_value"].item() is None) == (missing == alerts)
+
+
+def test_a_gate_is_undecided_if_ties_leave_a_model_without_alerts():
+    options = {"baseline": "tied", "margin": 0.05, "metric": "recall", "alerts": 3, "seed": 1}
+    decision = rf.gate(tied_scores(), "label", ["tied", "fine"], **options)
+    assert decision.select("passed", "verdict", "note").row(0) == (
+        False,
+        "undecided",
+        "fewer_alerts:3",
+    )
+
+
+def test_differences_of_lists_of_metrics_are_pooled_on_the_identity_scale():
+    rows = pl.concat([ROWS.with_columns(imputation=i, b=pl.col("b") + i / 100) for i in range(3)])
+    flip = {"by": "imputation", "baseline": "b"}  # the difference is that of b minus a
+    of_list = rf.pool_imputations(rf.compare(rows, "label", ["b", "a"], metric=["auc"], **flip))
+    alone = rf.pool_imputations(rf.compare(rows, "label", ["b", "a"], **flip))
+    columns = ["estimate", "lower", "upper", "scale"]
+    assert of_list.select(columns).rows() == alone.select(columns).rows()
+    assert of_list["estimate"].item() < 0
