@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 import rocframe as rf
+from rocframe.frames import column
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -113,11 +114,11 @@ def readings(frame: Any, score: Any, other: Any) -> Any:
         plan.with_columns(
             pl.lit(modality).alias("modality"),
             pl.lit(reader).alias("reader_"),
-            (pl.col(own) if isinstance(own, str) else own).alias("reading"),
+            (column(own) if isinstance(own, str) else own).alias("reading"),
         )
         for (modality, reader), own in scores.items()
     ]
-    return pl.concat(parts)
+    return pl.concat(parts, how="vertical_relaxed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +274,10 @@ OF_PREDICTIONS = {
         other_if_weighted=WEIGHTED_COMPARISON,
     ),
     "compare models at an alert rate": Verb(
-        "compare", {"metric": "recall", "alert_rate": 0.3, **SEED}, two_scores=True
+        "compare",
+        {"metric": "recall", "alert_rate": 0.3, **SEED},
+        two_scores=True,
+        other_if_weighted=("note",),  # the alerts of weighted rows are not counted
     ),
     "compare models by influence values": Verb(
         "compare", {"metric": ["f1", "mcc"], "fpr": 0.3, "method": "delta"}, two_scores=True

@@ -450,13 +450,19 @@ class RowSampler:
         total, kinds = int(rows.sum()), len(rows)
         if total > MULTINOMIAL_RATIO * kinds:
             is_few = rows <= FEW_ROWS
-            few = cls.from_counts(rows[is_few])
+            few = cls.of_single_rows(rows[is_few])
             if len(few.rows) < MIN_FEW_KINDS:
                 return cls(rows=rows, total=total, kind=None, probabilities=rows / total)
             shares = np.append(rows[~is_few], few.total) / total
             return cls(
                 rows=rows, total=total, kind=None, probabilities=shares, few=few, is_few=is_few
             )
+        return cls.of_single_rows(rows)
+
+    @classmethod
+    def of_single_rows(cls, rows: NDArray[np.int64]) -> RowSampler:
+        """Return a sampler that draws single rows."""
+        total, kinds = int(rows.sum()), len(rows)
         kind = None if total == kinds else np.repeat(np.arange(kinds), rows)
         return cls(rows=rows, total=total, kind=kind, probabilities=None)
 

@@ -86,11 +86,14 @@ def assert_drawn_from(drawn: np.ndarray, chances: dict[float, Fraction]) -> None
     assert chisquare(observed, [expected[value] for value in order]).pvalue > 1e-3
 
 
-@pytest.fixture(params=["by row", "by kind", "in pieces"])
+@pytest.fixture(params=["by row", "by kind", "by kind and row", "in pieces"])
 def way(request, monkeypatch):
     """Select each way of drawing also for small data."""
-    if request.param == "by kind":
+    if request.param.startswith("by kind"):
         monkeypatch.setattr(resample, "MULTINOMIAL_RATIO", 0)
+    if request.param == "by kind and row":  # kinds of one row are drawn as single rows
+        monkeypatch.setattr(resample, "MIN_FEW_KINDS", 1)
+        monkeypatch.setattr(resample, "FEW_ROWS", 1)
     if request.param == "in pieces":
         monkeypatch.setattr(resample, "BLOCK_ROWS", 2)
 
