@@ -176,6 +176,7 @@ def test_the_unit_of_weights_changes_nothing(metric, options):
     )
 
 
+@pytest.mark.slow
 @every_case
 def test_the_bootstrap_has_a_similar_standard_error(metric, options):
     table = models(8, rows=1500)
@@ -293,6 +294,7 @@ POINTS: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", POINTS, ids=str)
 def test_merged_rows_have_the_same_estimates_and_the_same_distribution(options, monkeypatch):
     table = models(14, rows=4000, groups=2).with_columns(
