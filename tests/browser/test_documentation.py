@@ -60,7 +60,7 @@ def drawn(page):
     return boxes
 
 
-@pytest.mark.parametrize(("name", "n_charts"), [("index", 1), ("gallery/comparison", 7)])
+@pytest.mark.parametrize(("name", "n_charts"), [("index", 1), ("gallery/comparison", 10)])
 def test_live_charts_replace_the_pictures(opened, name, n_charts):
     page, events = opened(name)
     boxes = drawn(page)
