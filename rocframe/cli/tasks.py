@@ -254,7 +254,11 @@ def gate_logs(
                 name: arguments[name]
                 for name in ("margin", "metric", "level", "adjust", "min_rows")
             }
-            | {name: value for name, value in options.point_arguments().items() if value},
+            | {
+                name: value
+                for name, value in options.point_arguments().items()
+                if value not in (None, {}, [])
+            },
             **{f"files_{name}": log.files for name, log in zip((OLD, NEW), logs, strict=False)},
             "files_skipped": skipped,
         }

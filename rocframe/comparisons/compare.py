@@ -352,7 +352,9 @@ def compare(
         build, schema = comparison_replicate_table, replicate_columns
     return plan_comparison(
         predictions,
-        options.pairing(between=between, id=id, unmatched=unmatched),
+        options.pairing(
+            between=between, id=id, unmatched=unmatched, default_unpaired=options.is_unpaired
+        ),
         lambda frame, columns: build(frame, columns, options),
         schema=lambda model: schema(model, options.name),
         anchor="draw" if replicates else "test",
@@ -551,7 +553,8 @@ def _compare_paired(
                 draws=options.draws(test, keys),
                 thresholds=given,
             )
-            points = comparison.points() if pairs else {}
+            has_points = options.is_list or hypothesis.quantity.is_at_alerts
+            points = comparison.points() if pairs and has_points else {}
             for part in test.compare_pairs(comparison) if pairs else ():
                 found = [points.get(model) for model in part["models"]]
                 yield _complete(part, test, options, number, found)
@@ -588,7 +591,8 @@ def _compare_unpaired(
             for model, cases in enumerate(unpaired.cases)
         ]
         estimates = [test.estimator(sample) for sample in samples]
-        points = [sample.points() for sample in samples]
+        has_points = options.is_list or hypothesis.quantity.is_at_alerts
+        points = [sample.points() if has_points else None for sample in samples]
         for part in unpaired_tests(estimates, pairs, hypothesis, test.compare_estimates):
             found = [
                 None if values is None else values[:, part["group"]]

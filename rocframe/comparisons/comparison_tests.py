@@ -26,14 +26,8 @@ from rocframe.comparisons.hypothesis import (
     welch_columns,
 )
 from rocframe.comparisons.influence_tests import delta_estimates, delta_test, share_estimates
-from rocframe.comparisons.paired_samples import paired_samples
-from rocframe.comparisons.pairing import (
-    PairedRows,
-    PairingOptions,
-    model_position,
-    read_instances,
-    read_models,
-)
+from rocframe.comparisons.paired_samples import PairedRows, paired_samples
+from rocframe.comparisons.pairing import PairingOptions, model_position, read_instances, read_models
 from rocframe.curves.table import PointTable
 from rocframe.errors import OptionValueError
 from rocframe.inference import check_adjust, is_as_extreme, permutation_p_value
@@ -206,7 +200,7 @@ def _score_window(scan: Scan, quantity: Quantity) -> NDArray[Any]:
     for limit, outside in ((rank + half, -np.inf), (rank - half, np.inf)):
         position = np.searchsorted(total, start + limit, "left") - 1
         inside = (limit > 0) & (start + limit < end)
-        code = rows.codes[np.where(inside, position, 0)] >> 1 if len(rows.codes) else inside
+        code = rows.codes[np.where(inside, position, 0)] >> 1
         ends.append(np.where(inside, rows.codec.decode(code), outside))
     return np.stack(ends)
 
@@ -807,5 +801,4 @@ class CompareOptions:
             paired=self.is_paired,
             unpaired=next(unpaired, None),
             probabilities=any(quantity.of_probabilities for quantity in self.quantities),
-            default_unpaired=self.is_unpaired and self.tests is COMPARISON_TESTS,
         )

@@ -105,17 +105,12 @@ class Quantity:
         alerts = np.asarray(points.tp[:, 0] + points.fp[:, 0], np.float64)
         shortfall = np.zeros(len(alerts))
         is_weighted = scan.totals.pos.dtype.kind == "f"
-        if isinstance(self.search, PointSearch) and not is_weighted:
-            ratio = None if self.search.rate is None else self.search.rate.count_ratio
-            if (
-                ratio is not None
-                and ratio.numerator == ALERTS
-                and ratio.denominator in ((), TOTALS[-1])
-            ):
-                n = np.asarray(scan.totals.pos + scan.totals.neg, np.float64)
-                limit = self.search.values[0]
-                rows = np.minimum(limit, n) if not ratio.denominator else limit * n
-                shortfall = np.maximum(np.floor(rows + COUNT_ROUNDING) - alerts, 0)
+        if isinstance(self.search, PointSearch) and self.is_at_alerts and not is_weighted:
+            n = np.asarray(scan.totals.pos + scan.totals.neg, np.float64)
+            limit, rate = self.search.values[0], self.search.rate
+            is_share = rate is not None and rate.proportion is not None
+            rows = limit * n if is_share else np.minimum(limit, n)
+            shortfall = np.maximum(np.floor(rows + COUNT_ROUNDING) - alerts, 0)
         return np.stack([threshold, alerts, shortfall])
 
     def of_groups(
@@ -194,6 +189,13 @@ class Quantity:
     def is_at_given_threshold(self) -> bool:
         """Whether the quantity is a metric at a threshold that is given in advance."""
         return isinstance(self.search, PointSearch) and self.search.rate is None
+
+    @property
+    def is_at_alerts(self) -> bool:
+        """Whether the quantity is a metric at a given number or rate of alerts."""
+        rate = self.search.rate if isinstance(self.search, PointSearch) else None
+        ratio = None if rate is None else rate.count_ratio
+        return ratio is not None and ratio.numerator == ALERTS
 
     @property
     def share(self) -> CountRatio | None:

@@ -14,7 +14,7 @@ import numpy as np
 from rocframe.areas.pairs import ZERO_VARIANCE, VarianceParts, class_sizes
 from rocframe.comparisons.delong import PairedAreas
 from rocframe.comparisons.hypothesis import difference_columns
-from rocframe.comparisons.pairing import PairedRows
+from rocframe.comparisons.paired_samples import PairedRows
 from rocframe.inputs.cases import RowState
 from rocframe.kernel.arrays import run_parallel
 from rocframe.kernel.groups import is_run_start

@@ -1,4 +1,4 @@
-"""Resamples of rows that several models scored: all models have the same draws."""
+"""Rows that several models scored: means and their variances, and resamples with equal draws."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rocframe.areas.pairs import ZERO_VARIANCE
+from rocframe.comparisons.pairing import segment_sums
 from rocframe.kernel.scan import BLOCK_ROWS, GroupRows, ReplicateCounts, RowSampler, draw_classes
 from rocframe.resampling import batched_replicates
 
@@ -15,8 +17,76 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from rocframe.areas.pairs import Clusters
     from rocframe.comparisons.pairing import ModelBatch
     from rocframe.kernel.scan import RandomDraws, Scan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PairedRows:
+    """The rows of a batch, for weighted means of each group and the variances of these means.
+
+    `n_units` and `class_units` count the rows or clusters of groups, and of their classes.
+    """
+
+    starts: NDArray[np.int64]
+    group: NDArray[np.int64]
+    count: NDArray[np.float64]
+    weight: NDArray[np.float64]
+    clusters: Clusters | None
+    class_rows: tuple[NDArray[np.int64], NDArray[np.int64]]
+    n_units: NDArray[np.int64]
+    class_units: tuple[NDArray[np.int64], NDArray[np.int64]]
+
+    @classmethod
+    def from_batch(cls, batch: ModelBatch) -> PairedRows:
+        """Return the rows of a batch."""
+        count, weight, clusters = batch.count, batch.weight, batch.clusters
+        n_pos, n_neg = class_rows = tuple(batch.class_sums(count))
+        n_units = n_pos + n_neg
+        if clusters is not None:
+            n_pos, n_neg, n_units = clusters.sizes
+        return cls(
+            starts=batch.starts[:-1],
+            group=batch.group,
+            count=count.astype(np.float64),
+            weight=np.ones(len(count)) if weight is None else weight,
+            clusters=clusters,
+            class_rows=class_rows,
+            n_units=n_units,
+            class_units=(n_pos, n_neg),
+        )
+
+    def mean(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the weighted mean of the values of each group; NaN for groups without rows."""
+        row_weight = self.count * self.weight
+        total = segment_sums(row_weight, np.ones(len(values)), self.starts)
+        with np.errstate(invalid="ignore"):
+            means: NDArray[np.float64] = segment_sums(row_weight, values, self.starts) / total
+        return means
+
+    def variance_of_mean(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the variance of each mean; NaN for groups with fewer than two rows or clusters.
+
+        It is n/(n - 1) Σ(weight · (value - mean) / total weight)² over the n rows, or over
+        clusters, whose terms are added up first.
+        """
+        total = segment_sums(self.count * self.weight, np.ones(len(values)), self.starts)
+        deviation = self.weight * (values - self.mean(values)[self.group]) / total[self.group]
+        if self.clusters is None:
+            squares = segment_sums(self.count * deviation, deviation, self.starts)
+        else:
+            terms, clusters = self.count * deviation, self.clusters
+            sums = np.zeros(len(clusters.group))
+            for rows, cluster in zip(clusters.rows, clusters.cluster, strict=True):
+                sums += np.bincount(cluster, terms[rows], len(sums))
+            squares = np.bincount(clusters.group, sums**2, len(self.starts))
+        n = self.n_units
+        with np.errstate(divide="ignore", invalid="ignore"):
+            variance: NDArray[np.float64] = n / (n - 1) * squares
+        variance[n < 2] = np.nan
+        variance[n * variance < ZERO_VARIANCE] = 0
+        return variance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import numpy as np
 import polars as pl
 
-from rocframe.areas.pairs import ZERO_VARIANCE, Clusters, doubled_ranks
+from rocframe.areas.pairs import Clusters, doubled_ranks
 from rocframe.curves.table import PointTable
 from rocframe.errors import (
     ColumnTypeError,
@@ -118,6 +118,7 @@ class PairingColumns:
     """The resolved columns of a comparison; `between` is None for one score column per model.
 
     `model` is the dtype of the models, or Null for one score column without a column of models.
+    `pooled` is the input with the models whose rows would be combined, if groups are compared.
     """
 
     bound: BoundRoles
@@ -126,6 +127,7 @@ class PairingColumns:
     between: str | None
     ids: tuple[str, ...]
     inputs: tuple[pl.Expr, ...]
+    pooled: str | None = None
 
 
 def plan_comparison(
@@ -198,7 +200,9 @@ def bind_pairing(
             problem = "the readings of a case are paired, and no column identifies the cases"
             hint = 'Pass the column that identifies cases, such as id="case".'
         raise PairingError.compose("id", options.id, problem, hint)
-    private = private_names(["between", *(f"id {i}" for i in range(len(id_columns)))], bound.by)
+    roles = ["between", *(f"id {i}" for i in range(len(id_columns))), MODEL]
+    private = private_names(roles, bound.by)
+    pooled = private.pop(MODEL)
     sources = [(*names, column(names[1]), schema[names[1]]) for names in model_columns.items()]
     sources += [("id", *resolve_column(plan, schema, "id", id_column)) for id_column in id_columns]
     for argument, name, _, source_dtype in sources:
@@ -211,7 +215,9 @@ def bind_pairing(
     else:
         model, dtype = column(options.between), schema[options.between]
     exprs = [model, *(expr for _, _, expr, _ in sources[len(model_columns) :])]
-    aliased = (expr.alias(name) for expr, name in zip(exprs, private.values(), strict=True))
+    aliased = [expr.alias(name) for expr, name in zip(exprs, private.values(), strict=True)]
+    if has_pooled := options.default_unpaired and MODEL in schema and MODEL not in bound.by:
+        aliased.append(column(MODEL).alias(pooled))
     return PairingColumns(
         bound=bound,
         options=options,
@@ -219,6 +225,7 @@ def bind_pairing(
         between=private["between"],
         ids=tuple(private.values())[1:],
         inputs=(*bound.inputs, *aliased),
+        pooled=pooled if has_pooled else None,
     )
 
 
@@ -512,6 +519,10 @@ def read_models(frame: pl.DataFrame, pairing: PairingColumns) -> UnpairedModels:
         models, rows = _rows_of_models(frame.get_column(pairing.between))
         cases = [_take_cases(cases[0], model_rows) for model_rows in rows]
         _check_independent(cases, pairing)
+    if pairing.pooled is not None and (n := frame.get_column(pairing.pooled).n_unique()) > 1:
+        problem = f"the rows of {n} models (column 'model') would be combined"
+        hint = 'Pass by="model", or select the rows of one model with .filter() first.'
+        raise OptionValueError.compose("between", pairing.options.between, problem, hint)
     keys = keys.unique().sort(keys.columns) if keys.width else pl.DataFrame(height=1)
     return UnpairedModels(models=models, cases=cases, keys=keys)
 
@@ -900,73 +911,6 @@ def _check_unmatched(
         f'Pass unmatched="drop" to leave out instances that a {noun} lacks; the result then states '
         "how many rows are left out. Or add the missing rows.",
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PairedRows:
-    """The rows of a batch, for weighted means of each group and the variances of these means.
-
-    `n_units` and `class_units` count the rows or clusters of groups, and of their classes.
-    """
-
-    starts: NDArray[np.int64]
-    group: NDArray[np.int64]
-    count: NDArray[np.float64]
-    weight: NDArray[np.float64]
-    clusters: Clusters | None
-    class_rows: tuple[NDArray[np.int64], NDArray[np.int64]]
-    n_units: NDArray[np.int64]
-    class_units: tuple[NDArray[np.int64], NDArray[np.int64]]
-
-    @classmethod
-    def from_batch(cls, batch: ModelBatch) -> PairedRows:
-        """Return the rows of a batch."""
-        count, weight, clusters = batch.count, batch.weight, batch.clusters
-        n_pos, n_neg = class_rows = tuple(batch.class_sums(count))
-        n_units = n_pos + n_neg
-        if clusters is not None:
-            n_pos, n_neg, n_units = clusters.sizes
-        return cls(
-            starts=batch.starts[:-1],
-            group=batch.group,
-            count=count.astype(np.float64),
-            weight=np.ones(len(count)) if weight is None else weight,
-            clusters=clusters,
-            class_rows=class_rows,
-            n_units=n_units,
-            class_units=(n_pos, n_neg),
-        )
-
-    def mean(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the weighted mean of the values of each group; NaN for groups without rows."""
-        row_weight = self.count * self.weight
-        total = segment_sums(row_weight, np.ones(len(values)), self.starts)
-        with np.errstate(invalid="ignore"):
-            means: NDArray[np.float64] = segment_sums(row_weight, values, self.starts) / total
-        return means
-
-    def variance_of_mean(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the variance of each mean; NaN for groups with fewer than two rows or clusters.
-
-        It is n/(n - 1) Σ(weight · (value - mean) / total weight)² over the n rows, or over
-        clusters, whose terms are added up first.
-        """
-        total = segment_sums(self.count * self.weight, np.ones(len(values)), self.starts)
-        deviation = self.weight * (values - self.mean(values)[self.group]) / total[self.group]
-        if self.clusters is None:
-            squares = segment_sums(self.count * deviation, deviation, self.starts)
-        else:
-            terms, clusters = self.count * deviation, self.clusters
-            sums = np.zeros(len(clusters.group))
-            for rows, cluster in zip(clusters.rows, clusters.cluster, strict=True):
-                sums += np.bincount(cluster, terms[rows], len(sums))
-            squares = np.bincount(clusters.group, sums**2, len(self.starts))
-        n = self.n_units
-        with np.errstate(divide="ignore", invalid="ignore"):
-            variance: NDArray[np.float64] = n / (n - 1) * squares
-        variance[n < 2] = np.nan
-        variance[n * variance < ZERO_VARIANCE] = 0
-        return variance
 
 
 def segment_sums(

@@ -128,6 +128,11 @@ class Roles:
             hint = f"Group columns: {format_list(by)}." if by else "There are no group columns."
             raise OptionValueError.compose("total", total, problem, hint)
         check_distinct("total", names)
+        if total is True and MODEL in names:
+            problem = "a total of all group columns would combine the rows of several models"
+            others = [name for name in names if name != MODEL]
+            hint = f"Pass the columns to combine: total={others or [MODEL]}."
+            raise OptionValueError.compose("total", total, problem, hint)
         return names
 
     def argument(self, role: str) -> str:

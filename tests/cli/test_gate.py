@@ -246,6 +246,7 @@ RECALL = [*PAIRED, "--metric", "recall", "--quiet", "--out", "gate.parquet"]
             ["--metric", "expected_cost", "--cost", "fp=1,fn=3", "--threshold", "1"],
             {"metric": "expected_cost", "costs": {"fp": 1, "fn": 3}, "threshold": 1},
         ),
+        (["--threshold", "0"], {"threshold": 0.0}),
     ],
 )
 def test_options_of_points_are_the_arguments_of_gate(capsys, options, arguments):
