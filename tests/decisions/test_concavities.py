@@ -271,22 +271,6 @@ def test_the_gain_is_positive_where_scores_are_reversed_and_negative_for_chance(
     assert good["gain_realised"].mean() < 0
 
 
-def test_the_page_about_decisions_shows_the_gains_of_the_bundled_log():
-    page = Path(__file__).parents[2].joinpath("docs", "decisions.md").read_text(encoding="utf-8")
-    curves = rf.curve(rf.datasets.vote(), "label", "score", by=["model", "fold"])
-    gains = (
-        curves.roc.repaired_auc()
-        .group_by("model")
-        .agg(
-            pl.col("gain_chosen", "gain_realised").mean(),
-            better=(pl.col("gain_realised") > 0).sum(),
-        )
-    )
-    for model, chosen, realised, better in gains.iter_rows():
-        line = f"| `{model}` | {chosen:.4f} | {realised:.4f} | {better} |"
-        assert line.replace("-", "−") in page
-
-
 def test_curves_without_a_class_are_null_with_a_note():
     table = pl.DataFrame({"fold": [1, 1, 2, 3], "label": [1, 0, 1, 1], "score": [1, 2, 3, 4]})
     found = rf.curve(table, "label", "score", by="fold").roc.repaired_auc()
