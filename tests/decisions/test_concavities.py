@@ -5,7 +5,6 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import pairwise
 from math import inf, nan
-from pathlib import Path
 
 import numpy as np
 import polars as pl

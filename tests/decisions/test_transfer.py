@@ -225,7 +225,9 @@ def test_the_page_about_decisions_shows_the_accuracies_of_the_bundled_log():
     after = curves.roc.transfer("accuracy").group_by("model").agg(pl.col("value_realised").mean())
     for model, default_accuracy, realised in before.join(after, on="model").iter_rows():
         if model == "naive_bayes":
-            text = f"from {default_accuracy:.3f} at the threshold 0.5 to {realised:.3f} at the chosen"
+            text = (
+                f"from {default_accuracy:.3f} at the threshold 0.5 to {realised:.3f} at the chosen"
+            )
             assert text in " ".join(page.split())
         else:
             assert realised == pytest.approx(default_accuracy, abs=0.005)
