@@ -31,7 +31,7 @@ def test_every_benchmark_of_this_package_runs():
 
 
 def test_every_benchmark_of_intervals_and_tests_runs():
-    cases = list(uncertainty.benchmarks(0.005))
+    cases = list(uncertainty.benchmarks(0.001))
     assert len(cases) == len({case.name + case.table for case in cases})
     for case in cases:
         assert case.run().height > 0
