@@ -139,6 +139,8 @@ INFINITY = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|\binf\b""")
 DATE = re.compile(r"\bdatetime\.(date|datetime|time)\((\d+(?:, \d+)*)\)")
 # An option that can be repeated.
 LISTED_OPTIONS = ("--by", "--score", "--id")
+# Errors of a log that can be the second value of such an option.
+SURPLUS_LOG = ("the file or folder does not exist", "expected two logs")
 # An argument without a value, such as costs=.
 BARE_ARGUMENT = re.compile(rf"(?<!--subject-to )(?<![\w.\-'\"/\\])({ARGUMENTS})=(?![\w'\"(\[{{…-])")
 
@@ -148,12 +150,9 @@ def _repeated_option_hint(arguments: Sequence[str], error: Exception) -> str:
 
     `segment` is then read as the name of a log, which does not exist, or which is one log too many.
     """
-    from cyclopts import UnusedCliTokensError
-
-    unused = error.unused_tokens or () if isinstance(error, UnusedCliTokensError) else ()
     for option, value, source in zip(arguments, arguments[1:], arguments[2:], strict=False):
-        is_missing = str(error).startswith(f"{source}: the file or folder does not exist")
-        if (is_missing or source in unused) and option in LISTED_OPTIONS:
+        is_surplus = str(error).startswith(tuple(f"{source}: {text}" for text in SURPLUS_LOG))
+        if is_surplus and option in LISTED_OPTIONS:
             return f"\nFor several columns, repeat the option: {option} {value} {option} {source}."
     return ""
 
@@ -238,8 +237,8 @@ def similar_option(option: str, command: str) -> str | None:
     name = (
         option.split("=", maxsplit=1)[0].rsplit("[", maxsplit=1)[-1].strip("-]").replace("-", "_")
     )
-    groups = COMMAND_OPTIONS.get(command, (EvaluationOptions,))
-    argument = suggest_argument(name, [field.name for group in groups for field in fields(group)])
+    options = COMMAND_OPTIONS.get(command, EvaluationOptions)
+    argument = suggest_argument(name, [field.name for field in fields(options)])
     return None if argument is None else f"--{argument.replace('_', '-')}"
 
 
@@ -274,7 +273,7 @@ def application() -> "App":
         DecisionOptions,
         EvaluationOptions,
         ReleaseOptions,
-        StoreArguments,
+        StoreEvaluationOptions,
     )
 
     app = App(
@@ -289,8 +288,7 @@ def application() -> "App":
         suppress_keyboard_interrupt=False,
         result_action="return_value",
     )
-    classes = {one for group in COMMAND_OPTIONS.values() for one in group}
-    for options in {base for one in classes for base in one.__mro__[:-1]}:
+    for options in {base for one in COMMAND_OPTIONS.values() for base in one.__mro__[:-1]}:
         options.__doc__ = join_paragraphs(options.__doc__)
 
     app.register_install_completion_command(
@@ -304,10 +302,9 @@ def application() -> "App":
     @command
     def evaluate(
         *log: str,
-        options: EvaluationOptions,
+        options: StoreEvaluationOptions,
         out: Annotated[Path | None, Parameter(metavar="FOLDER|FILE", alias="-o")] = None,
         max_error: Annotated[float | None, Parameter(metavar="NUMBER")] = None,
-        store: StoreArguments | None = None,
     ) -> int:
         """Print the AUC of each group, and write curves and a page with charts to a folder.
 
@@ -317,8 +314,8 @@ def application() -> "App":
         ----------
         log
             Files, globs or folders of Parquet, Arrow IPC or CSV files with one row per prediction.
-            If a folder is named day=5, its logs have a column day with the value 5. Required
-            without --store.
+            If a folder is named day=5, its logs have a column day with the value 5. Not required
+            with --store.
         out
             Folder for the files, which is created if it does not exist, or file for the printed
             table: .json, .jsonl, .csv, .parquet or .arrow. Without a folder, no curves are
@@ -330,19 +327,11 @@ def application() -> "App":
         """
         from rocframe.cli.tasks import evaluate_logs
 
-        store = store or StoreArguments()
-        store.check()
-        if not log and store.store is None:
-            return _fail(
-                'Command "evaluate" parameter LOG requires an argument.\n'
-                "See rocframe evaluate --help."
-            )
-        command = partial(evaluate_logs, max_error=max_error, store=store)
-        return _run(command, log, options, out)
+        return _run(partial(evaluate_logs, max_error=max_error), log, options, out)
 
     @command
     def report(
-        *log: Annotated[str, Parameter(required=True)],
+        *log: str,
         options: EvaluationOptions,
         out: Annotated[Path, Parameter(metavar="FILE", alias="-o")],
     ) -> int:
@@ -354,7 +343,8 @@ def application() -> "App":
         ----------
         log
             Files, globs or folders of Parquet, Arrow IPC or CSV files with one row per prediction.
-            If a folder is named day=5, its logs have a column day with the value 5.
+            If a folder is named day=5, its logs have a column day with the value 5. Not with
+            --store.
         out
             HTML file to write, in an existing folder.
         """
@@ -364,7 +354,7 @@ def application() -> "App":
 
     @command
     def decide(
-        *log: Annotated[str, Parameter(required=True)],
+        *log: str,
         options: DecisionOptions,
         out: Annotated[Path | None, Parameter(metavar="FILE", alias="-o")] = None,
     ) -> int:
@@ -378,7 +368,8 @@ def application() -> "App":
         ----------
         log
             Files, globs or folders of Parquet, Arrow IPC or CSV files with one row per prediction.
-            If a folder is named day=5, its logs have a column day with the value 5.
+            If a folder is named day=5, its logs have a column day with the value 5. Not with
+            --store.
         out
             File to write the table to, in an existing folder, such as thresholds.json. The
             suffix is .json, .jsonl, .csv, .parquet or .arrow.
@@ -390,10 +381,7 @@ def application() -> "App":
 
     @command
     def gate(
-        old: str,
-        new: str | None = None,
-        /,
-        *,
+        *log: str,
         options: ReleaseOptions,
         out: Annotated[Path | None, Parameter(metavar="FILE", alias="-o")] = None,
     ) -> int:
@@ -405,12 +393,11 @@ def application() -> "App":
 
         Parameters
         ----------
-        old
-            File, folder or glob (in quotes) with the predictions of the old model.
-        new
-            File, folder or glob with the predictions of the new model. If it is omitted, the old
-            log has a score of each model: --score OLD_COLUMN --score NEW_COLUMN. Two logs can also
-            have different columns of scores; the first option is the column in the old log.
+        log
+            OLD NEW: the predictions of the old and of the new model, each a file, folder or glob
+            (in quotes). The models can have different columns of scores; the first --score is the
+            column in OLD. Or one log, or a store, with a score of each model: --score OLD_COLUMN
+            --score NEW_COLUMN.
         out
             File to write the table to, in an existing folder, such as gate.json. The
             suffix is .json, .jsonl, .csv, .parquet or .arrow.
@@ -418,8 +405,7 @@ def application() -> "App":
         from rocframe.cli.tasks import gate_logs
         from rocframe.cli.text_tables import release_table
 
-        sources = [old] if new is None else [old, new]
-        return _run(gate_logs, sources, options, out, release_table)
+        return _run(gate_logs, log, options, out, release_table)
 
     return app
 
@@ -449,14 +435,14 @@ def _run(
     table_text: "Callable[..., str] | None" = None,
 ) -> int:
     """Run a command, print its result with `table_text`, and return the exit code."""
+    from rocframe.cli.sources import check_outside_store
     from rocframe.io.files import local_path
     from rocframe.reports.evaluation import pooling_sentence
     from rocframe.reports.progress import Progress
 
-    if options.no_count and options.count is not None:
-        return _fail("--count and --no-count cannot be combined.")
-    if options.quiet and options.verbose:
-        return _fail("--quiet and --verbose cannot be combined.")
+    options.check(sources)
+    if out is not None and options.store is not None:
+        check_outside_store(out, options.store)
     with Progress(quiet=options.quiet, delay=0 if options.verbose else None) as progress:
         result = command(sources, options, None if out is None else local_path(out), progress)
     for file, reason in result.skipped.items():

@@ -6,7 +6,7 @@ The help is shown without numpy, which modules of later layers load: they are im
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from math import isnan
 from pathlib import Path  # noqa: TC003 - cyclopts evaluates the annotations
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
@@ -18,7 +18,7 @@ from rocframe.errors import AmbiguousCountError, OptionValueError, RepeatedNameE
 from rocframe.options import NOT_GIVEN, GateMethod, KindName, NotGiven
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from rocframe.io.logs import Logs
     from rocframe.reports.evaluation import ReportOptions
@@ -28,6 +28,7 @@ FormatName: TypeAlias = Literal["table", "json", "jsonl", "csv"]
 COLUMN, FLAG = Parameter(metavar="COLUMN"), Parameter(show_default=False)
 RATE_OR_RANGE = Parameter(metavar="NUMBER|LOW:HIGH")
 OLD, NEW = "old", "new"  # the models of `gate`
+GROUP_OPTIONS = ("--by", "--between", "--over")  # of columns by which a store can be divided
 
 
 @Parameter(name="*")
@@ -56,6 +57,17 @@ class LogOptions:
         out and count them. "worst": rows without a score are errors at every threshold.
     skip_unreadable
         Skip empty, truncated and damaged files, and print their names.
+    store
+        Folder with compressed predictions, to which rocframe evaluate adds logs. All other commands
+        only read it, and no LOG is given. The options have the names of columns in the logs; --by
+        can name any group column of the store.
+    since
+        First day of the store to read, such as 2026-11-01.
+    until
+        Last day of the store to read, which is included.
+    last
+        Length of the window of the store to read, such as 28d, 4w or 3mo; for integers, such as 10.
+        It ends at --until, or at the last day of the store.
     format
         Format of the printed table: "table" for people; "json", "jsonl" (an object on each line) or
         "csv" for programs, with all columns, rows and digits, and all messages on stderr.
@@ -65,7 +77,7 @@ class LogOptions:
         Show each step at once, with the seconds since the start.
     """
 
-    label: Annotated[str, COLUMN]
+    label: Annotated[str | None, COLUMN]
     score: Annotated[list[str], COLUMN]
     by: Annotated[list[str] | None, COLUMN] = None
     positive: Annotated[str | None, Parameter(metavar="VALUE", allow_leading_hyphen=True)] = None
@@ -74,23 +86,70 @@ class LogOptions:
     no_count: Annotated[bool, FLAG] = False
     missing: Literal["raise", "drop", "worst"] = "raise"
     skip_unreadable: Annotated[bool, FLAG] = False
+    store: Annotated[Path | None, Parameter(metavar="FOLDER")] = None
+    since: Annotated[str | None, Parameter(metavar="DAY", allow_leading_hyphen=True)] = None
+    until: Annotated[str | None, Parameter(metavar="DAY", allow_leading_hyphen=True)] = None
+    last: Annotated[str | None, Parameter(metavar="LENGTH")] = None
     format: FormatName | None = None
     quiet: Annotated[bool, Parameter(alias="-q", show_default=False)] = False
     verbose: Annotated[bool, Parameter(alias="-v", show_default=False)] = False
 
+    adds_logs = False  # whether the command adds logs to the store
+    drop_missing_parts = False
+
+    def check(self, sources: Sequence[str]) -> None:
+        """Raise an error if options cannot be combined with each other or with the logs."""
+        if self.no_count and self.count is not None:
+            raise OptionValueError("--count and --no-count cannot be combined.")
+        if self.quiet and self.verbose:
+            raise OptionValueError("--quiet and --verbose cannot be combined.")
+        if self.store is None and (names := list(self.window_options | self.new_store_options)):
+            raise needs_store(names[0])
+        if self.since is not None and self.last is not None:
+            raise OptionValueError(
+                "--last: --since is given as well.\nLeave out one of the two options."
+            )
+        if self.store is None and not sources:
+            raise OptionValueError(
+                "LOG: no logs are given.\nPass files, folders or globs, or a store as --store."
+            )
+        if self.store is not None and sources and not self.adds_logs:
+            raise OptionValueError(
+                f"--store {self.store}: this command reads a store, and adds no logs.\n"
+                "Add logs with rocframe evaluate LOG --store, or leave out LOG or --store."
+            )
+
+    @property
+    def window_options(self) -> dict[str, str]:
+        """The options that select a window, without those that are not given."""
+        options = {"since": self.since, "until": self.until, "last": self.last}
+        return {name: text for name, text in options.items() if text is not None}
+
+    @property
+    def new_store_options(self) -> dict[str, Any]:
+        """The given options of a new store, of `evaluate` only."""
+        return {}
+
+    @property
+    def columns(self) -> dict[str, Sequence[str]]:
+        """The columns that each option names, such as "--by", in rising order of precedence."""
+        optional = {"--weight": self.weight, "--count": self.count, "--label": self.label}
+        others = {option: [name] for option, name in optional.items() if name is not None}
+        return {"--by": self.by or [], "--score": self.score, **others}
+
     def required_columns(self) -> dict[str, str]:
         """Return a dict from each column to read to its option, such as "--by"."""
-        # Commands without the option --id have no attribute `id`.
-        names = {"--by": self.by, "--id": getattr(self, "id", None), "--score": self.score}
-        for option in ("--by", "--score"):
-            values = names[option] or []
-            for name in values:
-                if values.count(name) > 1:
-                    raise RepeatedNameError.compose(option[2:], name, values)
-        columns = {name: option for option, values in names.items() for name in values or []}
-        columns |= {} if self.weight is None else {self.weight: "--weight"}
-        columns |= {} if self.count is None else {self.count: "--count"}
-        return {**columns, self.label: "--label"}
+        columns: dict[str, str] = {}
+        for option, names in self.columns.items():
+            if repeated := [name for name in names if names.count(name) > 1]:
+                raise RepeatedNameError.compose(option[2:], repeated[0], names)
+            columns |= dict.fromkeys(names, option)
+        return columns
+
+    @property
+    def group_columns(self) -> dict[str, str]:
+        """The group columns to read from a store, with their options."""
+        return {name: option for option in GROUP_OPTIONS for name in self.columns.get(option, [])}
 
     def check_count(self, logs: Logs) -> None:
         """Raise an error if logs have a column "count" and no option says what it means."""
@@ -101,18 +160,18 @@ class LogOptions:
                 "If the column holds these numbers, pass --count count. If not, pass --no-count."
             )
 
-    def report_options(self, label_dtype: pl.DataType) -> ReportOptions:
+    def report_options(self, schema: Mapping[str, pl.DataType]) -> ReportOptions:
         """Return the options of the report, with `--positive` in the dtype of the labels."""
         from rocframe.reports.evaluation import ReportOptions
 
-        return ReportOptions(**self._report_arguments(label_dtype))
+        positive = parse_value(self.positive, schema.get(self.label or "", pl.String()))
+        return ReportOptions(**self._report_arguments() | {"positive": positive})
 
-    def _report_arguments(self, label_dtype: pl.DataType) -> dict[str, Any]:
+    def _report_arguments(self) -> dict[str, Any]:
         return {
             "label": self.label,
             "score": scores_by_model(self.score),
             "by": self.by,
-            "positive": parse_positive(self.positive, label_dtype),
             "weight": self.weight,
             "count": self.count,
             "missing": self.missing,
@@ -164,9 +223,14 @@ class EvaluationOptions(LogOptions):
     subject_to: Annotated[list[str] | None, Parameter(metavar="METRIC=LOW:HIGH")] = None
     title: Annotated[str | None, Parameter(metavar="TEXT")] = None
 
-    def _report_arguments(self, label_dtype: pl.DataType) -> dict[str, Any]:
+    @property
+    def columns(self) -> dict[str, Sequence[str]]:
+        """The columns that each option names."""
+        return {"--id": self.id or [], **super().columns}
+
+    def _report_arguments(self) -> dict[str, Any]:
         return {
-            **super()._report_arguments(label_dtype),
+            **super()._report_arguments(),
             "over": NOT_GIVEN if self.over is None else self.over,
             "id": one_or_all(self.id),
             "ci": None if self.ci == "none" else self.ci,
@@ -181,8 +245,8 @@ class EvaluationOptions(LogOptions):
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class StoreArguments:
-    """The options of `evaluate` about a store.
+class StoreEvaluationOptions(EvaluationOptions):
+    """The options of `evaluate`, which also adds logs to a store.
 
     Attributes
     ----------
@@ -203,13 +267,6 @@ class StoreArguments:
     max_envelope
         Instead of --resolution, use the coarsest resolution for which the uncertainty of each AUC
         of a log is at most this number, such as 1e-4.
-    since
-        First day to evaluate, such as 2026-11-01.
-    until
-        Last day to evaluate, which is included.
-    last
-        Length of the window to evaluate, such as 28d, 4w or 3mo; for integers, such as 10. It ends
-        at --until, or at the last day of the store.
     drop_missing_parts
         Accept that files of the store are missing whose logs do not exist or are not given.
     """
@@ -219,29 +276,24 @@ class StoreArguments:
     resolution: Annotated[float | None, Parameter(metavar="NUMBER")] = None
     relative: Annotated[bool, FLAG] = False
     max_envelope: Annotated[float | None, Parameter(metavar="NUMBER")] = None
-    since: Annotated[str | None, Parameter(metavar="DAY", allow_leading_hyphen=True)] = None
-    until: Annotated[str | None, Parameter(metavar="DAY", allow_leading_hyphen=True)] = None
-    last: Annotated[str | None, Parameter(metavar="LENGTH")] = None
     drop_missing_parts: Annotated[bool, FLAG] = False
 
-    def check(self) -> None:
-        """Raise an error if an option is given without `--store`, or with another option."""
-        given = [
-            f"--{field.name.replace('_', '-')}"
-            for field in fields(self)
-            if field.name != "store"
-            and getattr(self, field.name) is not None
-            and getattr(self, field.name) is not False
-        ]
-        if self.store is None and given:
-            raise OptionValueError(
-                f"{given[0]}: this option needs a store.\nPass a folder as --store, or leave out "
-                f"{given[0]}."
-            )
-        if self.since is not None and self.last is not None:
-            raise OptionValueError(
-                "--last: --since is given as well.\nLeave out one of the two options."
-            )
+    adds_logs = True
+
+    def check(self, sources: Sequence[str]) -> None:
+        """Raise an error if options cannot be combined with each other or with the logs."""
+        if self.drop_missing_parts and self.store is None:
+            raise needs_store("drop_missing_parts")
+        super().check(sources)
+
+    @property
+    def new_store_options(self) -> dict[str, Any]:
+        """The given options of a new store."""
+        names = ("partition_by", "resolution", "relative", "max_envelope")
+        options = {name: getattr(self, name) for name in names}
+        return {
+            k: value for k, value in options.items() if value is not None and value is not False
+        }
 
 
 @Parameter(name="*")
@@ -317,20 +369,14 @@ class DecisionOptions(ThresholdOptions):
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class ReleaseOptions(ThresholdOptions):
-    """The options of `gate`.
+class ModelOptions(ThresholdOptions):
+    """The options of commands that compare models.
 
     Attributes
     ----------
-    margin
-        Largest acceptable deterioration of the metric, such as 0.005.
     id
-        Column that identifies a row in both logs, so that the test is paired. Without it, the test
+        Column that identifies a row of all models, so that the test is paired. Without it, the test
         needs many more rows. Repeat it for several columns.
-    metric
-        Metric of the models, such as recall, precision, average_precision or brier. Metrics of a
-        point of the curve also need --threshold, a rate, --alerts or --rule. brier and log_loss
-        need probabilities.
     threshold
         Threshold of both models, chosen without these logs. Repeat it if the new model has another
         threshold; the first one is that of the old model.
@@ -349,6 +395,73 @@ class ReleaseOptions(ThresholdOptions):
         Number of the rows with the highest scores at which the metric is compared.
     rule
         Rule that chooses the threshold of each model, as in decide, except bayes.
+    unmatched
+        Rows whose --id only one model has. "raise": stop with an error. "drop": leave them out of
+        the comparison and count them.
+    cluster
+        Column of clusters of dependent rows, such as all rows of one user. Two logs also need --id.
+    seed
+        Seed of the random draws of the method bootstrap.
+    """
+
+    id: Annotated[list[str] | None, COLUMN] = None
+    threshold: Annotated[
+        list[float] | None, Parameter(metavar="NUMBER", allow_leading_hyphen=True)
+    ] = None
+    fpr: Annotated[str | None, RATE_OR_RANGE] = None
+    tpr: Annotated[str | None, RATE_OR_RANGE] = None
+    specificity: Annotated[str | None, RATE_OR_RANGE] = None
+    sensitivity: Annotated[str | None, RATE_OR_RANGE] = None
+    alert_rate: Annotated[float | None, Parameter(metavar="NUMBER")] = None
+    alerts: Annotated[float | None, Parameter(metavar="NUMBER")] = None
+    rule: Annotated[str | None, Parameter(metavar="RULE")] = None
+    unmatched: Literal["raise", "drop"] = "raise"
+    cluster: Annotated[str | None, COLUMN] = None
+    seed: Annotated[int, Parameter(metavar="NUMBER")] = 0
+
+    @property
+    def columns(self) -> dict[str, Sequence[str]]:
+        """The columns that each option names."""
+        clusters = [] if self.cluster is None else [self.cluster]
+        return {"--cluster": clusters, "--id": self.id or [], **super().columns}
+
+    def point_arguments(self) -> dict[str, Any]:
+        """Return the arguments of `gate` and `compare` about points of curves and about rules."""
+        from rocframe.comparisons.hypothesis import RATES_OF_AREAS
+
+        return {
+            "threshold": self._threshold_argument(),
+            **{name: parse_rate(f"--{name}", getattr(self, name)) for name in RATES_OF_AREAS},
+            "alert_rate": self.alert_rate,
+            "alerts": self.alerts,
+            "rule": self.rule,
+            **self.rule_arguments(),
+        }
+
+    def _threshold_argument(self) -> float | dict[str, float] | None:
+        """Return the threshold of both models, or those of the old and of the new model."""
+        values = self.threshold or []
+        if len(values) > 2:
+            problem = "expected the threshold of the old and of the new model"
+            raise _invalid_value("--threshold", f"{values[2]:g}", problem, "Pass one or two.")
+        if len(values) == 2:
+            return dict(zip((OLD, NEW), values, strict=True))
+        return values[0] if values else None
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class ReleaseOptions(ModelOptions):
+    """The options of `gate`.
+
+    Attributes
+    ----------
+    margin
+        Largest acceptable deterioration of the metric, such as 0.005.
+    metric
+        Metric of the models, such as recall, precision, average_precision or brier. Metrics of a
+        point of the curve also need --threshold, a rate, --alerts or --rule. brier and log_loss
+        need probabilities.
     method
         Method of the test. The default depends on the metric and on --id; it is printed.
     level
@@ -360,45 +473,14 @@ class ReleaseOptions(ThresholdOptions):
     min_rows
         Groups with fewer positives or negatives in the old log do not count. With 0, every group
         does.
-    unmatched
-        Rows whose --id only one log contains. "raise": stop with an error. "drop": leave them out
-        of the comparison and count them.
-    cluster
-        Column of clusters of dependent rows, such as all rows of one user. Two logs also need --id.
-    seed
-        Seed of the random draws of the method bootstrap.
     """
 
     margin: Annotated[float, Parameter(metavar="NUMBER", allow_leading_hyphen=True)]
-    id: Annotated[list[str] | None, COLUMN] = None
     metric: Annotated[str, Parameter(metavar="METRIC")] = "auc"
-    threshold: Annotated[
-        list[float] | None, Parameter(metavar="NUMBER", allow_leading_hyphen=True)
-    ] = None
-    fpr: Annotated[str | None, RATE_OR_RANGE] = None
-    tpr: Annotated[str | None, RATE_OR_RANGE] = None
-    specificity: Annotated[str | None, RATE_OR_RANGE] = None
-    sensitivity: Annotated[str | None, RATE_OR_RANGE] = None
-    alert_rate: Annotated[float | None, Parameter(metavar="NUMBER")] = None
-    alerts: Annotated[float | None, Parameter(metavar="NUMBER")] = None
-    rule: Annotated[str | None, Parameter(metavar="RULE")] = None
     method: Annotated[GateMethod | None, Parameter(metavar="METHOD")] = None
     level: Annotated[float, Parameter(metavar="LEVEL")] = 0.95
     adjust: Literal["holm", "bh", "none"] = "holm"
     min_rows: Annotated[int, Parameter(metavar="NUMBER")] = 0
-    unmatched: Literal["raise", "drop"] = "raise"
-    cluster: Annotated[str | None, COLUMN] = None
-    seed: Annotated[int, Parameter(metavar="NUMBER")] = 0
-
-    def required_columns(self) -> dict[str, str]:
-        """Return a dict from each column to read to its option, such as "--by"."""
-        columns = {} if self.cluster is None else {self.cluster: "--cluster"}
-        return {**columns, **super().required_columns()}
-
-    @property
-    def id_argument(self) -> str | list[str] | None:
-        """The argument `id` of `gate`."""
-        return one_or_all(self.id)
 
     def gate_method(self, *, side_by_side: bool) -> GateMethod | NotGiven:
         """Return the method of the test; raise an error if it does not fit the option `id`."""
@@ -421,40 +503,14 @@ class ReleaseOptions(ThresholdOptions):
             raise _invalid_value("--method", self.method, problem, hint)
         return self.method
 
-    def point_arguments(self) -> dict[str, Any]:
-        """Return the arguments of `gate` about points of curves and about rules."""
-        from rocframe.comparisons.hypothesis import RATES_OF_AREAS
-
+    def gate_arguments(self) -> dict[str, Any]:
+        """Return the arguments of `gate` except the columns and `method`."""
         return {
-            "threshold": self._threshold_argument(),
-            **{name: parse_rate(f"--{name}", getattr(self, name)) for name in RATES_OF_AREAS},
-            "alert_rate": self.alert_rate,
-            "alerts": self.alerts,
-            "rule": self.rule,
-            **self.rule_arguments(),
-        }
-
-    def _threshold_argument(self) -> float | dict[str, float] | None:
-        """Return the threshold of both models, or those of the old and of the new model."""
-        values = self.threshold or []
-        if len(values) > 2:
-            problem = "expected the threshold of the old and of the new model"
-            raise _invalid_value("--threshold", f"{values[2]:g}", problem, "Pass one or two.")
-        if len(values) == 2:
-            return dict(zip((OLD, NEW), values, strict=True))
-        return values[0] if values else None
-
-    def gate_arguments(self, label_dtype: pl.DataType) -> dict[str, Any]:
-        """Return the arguments of `gate` except the columns of scores, models and ids."""
-        arguments = self._report_arguments(label_dtype)
-        del arguments["score"]
-        return {
-            **arguments,
             **self.point_arguments(),
             "margin": self.margin,
             "metric": self.metric,
             "level": self.level,
-            "adjust": None if self.adjust == "none" else self.adjust,
+            "adjust": adjustment(self.adjust),
             "min_rows": self.min_rows,
             "unmatched": self.unmatched,
             "cluster": self.cluster,
@@ -463,17 +519,30 @@ class ReleaseOptions(ThresholdOptions):
 
 
 # The options of each command.
-COMMAND_OPTIONS: dict[str, tuple[type, ...]] = {
-    "evaluate": (EvaluationOptions, StoreArguments),
-    "report": (EvaluationOptions,),
-    "decide": (DecisionOptions,),
-    "gate": (ReleaseOptions,),
+COMMAND_OPTIONS: dict[str, type[LogOptions]] = {
+    "evaluate": StoreEvaluationOptions,
+    "report": EvaluationOptions,
+    "decide": DecisionOptions,
+    "gate": ReleaseOptions,
 }
 
 
 def scores_by_model(names: Sequence[str]) -> str | dict[str, str]:
     """Return a single score column as a string, and several columns as a dict with their names."""
     return names[0] if len(names) == 1 else {name: name for name in names}
+
+
+def adjustment(name: str) -> str | None:
+    """Return the argument `adjust` for an option."""
+    return None if name == "none" else name
+
+
+def needs_store(name: str) -> OptionValueError:
+    """Return the error for an option that is given without `--store`."""
+    option = f"--{name.replace('_', '-')}"
+    return OptionValueError(
+        f"{option}: this option needs a store.\nPass a folder as --store, or leave out {option}."
+    )
 
 
 def one_or_all(names: list[str] | None) -> str | list[str] | None:
@@ -545,8 +614,8 @@ def _invalid_value(option: str, text: str, problem: str, hint: str) -> OptionVal
     return OptionValueError(f"{option} {text}: {problem}.\n{hint}")
 
 
-def parse_positive(text: str | None, dtype: pl.DataType) -> object:
-    """Return the positive class as a value of the dtype of the labels; as text if this fails."""
+def parse_value(text: str | None, dtype: pl.DataType) -> object:
+    """Return the value that a text has in a column of this dtype; the text if this fails."""
     if text is None:
         return None
     if dtype == pl.Boolean:
