@@ -15,7 +15,14 @@ import polars as pl
 from cyclopts import Parameter
 
 from rocframe.errors import AmbiguousCountError, OptionValueError, RepeatedNameError
-from rocframe.options import NOT_GIVEN, GateMethod, KindName, NotGiven
+from rocframe.options import (
+    NOT_GIVEN,
+    ComparisonMethod,
+    GateMethod,
+    KindName,
+    NotGiven,
+    parse_number,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,6 +33,7 @@ if TYPE_CHECKING:
 FormatName: TypeAlias = Literal["table", "json", "jsonl", "csv"]
 
 COLUMN, FLAG = Parameter(metavar="COLUMN"), Parameter(show_default=False)
+WINDOW_LENGTH = Parameter(metavar="WINDOW_LENGTH", allow_leading_hyphen=True)
 RATE_OR_RANGE = Parameter(metavar="NUMBER|LOW:HIGH")
 OLD, NEW = "old", "new"  # the models of `gate`
 GROUP_OPTIONS = ("--by", "--between", "--over")  # of columns by which a store can be divided
@@ -89,13 +97,15 @@ class LogOptions:
     store: Annotated[Path | None, Parameter(metavar="FOLDER")] = None
     since: Annotated[str | None, Parameter(metavar="DAY", allow_leading_hyphen=True)] = None
     until: Annotated[str | None, Parameter(metavar="DAY", allow_leading_hyphen=True)] = None
-    last: Annotated[str | None, Parameter(metavar="LENGTH")] = None
+    last: Annotated[str | None, Parameter(metavar="WINDOW_LENGTH")] = None
     format: FormatName | None = None
     quiet: Annotated[bool, Parameter(alias="-q", show_default=False)] = False
     verbose: Annotated[bool, Parameter(alias="-v", show_default=False)] = False
 
+    # Options of single commands:
     adds_logs = False  # whether the command adds logs to the store
     drop_missing_parts = False
+    is_over_partition = False  # whether the windows are the partitions of the store
 
     def check(self, sources: Sequence[str]) -> None:
         """Raise an error if options cannot be combined with each other or with the logs."""
@@ -374,12 +384,18 @@ class ModelOptions(ThresholdOptions):
 
     Attributes
     ----------
+    between
+        Column with the name of the model, if the logs or the store have one row for each prediction
+        of each model.
+    baseline
+        The model with which the others are compared: a value of the column --between, or one of
+        several --score columns.
     id
         Column that identifies a row of all models, so that the test is paired. Without it, the test
         needs many more rows. Repeat it for several columns.
     threshold
-        Threshold of both models, chosen without these logs. Repeat it if the new model has another
-        threshold; the first one is that of the old model.
+        Threshold of all models, chosen without these logs, or, repeated, MODEL=NUMBER for each
+        model. Two numbers in gate are those of the old and of the new model.
     fpr
         False positive rate at which the metric is compared, or the range of a partial area, such as
         0:0.1.
@@ -404,9 +420,11 @@ class ModelOptions(ThresholdOptions):
         Seed of the random draws of the method bootstrap.
     """
 
+    between: Annotated[str | None, COLUMN] = None
+    baseline: Annotated[str | None, Parameter(metavar="MODEL", allow_leading_hyphen=True)] = None
     id: Annotated[list[str] | None, COLUMN] = None
     threshold: Annotated[
-        list[float] | None, Parameter(metavar="NUMBER", allow_leading_hyphen=True)
+        list[str] | None, Parameter(metavar="NUMBER|MODEL=NUMBER", allow_leading_hyphen=True)
     ] = None
     fpr: Annotated[str | None, RATE_OR_RANGE] = None
     tpr: Annotated[str | None, RATE_OR_RANGE] = None
@@ -422,31 +440,60 @@ class ModelOptions(ThresholdOptions):
     @property
     def columns(self) -> dict[str, Sequence[str]]:
         """The columns that each option names."""
-        clusters = [] if self.cluster is None else [self.cluster]
-        return {"--cluster": clusters, "--id": self.id or [], **super().columns}
+        optional = {"--cluster": self.cluster, "--between": self.between}
+        single = {option: [name] for option, name in optional.items() if name is not None}
+        return {**single, "--id": self.id or [], **super().columns}
 
-    def point_arguments(self) -> dict[str, Any]:
-        """Return the arguments of `gate` and `compare` about points of curves and about rules."""
+    def check(self, sources: Sequence[str]) -> None:
+        """Raise an error if options cannot be combined with each other or with the logs."""
+        super().check(sources)
+        if self.between is not None and len(self.score) > 1:
+            problem = "several --score columns are models as well"
+            hint = "Pass one --score column, or leave out --between."
+            raise _invalid_value("--between", self.between, problem, hint)
+
+    def arguments(self, models: pl.DataType | None, pair: Sequence[str] = ()) -> dict[str, Any]:
+        """Return the arguments of `gate` and `compare` without columns, `method` and `metric`.
+
+        `models` is the dtype of the column --between. Two thresholds are those of the models
+        `pair`.
+        """
         from rocframe.comparisons.hypothesis import RATES_OF_AREAS
 
         return {
-            "threshold": self._threshold_argument(),
+            "threshold": self._threshold_argument(models or pl.String(), pair),
             **{name: parse_rate(f"--{name}", getattr(self, name)) for name in RATES_OF_AREAS},
             "alert_rate": self.alert_rate,
             "alerts": self.alerts,
             "rule": self.rule,
             **self.rule_arguments(),
+            "unmatched": self.unmatched,
+            "cluster": self.cluster,
+            "seed": self.seed,
         }
 
-    def _threshold_argument(self) -> float | dict[str, float] | None:
-        """Return the threshold of both models, or those of the old and of the new model."""
-        values = self.threshold or []
-        if len(values) > 2:
-            problem = "expected the threshold of the old and of the new model"
-            raise _invalid_value("--threshold", f"{values[2]:g}", problem, "Pass one or two.")
-        if len(values) == 2:
-            return dict(zip((OLD, NEW), values, strict=True))
-        return values[0] if values else None
+    def _threshold_argument(
+        self, models: pl.DataType, pair: Sequence[str]
+    ) -> float | dict[Any, float] | None:
+        """Return the threshold of all models, or a dict with that of each model."""
+        thresholds: dict[Any, float] = {}
+        for number, text in enumerate(self.threshold or []):
+            name, equals, value = text.rpartition("=")
+            threshold = _float_from_text(value)
+            if threshold is None:
+                problem = "expected a number, or a model and a number"
+                raise _invalid_value("--threshold", text, problem, THRESHOLD_HINT)
+            if not equals and len(self.threshold or []) == 1:
+                return threshold
+            if not equals and number >= len(pair):
+                problem = (
+                    "expected the threshold of the old and of the new model"
+                    if pair
+                    else "this threshold has no model"
+                )
+                raise _invalid_value("--threshold", text, problem, THRESHOLD_HINT)
+            thresholds[parse_value(name, models) if equals else pair[number]] = threshold
+        return thresholds or None
 
 
 @Parameter(name="*")
@@ -503,19 +550,163 @@ class ReleaseOptions(ModelOptions):
             raise _invalid_value("--method", self.method, problem, hint)
         return self.method
 
-    def gate_arguments(self) -> dict[str, Any]:
+    def arguments(self, models: pl.DataType | None, pair: Sequence[str] = ()) -> dict[str, Any]:
         """Return the arguments of `gate` except the columns and `method`."""
         return {
-            **self.point_arguments(),
+            **super().arguments(models, pair),
             "margin": self.margin,
             "metric": self.metric,
             "level": self.level,
             "adjust": adjustment(self.adjust),
             "min_rows": self.min_rows,
-            "unmatched": self.unmatched,
-            "cluster": self.cluster,
-            "seed": self.seed,
         }
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class ComparisonOptions(ModelOptions):
+    """The options of `compare`.
+
+    Attributes
+    ----------
+    metric
+        Metric of the models, such as auc (the default), recall or brier. Metrics of a point of the
+        curve also need --threshold, a rate, --alerts or --rule. Repeat it for several metrics.
+    method
+        Method of the test. The default depends on the metric and on --id; it is printed.
+    margin
+        Test whether each model is not worse than the --baseline by this margin.
+    level
+        Confidence level of the limits, above 0 and below 1, such as 0.95.
+    adjust
+        Adjustment of the p-values for the number of tests in each group. "holm" limits the
+        probability of at least one false rejection, "bh" the expected share of false rejections.
+        "none": no adjustment.
+    """
+
+    metric: Annotated[list[str] | None, Parameter(metavar="METRIC")] = None
+    method: Annotated[ComparisonMethod | None, Parameter(metavar="METHOD")] = None
+    margin: Annotated[float | None, Parameter(metavar="NUMBER", allow_leading_hyphen=True)] = None
+    level: Annotated[float, Parameter(metavar="LEVEL")] = 0.95
+    adjust: Literal["holm", "bh", "none"] = "holm"
+
+    def arguments(self, models: pl.DataType | None, pair: Sequence[str] = ()) -> dict[str, Any]:
+        """Return the arguments of `compare` except the columns and `method`."""
+        return {
+            **super().arguments(models, pair),
+            "metric": one_or_all(self.metric) or "auc",
+            "margin": self.margin,
+            "level": self.level,
+            "adjust": adjustment(self.adjust),
+        }
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class MonitoringOptions(LogOptions):
+    """The options of `drift`.
+
+    Attributes
+    ----------
+    label
+        Column with the true class: Boolean, 0/1, or, with --positive, any values. Without it, the
+        distributions of the scores are compared instead of the AUC.
+    over
+        Column of the windows, such as the day. By default, the partition column of the store.
+    every
+        Distance between the starts of two windows of the column --over, such as 1w, or 10 for
+        integers. By default, each value of the column is a window.
+    period
+        Length of a window, such as 4w. By default, --every.
+    offset
+        Shift of the starts of all windows, such as 2d.
+    reference
+        Window with which the others are compared: "first", "previous", a value of --over (with
+        --every, the start of a window), or files of predictions, such as those of the first month.
+    margin
+        With --label, a window fails if its AUC is shown to be lower than that of the reference by
+        more than this margin, such as 0.02. Without --label, PSI must also be above it, such as
+        0.1. By default, a window fails if it differs from the reference.
+    level
+        Confidence level, above 0 and below 1, such as 0.95. A window fails if its adjusted p-value
+        is at most 1 - level.
+    adjust
+        Adjustment of the p-values for the number of windows of a group. "holm" limits the
+        probability of at least one false alarm, "bh" the expected share of false alarms. "none": no
+        adjustment.
+    """
+
+    label: Annotated[str | None, COLUMN] = None
+    over: Annotated[str | None, COLUMN] = None
+    every: Annotated[str | None, WINDOW_LENGTH] = None
+    period: Annotated[str | None, WINDOW_LENGTH] = None
+    offset: Annotated[str | None, WINDOW_LENGTH] = None
+    reference: Annotated[str, Parameter(metavar="WINDOW|FILE", allow_leading_hyphen=True)] = "first"
+    margin: Annotated[float | None, Parameter(metavar="NUMBER", allow_leading_hyphen=True)] = None
+    level: Annotated[float, Parameter(metavar="LEVEL")] = 0.95
+    adjust: Literal["holm", "bh", "none"] = "holm"
+
+    @property
+    def columns(self) -> dict[str, Sequence[str]]:
+        """The columns that each option names."""
+        return {"--over": [] if self.over is None else [self.over], **super().columns}
+
+    def check(self, sources: Sequence[str]) -> None:
+        """Raise an error if options cannot be combined with each other or with the logs."""
+        super().check(sources)
+        if self.over is None and self.store is None:
+            raise OptionValueError(
+                "--over: the column of the windows is not given.\nUse, for example, --over day."
+            )
+        for name in ("period", "offset"):
+            if (text := getattr(self, name)) is not None and self.every is None:
+                problem = "the windows have no distance"
+                raise _invalid_value(f"--{name}", text, problem, "Pass --every as well.")
+        if self.label is None and self.positive is not None:
+            hint = "Pass --label as well."
+            raise _invalid_value("--positive", self.positive, "there is no column of labels", hint)
+        if self.label is None and self.margin is not None:
+            parse_number("margin", self.margin, low=0, closed="left", example=0.1)
+
+    @property
+    def is_over_partition(self) -> bool:  # type: ignore[override]
+        """Whether the windows are the partitions of the store."""
+        return self.over is None
+
+    def fails(self) -> pl.Expr:
+        """Return whether each window of the result fails."""
+        adjusted = pl.col("psi_p_adjusted" if self.label is None else "p_adjusted")
+        fails = (adjusted <= 1 - self.level).fill_null(value=False)
+        if self.label is None and self.margin is not None:
+            fails &= (pl.col("psi") > self.margin).fill_null(value=False)
+        return fails
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class CalibrateOptions(LogOptions):
+    """The options of `calibrate`.
+
+    Attributes
+    ----------
+    bins
+        Number of bins of ece, mce, the Hosmer-Lemeshow test and the parts of the Brier score, or
+        their edges from 0 to 1, such as 0:0.1:0.5:1.
+    method
+        Type of the bins: with equal numbers of rows ("quantile") or equal widths ("uniform").
+    """
+
+    bins: Annotated[str, Parameter(metavar="NUMBER|EDGES")] = "10"
+    method: Literal["quantile", "uniform"] = "quantile"
+
+    def bins_argument(self) -> int | list[float]:
+        """Return the number of bins, or their edges."""
+        numbers = [_float_from_text(part) for part in self.bins.split(":")]
+        if None in numbers or (len(numbers) == 1 and not self.bins.isdecimal()):
+            problem = "expected a number of bins or their edges"
+            hint = "Use, for example, --bins 10 or --bins 0:0.1:0.5:1."
+            raise _invalid_value("--bins", self.bins, problem, hint)
+        return int(self.bins) if len(numbers) == 1 else numbers  # type: ignore[return-value]
 
 
 # The options of each command.
@@ -524,6 +715,9 @@ COMMAND_OPTIONS: dict[str, type[LogOptions]] = {
     "report": EvaluationOptions,
     "decide": DecisionOptions,
     "gate": ReleaseOptions,
+    "compare": ComparisonOptions,
+    "drift": MonitoringOptions,
+    "calibrate": CalibrateOptions,
 }
 
 
@@ -550,6 +744,7 @@ def one_or_all(names: list[str] | None) -> str | list[str] | None:
     return names[0] if names is not None and len(names) == 1 else names
 
 
+THRESHOLD_HINT = "Use, for example, --threshold 0.5, or --threshold a=0.4 --threshold b=0.5."
 COST_HINT = "Use, for example, --cost fp=1 --cost fn=5."
 BENEFIT_HINT = "Use, for example, --benefit tp=20 --benefit fp=-1."
 RANGE_HINT = "Use, for example, --subject-to precision=0.9:1 or --subject-to alerts=:100."

@@ -33,7 +33,7 @@ from rocframe.schemas.table_type import MODEL
 from rocframe.text import format_count, format_name, join_first
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from rocframe.cli.options import LogOptions, ModelOptions
     from rocframe.io.logs import Logs, Part
@@ -187,9 +187,7 @@ def _concatenate_logs(
         )
         for name, option in required.items()
     }
-    log = "log"
-    while log in dtypes:
-        log = f"({log})"
+    log = unused_name("log", dtypes)
     casts = [column(name).cast(dtype) for name, dtype in dtypes.items()]
     return (
         pl.concat(
@@ -198,6 +196,13 @@ def _concatenate_logs(
         ),
         log,
     )
+
+
+def unused_name(name: str, used: Collection[str]) -> str:
+    """Return a name of a new column: `name`, in parentheses while a column has the name."""
+    while name in used:
+        name = f"({name})"
+    return name
 
 
 def _read_store(
@@ -295,7 +300,9 @@ def _read_window(
     window = _window(store, options.window_options, dtype, days)
     progress.step(f"Reading {format_count(len(window), 'part')} of the store")
     scores = options.score if len(stored.score) > 1 else stored.scores
-    keys = [*options.group_columns]
+    keys = list(options.group_columns)
+    if options.is_over_partition and stored.partition_by is not None:
+        keys.append(stored.partition_by)
     predictions = _read_predictions(store, window, scores, keys)
     report_options = replace(
         options.report_options({}),

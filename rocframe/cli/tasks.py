@@ -7,34 +7,42 @@ that other commands start without them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from rocframe.cli.formats import check_result_path, is_table_path, write_result
-from rocframe.cli.options import NEW, OLD, one_or_all
-from rocframe.cli.sources import read_inputs, read_old_and_new
-from rocframe.cli.text_tables import VERDICT_TEXTS
+from rocframe.cli.options import NEW, OLD, adjustment, one_or_all, parse_value
+from rocframe.cli.sources import read_inputs, read_old_and_new, unused_name
+from rocframe.cli.text_tables import VERDICT_TEXTS, drift_summary
+from rocframe.compression import compress
 from rocframe.curves.curve import curve
 from rocframe.curves.simplify import parse_max_error, simplify
 from rocframe.decisions.operating_point import RuleOptions, operating_point
 from rocframe.errors import LogError, OptionValueError
+from rocframe.inputs.windows import windows
 from rocframe.io.files import output_folder, write_text
+from rocframe.io.logs import LOG_FORMATS
 from rocframe.io.tables import write
+from rocframe.options import NOT_GIVEN
 from rocframe.reports.evaluation import report_areas, report_curves
-from rocframe.schemas.table_type import MODEL
-from rocframe.text import format_count
+from rocframe.schemas.table_type import MODEL, WINDOW
+from rocframe.text import format_count, format_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
 
     from rocframe.cli.options import (
+        CalibrateOptions,
+        ComparisonOptions,
         DecisionOptions,
         EvaluationOptions,
+        ModelOptions,
+        MonitoringOptions,
         ReleaseOptions,
         StoreEvaluationOptions,
     )
@@ -163,35 +171,33 @@ def decide_logs(
 def gate_logs(
     sources: Sequence[str], options: ReleaseOptions, path: Path | None, progress: Progress
 ) -> CommandResult:
-    """Test whether the new model is non-inferior; write the table to `path` if it is given.
+    """Test whether new models are non-inferior; write the table to `path` if it is given.
 
-    `sources` are the old and the new log, or one log with a column of scores of each model.
+    `sources` are the old and the new log, or logs with a column of scores of each model, or, with
+    `between`, with a row for each model.
     """
     from rocframe.comparisons.gate import gate
 
-    if len(sources) > 2:
-        hint = "Pass the old and the new log, each a file, a folder, or a glob in quotes."
-        raise LogError.compose(sources[2], "expected two logs, OLD and NEW", hint)
-    old_score, new_score = _two_scores(sources, options)
-    side_by_side = len(sources) < 2
+    has_names = options.between is not None or options.baseline is not None
+    if not has_names:
+        _check_old_and_new(sources, options)
+    is_pair = not has_names and len(sources) == 2
+    side_by_side = options.between is None and not is_pair
     method = options.gate_method(side_by_side=side_by_side)
-    if side_by_side:
-        inputs = read_inputs(sources, options, progress, exclude=_result_paths(path))
-        models: dict[str, Any] = {
-            "score": {OLD: inputs.options.scores[old_score], NEW: inputs.options.scores[new_score]}
-        }
+    exclude = _result_paths(path)
+    if is_pair:
+        inputs, log = read_old_and_new(sources, options, progress, exclude=exclude)
+        models: dict[str, Any] = {"between": log, "id": one_or_all(options.id), "baseline": OLD}
     else:
-        inputs, log = read_old_and_new(sources, options, progress, exclude=_result_paths(path))
-        models = {"between": log, "id": one_or_all(options.id)}
+        inputs = read_inputs(sources, options, progress, exclude=exclude)
+        inputs, models = _named_models(inputs, options)
+        if not has_names:
+            scores = dict(zip((OLD, NEW), inputs.options.scores.values(), strict=True))
+            models = {"score": scores, "baseline": OLD}
     progress.step("Testing the groups")
-    arguments = options.gate_arguments()
+    arguments = _model_arguments(inputs, options, models, () if has_names else (OLD, NEW))
     table = gate(
-        inputs.predictions,
-        baseline=OLD,
-        method=method,
-        by=inputs.options.keys or None,
-        **{**inputs.options.roles, **models},
-        **arguments,
+        inputs.predictions, method=method, **_column_arguments(inputs) | models, **arguments
     )
     order = pl.col("verdict").replace_strict(
         list(VERDICT_TEXTS), range(len(VERDICT_TEXTS)), return_dtype=pl.Int64
@@ -200,11 +206,175 @@ def gate_logs(
         inputs,
         table.sort(order, maintain_order=True),
         path,
-        {"id": options.id, **arguments},
+        _model_metadata(options, arguments),
         progress,
-        summary=_gate_summary(table, options),
+        summary=_gate_summary(table, options, is_pair=is_pair),
         has_passed=bool(table["passed"].all()),
     )
+
+
+def compare_logs(
+    sources: Sequence[str], options: ComparisonOptions, path: Path | None, progress: Progress
+) -> CommandResult:
+    """Compare models with each other; write the table to `path` if it is given."""
+    from rocframe.comparisons.compare import compare
+
+    inputs = read_inputs(sources, options, progress, exclude=_result_paths(path))
+    inputs, models = _named_models(inputs, options)
+    progress.step("Comparing the models")
+    arguments = _model_arguments(inputs, options, models)
+    method = NOT_GIVEN if options.method is None else options.method
+    table = compare(
+        inputs.predictions, method=method, **_column_arguments(inputs) | models, **arguments
+    )
+    metadata = _model_metadata(options, arguments)
+    summary = _test_sentence(table, options)
+    return _tabulated(inputs, table, path, metadata, progress, summary=summary)
+
+
+def _named_models(inputs: Inputs, options: ModelOptions) -> tuple[Inputs, dict[str, Any]]:
+    """Return the predictions, and the arguments about models, which are columns or values."""
+    between = options.between
+    if between is None:
+        if len(options.score) == 1:
+            problem = "expected the scores of several models"
+            hint = (
+                "Repeat the option, as in --score old --score new, or pass the column of the "
+                "models as --between."
+            )
+            raise OptionValueError.compose("score", options.score[0], problem, hint)
+        return inputs, {"baseline": options.baseline}
+    predictions, name = inputs.predictions, between
+    if between == MODEL and options.id is None:
+        # In a column named "model", the package expects models that scored the same rows.
+        name = unused_name("models", predictions.columns)
+        inputs = replace(inputs, predictions=predictions.rename({between: name}))
+    baseline = parse_value(options.baseline, predictions.schema[between])
+    return inputs, {"between": name, "id": one_or_all(options.id), "baseline": baseline}
+
+
+def _model_arguments(
+    inputs: Inputs, options: ModelOptions, models: Mapping[str, Any], pair: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Return the arguments of `gate` and `compare` except columns, models and `method`."""
+    between = models.get("between")
+    return options.arguments(None if between is None else inputs.predictions.schema[between], pair)
+
+
+def _model_metadata(options: ModelOptions, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a comparison of models for the metadata."""
+    names = ("between", "baseline", "id")
+    given = {name: getattr(options, name) for name in names} | dict(arguments)
+    if isinstance(given["threshold"], Mapping):
+        given["threshold"] = {str(model): value for model, value in given["threshold"].items()}
+    return given
+
+
+def _column_arguments(inputs: Inputs) -> dict[str, Any]:
+    """Return the arguments of functions of predictions about columns."""
+    return {**inputs.options.roles, "by": inputs.options.keys or None}
+
+
+def drift_logs(
+    sources: Sequence[str], options: MonitoringOptions, path: Path | None, progress: Progress
+) -> CommandResult:
+    """Compare windows with a reference; write the table to `path` if it is given."""
+    from rocframe.comparisons.drift import drift
+    from rocframe.comparisons.score_drift import score_drift
+
+    inputs = read_inputs(sources, options, progress, exclude=_result_paths(path))
+    over = options.over or inputs.partition_by
+    if over is None:
+        hint = "Pass the column of the windows as --over, one of the group columns of the store."
+        raise OptionValueError(f"--store {options.store}: the store has no --partition-by.\n{hint}")
+    rows, dtype = inputs.predictions, inputs.predictions.schema[over]
+    if options.every is not None:
+        lengths: dict[str, Any] = {
+            name: _length(text, dtype)
+            for name in ("every", "period", "offset")
+            if (text := getattr(options, name)) is not None
+        }
+        rows = windows(rows, over, **lengths)
+        over = WINDOW
+    arguments: dict[str, Any] = {
+        **_column_arguments(inputs),
+        "over": over,
+        "reference": _read_reference(inputs, options, rows.schema[over], progress),
+        "level": options.level,
+        "adjust": adjustment(options.adjust),
+    }
+    progress.step("Comparing the windows")
+    if options.label is None:
+        del arguments["label"], arguments["positive"]
+        table = score_drift(rows, **arguments)
+    else:
+        table = drift(rows, margin=options.margin, **arguments)
+    return _tabulated(
+        inputs,
+        table,
+        path,
+        {name: getattr(options, name) for name in WINDOW_OPTIONS},
+        progress,
+        summary=drift_summary(table, options),
+        has_passed=not table.select(options.fails().any()).item(),
+    )
+
+
+WINDOW_OPTIONS = (*("over", "every", "period", "offset", "reference", "margin", "level", "adjust"),)
+
+
+def _length(text: str, dtype: pl.DataType) -> str | int:
+    """Return the length of a window, as an integer if the times are integers."""
+    try:
+        return int(text) if dtype.is_integer() else text
+    except ValueError:
+        return text  # `windows` raises an error
+
+
+def _read_reference(
+    inputs: Inputs, options: MonitoringOptions, dtype: pl.DataType, progress: Progress
+) -> object:
+    """Return the argument `reference` of `drift`; files are read, and compressed as a store."""
+    text = options.reference
+    is_file = Path(text).suffix.lower() in LOG_FORMATS or Path(text).exists()
+    if text in ("first", "previous") or not is_file:
+        return parse_value(text, dtype)
+    stored, store = inputs.provenance, options.store
+    options = replace(options, store=None, since=None, until=None, last=None, over=None)
+    if store is None:
+        return read_inputs([text], options, progress).predictions
+    positive = stored["positive"]
+    options = replace(
+        options,
+        positive=positive if isinstance(positive, str) else None,
+        weight=stored["weight"],
+        count=stored["count"],
+    )
+    reference = read_inputs([text], options, progress)
+    roles = reference.options.roles
+    del roles["missing"]
+    return compress(
+        reference.predictions,
+        **roles | {"label": pl.lit(value=False) if options.label is None else options.label},
+        by=reference.options.keys or None,
+        **{name: stored[name] for name in ("resolution", "relative", "max_envelope")},
+    )
+
+
+def calibrate_logs(
+    sources: Sequence[str], options: CalibrateOptions, path: Path | None, progress: Progress
+) -> CommandResult:
+    """Compute measures of calibration; write the table to `path` if it is given."""
+    from rocframe.probabilities.calibration_summary import calibration_summary
+
+    bins = options.bins_argument()
+    inputs = read_inputs(sources, options, progress, exclude=_result_paths(path))
+    progress.step("Computing the calibration")
+    table = calibration_summary(
+        inputs.predictions, **_column_arguments(inputs), bins=bins, method=options.method
+    )
+    metadata = {"bins": bins, "method": options.method}
+    return _tabulated(inputs, table, path, metadata, progress)
 
 
 def _result_paths(path: Path | None) -> list[Path]:
@@ -219,7 +389,7 @@ def _tabulated(
     inputs: Inputs,
     table: pl.DataFrame,
     path: Path | None,
-    arguments: Mapping[str, Any],
+    metadata: Mapping[str, Any],
     progress: Progress,
     *,
     summary: str | None = None,
@@ -228,7 +398,7 @@ def _tabulated(
     """Return the result of a command with this table, which is written to `path`, if given."""
     if path is not None:
         progress.step("Writing the file")
-        given = {name: value for name, value in arguments.items() if value not in (None, {}, [])}
+        given = {name: value for name, value in metadata.items() if value not in (None, {}, [])}
         write_result(table, path, {**inputs.provenance, "options": given})
     return CommandResult(
         table=table,
@@ -241,44 +411,66 @@ def _tabulated(
     )
 
 
-def _two_scores(sources: Sequence[str], options: ReleaseOptions) -> tuple[str, str]:
-    """Return the columns of the old and the new score."""
+def _check_old_and_new(sources: Sequence[str], options: ReleaseOptions) -> None:
+    """Raise an error unless there are two logs, or one with two scores."""
     scores = options.score
-    if len(sources) < 2 and len(scores) != 2:
-        raise OptionValueError.compose(
-            "score",
-            scores[0],
-            "with one log, expected two columns of scores",
-            "Pass the new log as well, or the score of the old and of the new model: "
-            "--score old --score new.",
+    if len(sources) > 2:
+        hint = (
+            "Pass the old and the new log, each a file, a folder, or a glob in quotes; or logs "
+            "with the column of the models as --between, and --baseline."
         )
+        raise LogError.compose(sources[2], "expected two logs, OLD and NEW", hint)
+    if len(sources) < 2 and len(scores) != 2:
+        problem = "with one log, expected two columns of scores"
+        hint = (
+            "Pass the new log as well, the score of the old and of the new model: --score old "
+            "--score new; or the column of the models as --between, and --baseline."
+        )
+        raise OptionValueError.compose("score", scores[0], problem, hint)
     if len(scores) > 2:
         hint = "Pass the score of the old and of the new model."
         raise OptionValueError.compose("score", scores[2], "expected one or two columns", hint)
-    return scores[0], scores[-1]
 
 
-def _gate_summary(table: pl.DataFrame, options: ReleaseOptions) -> str:
+def _gate_summary(table: pl.DataFrame, options: ReleaseOptions, *, is_pair: bool) -> str:
     """Return the decision as a sentence, and the test."""
-    from rocframe.comparisons.gate import GATE_TESTS
-
     counts = table.filter(pl.col("passed").is_not_null())
     failing = counts.height - int(counts["passed"].sum())
-    groups = format_count(counts.height, "group")
+    models = table["model_new"].unique()
+    is_single = len(models) == 1
+    groups = format_count(counts.height, "group" if is_single else "comparison")
+    old, new = "OLD", "NEW"
+    if options.baseline is not None:
+        old = format_name(options.baseline)
+        new = format_name(str(models[0])) if is_single else "each new model"
     lines = [
-        f"PASS: NEW is non-inferior to OLD in {groups}."
+        f"PASS: {new} is non-inferior to {old} in {groups}."
         if not failing
-        else f"FAIL: NEW is not shown to be non-inferior to OLD in {failing:,} of {groups}."
+        else f"FAIL: {new} is not shown to be non-inferior to {old} in {failing:,} of {groups}."
     ]
     if ignored := table.height - counts.height:
         verb = "does" if ignored == 1 else "do"
         lines[0] += f" {format_count(ignored, 'group')} {verb} not count (--min-rows)."
-    test = table["test"][0]
-    reason = ""
-    if not GATE_TESTS[test].is_paired and options.method is None:
-        reason = " The rows of the two logs are not paired, because --id is not given."
-    lines.append(f"Test: {test}, level {options.level:g}, adjustment {options.adjust}.{reason}")
-    return "\n".join(lines)
+    return "\n".join([*lines, _test_sentence(table, options, is_pair=is_pair)])
+
+
+def _test_sentence(
+    table: pl.DataFrame, options: ReleaseOptions | ComparisonOptions, *, is_pair: bool = False
+) -> str:
+    """Return the tests of a table, and why they are unpaired."""
+    from rocframe.comparisons.comparison_tests import COMPARISON_TESTS
+    from rocframe.comparisons.gate import GATE_TESTS
+
+    tests = table["test"].drop_nulls().unique(maintain_order=True).to_list()
+    reason, known = "", {**COMPARISON_TESTS, **GATE_TESTS}
+    if options.method is None and any(
+        test in known and not known[test].is_paired for test in tests
+    ):
+        rows = "rows of the two logs" if is_pair else "compared rows"
+        cause = "--id is not given" if options.store is None else "a store merges equal rows"
+        reason = f" The {rows} are not paired, because {cause}."
+    names = ", ".join(tests) or "none"
+    return f"Test: {names}, level {options.level:g}, adjustment {options.adjust}.{reason}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

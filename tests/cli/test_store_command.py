@@ -653,7 +653,8 @@ def test_a_store_whose_first_update_was_killed_is_empty(capsys):
     killed_in("store_update.write", 2)
     assert len(parts()) == 1
     assert error_of(capsys, *STORE) == (
-        "store: the store is empty.\nCheck the path, or add logs with rocframe evaluate LOG --store."
+        "store: the store is empty.\n"
+        "Check the path, or add logs with rocframe evaluate LOG --store."
     )
     with pytest.raises(rf.StorageError, match="the folder contains no Parquet files"):
         rf.scan("store")
@@ -811,7 +812,8 @@ def test_missing_parts_are_read_again_or_dropped_on_request(capsys):
     shutil.rmtree("store/day=2026-11-02")
     shutil.rmtree("store/day=2026-11-03")
     Path("logs/2026-11-03.parquet").unlink()
-    text = "store: the store is empty.\nCheck the path, or add logs with rocframe evaluate LOG --store."
+    text = "store: the store is empty.\n"
+        "Check the path, or add logs with rocframe evaluate LOG --store."
     assert error_of(capsys, *STORE, "--drop-missing-parts") == text
     assert list(Path("store").iterdir()) == []
 
