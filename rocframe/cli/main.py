@@ -173,6 +173,8 @@ def _assigned_option(match: re.Match[str]) -> str:
         values = _literal(listed)
         if not values or not isinstance(values, list):
             return match[0]
+        if name == "bins":  # edges are one value
+            values = [_option_value(tuple(values))]
     else:
         values = [bare if quoted is None else quoted]
     if name == "path":
