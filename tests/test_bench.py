@@ -150,13 +150,14 @@ def test_the_coverage_study_prints_the_same_tables_in_each_run(capsys, monkeypat
     ):
         monkeypatch.setattr(coverage, name, getattr(coverage, name)[:1])
     monkeypatch.setattr(coverage, "TIES", coverage.TIES[::3])
-    arguments = ["--samples", "8", "--resampled", "4", "--replicates", "6"]
+    arguments = ["--samples", "4", "--resampled", "4", "--replicates", "6"]
     outputs = []
-    for _ in range(2):
-        coverage.main(arguments)
+    for part in ("", "other metrics"):
+        coverage.main([*arguments, "--only", part])
         text = capsys.readouterr().out
         outputs.append([line for line in text.splitlines() if not line.endswith(" s)")])
-    assert outputs[0] == outputs[1]
+    assert len(outputs[1]) > 5
+    assert set(outputs[1]) <= set(outputs[0])
     for name in (*coverage.FORMULAS, *coverage.BOOTSTRAPS):
         assert sum(line.startswith(f"| `{name}` |") for line in outputs[0]) >= len(coverage.SIZES)
     for name in (*coverage.SIMULTANEOUS, *coverage.POINTWISE):

@@ -117,6 +117,7 @@ def test_dynamic_windows_have_one_value_each():
     assert_query_equal(query.agg(expressions), expected)
 
 
+@pytest.mark.slow
 def test_rolling_windows_have_one_value_each():
     expressions = numbers(AGGREGATES, {"weight": "weight", "count": "n"})
     plan = TABLE.lazy().set_sorted("time")

@@ -337,7 +337,7 @@ def predictions(n_groups: int, n_rows: int, seed: int) -> pl.DataFrame:
 
 FEW_GROUPS = predictions(4, 90, 3)
 # Sums of these weights have rounding errors, which sums over all groups would make larger.
-MANY_GROUPS = predictions(2_500, 7_500, 4).with_columns(pl.col("w") / 10)
+MANY_GROUPS = predictions(1_000, 3_000, 4).with_columns(pl.col("w") / 10)
 REGISTERED = {**OF_PREDICTIONS, **OF_CURVES}
 # These functions take a tenth of a millisecond or more for a group.
 SLOW_FOR_MANY_GROUPS = {"average", "fold auc", "pooling gap", "smooth", "volume of sums"}

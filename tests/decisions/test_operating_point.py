@@ -117,7 +117,7 @@ def test_the_prevalence_of_the_data_chooses_the_rows_that_no_prevalence_chooses(
         {"rule": "expected_cost", "costs": {"fp": 1, "fn": 1}},
         {"rule": "profit", "benefits": {"tp": 7, "fp": -3, "fn": -1}},
     ]
-    parts = random_curves(200).with_columns(totals).partition_by("pos", "neg", as_dict=True)
+    parts = random_curves(60).with_columns(totals).partition_by("pos", "neg", as_dict=True)
     for (pos, neg), curves in parts.items():
         for rule in rules:
             without, given = (
