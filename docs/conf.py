@@ -61,6 +61,7 @@ numpydoc_xref_param_type = False
 html_theme = "pydata_sphinx_theme"
 html_title = f"rocframe {release}"
 html_static_path = ["_static"]
+html_extra_path = ["llms.txt"]  # docs/llms.py writes it
 html_css_files = ["tables.css"]
 html_sidebars = {"**": []}  # code needs the width
 html_show_sourcelink = False
