@@ -31,6 +31,7 @@ def test_every_benchmark_of_this_package_runs():
     assert {"one_vs_rest, streamed", "multiclass_auc", "multiclass_metrics"} <= names
 
 
+@pytest.mark.slow
 def test_every_benchmark_of_intervals_and_tests_runs():
     cases = list(uncertainty.benchmarks(0.001))
     assert len(cases) == len({case.name + case.table for case in cases})
@@ -51,6 +52,7 @@ def test_every_benchmark_of_decisions_runs():
         assert case.peer is None or case.peer[1]() is not None
 
 
+@pytest.mark.slow
 def test_every_benchmark_of_calibration_runs():
     for case in calibration.benchmarks(0.0005):
         assert case.run().height > 0
@@ -60,6 +62,7 @@ def test_every_benchmark_of_drawing_runs():
     assert [case.run() is not None for case in drawing.benchmarks(100)] == [True] * 3
 
 
+@pytest.mark.slow
 def test_every_benchmark_of_reports_runs(tmp_path):
     pytest.importorskip("vl_convert")
     assert len(pages.benchmarks()) == 3

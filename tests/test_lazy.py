@@ -160,6 +160,7 @@ def test_a_lazy_frame_is_read_once_on_collect_and_gives_the_eager_table(probe, v
 
 
 # Both engines run the same optimized plan, whatever the keys are.
+@pytest.mark.slow
 @every_verb
 def test_a_pickled_plan_gives_the_eager_table_with_the_streaming_engine(scan, verb):
     plan = pickle.loads(pickle.dumps(verb(scan, "g")))
@@ -240,6 +241,7 @@ def test_a_filter_on_groups_reaches_the_scan_from_before_and_from_after(scan, na
                     assert_frame_equal(plan.collect(), expected.filter(where))
 
 
+@pytest.mark.slow
 @every_verb_by_group
 def test_a_filter_on_one_of_two_keys_reaches_the_scan(scan, verb):
     plan = verb(scan, ("g", "h")).filter(h=2)

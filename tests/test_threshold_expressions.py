@@ -108,6 +108,7 @@ def best(rule, **options):
     return pl.col("score").roc.best_threshold("label", rule=rule, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.hypothesis
 @pytest.mark.parametrize("mass", [None, "count", "weight"])
 def test_the_best_threshold_is_that_of_operating_point(mass):

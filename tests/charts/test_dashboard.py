@@ -325,6 +325,7 @@ def test_rows_with_small_counts_of_long_tables_are_kept(monkeypatch):
     assert sum(one["bin_pos"] + one["bin_neg"] for one in bins) == 20_000
 
 
+@pytest.mark.render
 @pytest.mark.parametrize(
     ("modes", "prevalence"), [(["alert_rate", "fpr", "tpr"], None), (["alert_rate"], 0.1)]
 )
