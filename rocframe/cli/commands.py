@@ -144,8 +144,8 @@ def gate_command(*log: str, options: ReleaseOptions, out: TableFile = None) -> i
 def drift_command(*log: Log, options: MonitoringOptions, out: TableFile = None) -> int:
     """Compare the AUC of time windows with a reference, or the scores if there is no --label.
 
-    Exit codes: 0 if no window fails, 1 if a window fails, 2 for an error in options or logs.
-    Windows that cannot be compared, for example because they have no positives, do not fail.
+    Exit codes: 0 if no window fails, 1 if a window fails, 2 for an error in options or logs. A
+    window that cannot be compared, for example because it has no positives, fails.
     """
     from rocframe.cli.tasks import drift_logs
     from rocframe.cli.text_tables import windows_table

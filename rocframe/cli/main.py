@@ -121,7 +121,7 @@ ARGUMENTS = (
     "label|score|by|over|between|baseline|reference|every|period|offset|time|bins|id|positive|weight|count|missing|kind|ci|level|max_error|path|"
     "rule|costs|benefits|prevalence|subject_to|guarantee|minimize|beta|"
     "margin|metric|threshold|fpr|tpr|specificity|sensitivity|alert_rate|alerts|method|adjust|min_rows|unmatched|cluster|seed|"
-    "resolution|max_envelope|partition_by|last"
+    "resolution|max_envelope|max_missing|partition_by|last"
 )
 # An argument with a value: by="x", by=['x'] or level=0.9, but not a folder such as label=1/.
 ASSIGNMENT = re.compile(

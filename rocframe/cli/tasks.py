@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rocframe.cli.formats import check_result_path, is_table_path, write_result
-from rocframe.cli.options import NEW, OLD, adjustment, one_or_all, parse_value
+from rocframe.cli.options import NEW, OLD, adjustment, one_or_all, parse_bins_option, parse_value
 from rocframe.cli.sources import read_inputs, read_old_and_new, unused_name
 from rocframe.cli.text_tables import VERDICT_TEXTS, drift_summary
 from rocframe.compression import compress
@@ -307,9 +307,11 @@ def drift_logs(
     progress.step("Comparing the windows")
     if options.label is None:
         del arguments["label"], arguments["positive"]
-        table = score_drift(rows, **arguments)
+        bins = 10 if options.bins is None else parse_bins_option(options.bins)
+        table = score_drift(rows, bins=bins, **arguments)
     else:
         table = drift(rows, margin=options.margin, **arguments)
+    table = options.add_verdicts(table)
     return _tabulated(
         inputs,
         table,
@@ -317,11 +319,14 @@ def drift_logs(
         {name: getattr(options, name) for name in WINDOW_OPTIONS},
         progress,
         summary=drift_summary(table, options),
-        has_passed=not table.select(options.fails().any()).item(),
+        has_passed=bool(table["passed"].all()),
     )
 
 
-WINDOW_OPTIONS = ("over", "every", "period", "offset", "reference", "margin", "level", "adjust")
+WINDOW_OPTIONS = (
+    *("over", "every", "period", "offset", "reference", "margin", "level", "adjust"),
+    *("min_rows", "bins", "max_missing"),
+)
 
 
 def _length(text: str, dtype: pl.DataType) -> str | int:
@@ -368,7 +373,7 @@ def calibrate_logs(
     """Compute measures of calibration; write the table to `path` if it is given."""
     from rocframe.probabilities.calibration_summary import calibration_summary
 
-    bins = options.bins_argument()
+    bins = parse_bins_option(options.bins)
     inputs = read_inputs(sources, options, progress, exclude=_result_paths(path))
     progress.step("Computing the calibration")
     table = calibration_summary(

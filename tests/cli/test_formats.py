@@ -23,7 +23,7 @@ import rocframe.cli
 from rocframe.cli import main as cli
 from rocframe.cli import tasks
 from rocframe.cli.formats import TEXT_FORMATS, print_table
-from rocframe.cli.options import FormatName
+from rocframe.cli.options import FormatName, MonitoringOptions
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "command-line.md"
 ROLES = ["--label", "label", "--score", "score", "--by", "segment"]
@@ -71,7 +71,9 @@ COMMANDS = {
     ),
     "drift": (
         ["drift", "log.parquet", "--over", "week"],
-        rf.drift(ROWS, "label", "score", over="week", by="segment"),
+        MonitoringOptions(label="label", score=["score"], by=["segment"]).add_verdicts(
+            rf.drift(ROWS, "label", "score", over="week", by="segment")
+        ),
     ),
     "calibrate": (
         ["calibrate", "log.parquet", "--bins", "5"],

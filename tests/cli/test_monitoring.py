@@ -48,10 +48,16 @@ def run(capsys, *arguments):
 
 
 def drift(capsys, *arguments, code):
-    """Return the table that `drift` writes; it prints nothing, and has this exit code."""
+    """Return the table that `drift` writes, without verdicts.
+
+    The command prints nothing, and has this exit code.
+    """
     result = run(capsys, "drift", *arguments, "--quiet", "--out", "out.arrow")
     assert result == (code, "", "")
-    return rf.read("out.arrow")
+    table = rf.read("out.arrow")
+    assert code == (False in table["passed"])
+    assert table.columns[-2:] == ["passed", "verdict"]
+    return table.drop("passed", "verdict")
 
 
 def make_store(capsys):
@@ -69,6 +75,7 @@ def test_a_week_that_differs_from_the_first_fails(capsys):
         "reference": "first",
         "level": 0.95,
         "adjust": "holm",
+        "min_rows": 0,
     }
     code, out, err = run(capsys, "drift", "log.parquet", *AREAS, *EVERY_WEEK)
     assert (code, err) == (1, "")
@@ -116,14 +123,18 @@ def test_without_a_label_the_scores_are_compared(capsys):
     assert rf.about("out.arrow")["label"] is None
     _, out, _ = run(capsys, "drift", "scores.parquet", *options)
     assert out.splitlines()[0] == (
-        "segment  window         PSI  critical  adjusted p      KS    n  n_missing  result"
+        "segment  window         PSI  critical  adjusted p      KS  adjusted p    n  n_missing  "
+        "result"
     )
-    assert out.endswith("Test: PSI, level 0.9, adjustment bh.\n")
+    assert out.endswith("Test: PSI and KS, level 0.9, adjustment bh.\n")
     largest = table["psi"].max()
     drift(capsys, "scores.parquet", *options, "--margin", f"{largest - 0.01}", code=1)
     drift(capsys, "scores.parquet", *options, "--margin", f"{largest + 0.01}", code=0)
     _, out, _ = run(capsys, "drift", "scores.parquet", *options, "--margin", "0.2")
-    assert "FAIL: 1 of 6 windows differs from the reference, with a PSI above 0.2: app 2026" in out
+    assert (
+        "FAIL: 1 of 6 windows differs from the reference, with a PSI or KS above 0.2: app 2026"
+        in out
+    )
 
 
 @pytest.mark.parametrize("label", [["--label", "label"], []])
@@ -149,7 +160,7 @@ def test_files_are_a_reference(capsys, label):
 def test_the_windows_of_a_store_are_its_partitions(capsys, label):
     make_store(capsys)
     arguments = [*SCORE, *label, "--store", "store", "--last", "14d"]
-    table = drift(capsys, *arguments, code=len(label) // 2)
+    table = drift(capsys, *arguments, code=1)
     rows = LOG.filter(pl.col("day") > date(2026, 11, 15))
     if label:
         expected = rf.drift(rows, "label", "score", by="segment", over="day")
@@ -180,20 +191,99 @@ def test_integers_are_times_of_windows(capsys):
     assert " cannot be compared" not in out
 
 
-def test_windows_that_cannot_be_compared_do_not_fail_but_are_counted(capsys):
+def test_windows_that_cannot_be_compared_fail_unless_they_are_small(capsys):
     rows = LOG.filter(segment="web")
     rows = rows.filter(pl.col("label") | (pl.col("day") != FIRST + timedelta(days=3)))
     rows.write_parquet("rows.parquet")
-    code, out, _ = run(capsys, "drift", "rows.parquet", *AREAS, "--over", "day", "--adjust", "holm")
-    assert code == 0
-    assert (
-        "PASS: none of 26 windows differs from the reference. 1 window cannot be compared.\n" in out
-    )
-    assert out.splitlines()[4].endswith("no negatives")
-    rows.filter(day=FIRST).write_parquet("rows.parquet")
     code, out, _ = run(capsys, "drift", "rows.parquet", *AREAS, "--over", "day")
+    assert code == 1
+    assert "FAIL: 1 of 27 windows cannot be compared: web 2026-11-05.\n" in out
+    assert out.splitlines()[4].endswith("FAIL: no negatives")
+    options = ["--over", "day", "--min-rows", "1"]
+    code, out, _ = run(capsys, "drift", "rows.parquet", *AREAS, *options)
     assert code == 0
-    assert "PASS: no window is compared with a reference.\n" in out
+    assert "PASS: none of 26 windows differs from the reference. 1 window does not count" in out
+    assert out.splitlines()[4].endswith("does not count: no negatives")
+
+
+@pytest.mark.parametrize("label", [["--label", "label"], []])
+def test_the_first_window_passes(capsys, label):
+    LOG.filter(day=FIRST).write_parquet("rows.parquet")
+    for reference in ("first", "previous"):
+        arguments = [*SCORE, *label, "--over", "day", "--reference", reference]
+        code, out, _ = run(capsys, "drift", "rows.parquet", *arguments)
+        assert code == 0
+        assert "PASS: no window is compared with a reference.\n" in out
+
+
+def verdicts(capsys, rows, *arguments, code=1):
+    """Return the verdict on each day of rows with a column `day`."""
+    rows.write_parquet("rows.parquet")
+    arguments = ["rows.parquet", "--score", "score", "--over", "day", *arguments, "-q"]
+    exit_code, out, _ = run(capsys, "drift", *arguments, "--format", "json")
+    assert exit_code == code
+    return [row["verdict"] for row in json.loads(out)]
+
+
+def test_an_area_without_a_variance_cannot_be_compared(capsys):
+    label = np.arange(200) % 2 == 0
+    score = np.where(np.arange(200) < 100, label, 0.5)
+    rows = pl.DataFrame({"day": np.arange(200) // 100, "label": label, "score": score})
+    options = ["--label", "label", "--margin", "0.1"]
+    assert verdicts(capsys, rows, *options) == ["reference", "undecided"]
+
+
+def test_the_test_of_ks_finds_what_the_bins_do_not(capsys):
+    """All scores of the reference are equal, or a shift is within a bin of most of its rows."""
+    constant = pl.DataFrame({"day": [1] * 500 + [2] * 500, "score": [0.0] * 500 + [1.0] * 500})
+    assert verdicts(capsys, constant) == ["reference", "drift"]
+    assert verdicts(capsys, constant, "--margin", "1", code=0) == ["reference", "no_drift"]
+    share = RNG.random((2, 500))
+    mass = np.where(share < 0.95, [[0.0], [-1.0]], share)
+    assert verdicts(capsys, constant.with_columns(score=mass.ravel())) == ["reference", "drift"]
+
+
+def test_missing_scores_fail_above_a_limit(capsys):
+    score = pl.Series(RNG.random(1000)).set(pl.Series(np.arange(1000) >= 600), None)
+    rows = pl.DataFrame({"day": [1] * 500 + [2] * 500, "score": score})
+    options = ["--missing", "drop", "--bins", "2"]
+    assert verdicts(capsys, rows, *options) == ["reference", "missing_scores"]
+    assert verdicts(capsys, rows, *options, "--max-missing", "0.8", "--margin", "0.5", code=0) == [
+        "reference",
+        "no_drift",
+    ]
+    rows = rows.filter((pl.col("day") == 1) | pl.col("score").is_null())
+    assert verdicts(capsys, rows, *options) == ["reference", "missing_scores"]
+    assert verdicts(capsys, rows, *options, "--max-missing", "1") == ["reference", "undecided"]
+
+
+def test_bins_are_those_of_score_drift(capsys):
+    for bins, argument in (("4", 4), ("-1:0.3:0.6:1", [-1, 0.3, 0.6, 1])):
+        table = drift(capsys, "log.parquet", *SCORE, *EVERY_WEEK, f"--bins={bins}", code=1)
+        assert_frame_equal(table, rf.score_drift(WEEKS, "score", by="segment", bins=argument))
+
+
+def test_windows_that_overlap_the_reference_have_no_test(capsys):
+    options = ["--over", "batch", "--every", "7", "--period", "14", "--format", "json", "-q"]
+    code, out, _ = run(capsys, "drift", "log.parquet", *AREAS, *options)
+    assert code == 1
+    assert [row["verdict"] for row in json.loads(out) if row["segment"] == "web"] == [
+        "reference",
+        "no_test",
+        *["no_drift"] * 3,
+    ]
+
+
+def test_a_long_table_shows_windows_that_fail_and_the_last_ones(capsys):
+    n = 100 * 40
+    rows = pl.DataFrame({"day": np.arange(n) // 40, "score": RNG.random(n)})
+    rows = rows.with_columns(pl.col("score") + 9 * (pl.col("day") == 3)).write_parquet(
+        "log.parquet"
+    )
+    code, out, _ = run(capsys, "drift", "log.parquet", "--score", "score", "--over", "day")
+    assert code == 1
+    assert [int(line.split()[0]) for line in out.splitlines()[1:61]] == [3, *range(41, 100)]
+    assert out.splitlines()[61] == "... and 40 more windows"
 
 
 def test_stdout_has_the_table_only_and_the_verdict_is_on_stderr(capsys):
@@ -202,7 +292,7 @@ def test_stdout_has_the_table_only_and_the_verdict_is_on_stderr(capsys):
     assert code == 1
     assert err.startswith("FAIL: 1 of 6 windows differs from the reference: app 2026-11-23.\n")
     rows = json.loads(out)
-    failing = [row for row in rows if row["p_adjusted"] and row["p_adjusted"] < 0.05]
+    failing = [row for row in rows if row["passed"] is False]
     assert [(row["segment"], row["window"]) for row in failing] == [("app", "2026-11-23")]
 
 
