@@ -142,7 +142,10 @@ RANGE = re.compile(r"\b(fpr|tpr|specificity|sensitivity)=(\([^()]*\))")
 # A quoted text, or the number inf outside quotes.
 INFINITY = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|\binf\b""")
 # A date, time or datetime of Python, such as datetime.date(2024, 2, 29).
-DATE = re.compile(r"\bdatetime\.(date|datetime|time)\((\d+(?:, \d+)*)\)")
+DATE = re.compile(
+    r"\bdatetime\.(date|datetime|time)\((\d+(?:, \d+)*)"
+    r"(?:, tzinfo=(?:datetime\.timezone\.utc|zoneinfo\.ZoneInfo\(key='[^']*'\)))?\)"
+)
 # An option that can be repeated.
 LISTED_OPTIONS = ("--by", "--score", "--id")
 # Errors of a log that can be the second value of such an option.

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 from math import isnan
 from pathlib import Path  # noqa: TC003 - cyclopts evaluates the annotations
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from zoneinfo import ZoneInfo
 
 import polars as pl
 from cyclopts import Parameter
@@ -875,13 +877,14 @@ def parse_value(text: str | None, dtype: pl.DataType) -> object:
     if dtype == pl.Boolean:
         return {"true": True, "1": True, "false": False, "0": False}.get(text.lower(), text)
     if dtype.is_numeric():
-        for number in (int, float):
-            try:
+        for number in (int, Decimal if dtype.is_decimal() else float):
+            with suppress(ValueError, InvalidOperation):
                 return number(text)
-            except ValueError:
-                continue
     if dtype.is_temporal() and dtype != pl.Duration:
         with suppress(ValueError):
             parse: Any = dtype.to_python()
-            return parse.fromisoformat(text)
+            value = parse.fromisoformat(text)
+            if isinstance(dtype, pl.Datetime) and dtype.time_zone and value.tzinfo is None:
+                value = value.replace(tzinfo=ZoneInfo(dtype.time_zone))
+            return value
     return text.encode() if dtype == pl.Binary else text

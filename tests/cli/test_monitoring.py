@@ -157,6 +157,87 @@ def test_files_are_a_reference(capsys, label):
 
 
 @pytest.mark.parametrize("label", [["--label", "label"], []])
+@pytest.mark.parametrize("has_reference", [False, True])
+def test_windows_of_different_resolutions_have_the_largest_of_their_group(
+    capsys, label, has_reference
+):
+    """Each log has its own resolution with --max-envelope."""
+    for day, rows in LOG.group_by("day"):
+        rows.write_parquet(f"{day[0]}.parquet")
+    arguments = ["2026*.parquet", *AREAS, "--store", "store", "--partition-by", "day"]
+    assert run(capsys, "evaluate", *arguments, "--max-envelope", "0.03", "-q")[0] == 0
+    stored = rf.scan("store").collect()
+    assert stored["score_width"].n_unique() > 2
+    widest = stored.group_by("segment").agg(pl.col("score_width").max())
+    rounded = LOG.join(widest, on="segment").with_columns(
+        pl.col("score") // pl.col("score_width") * pl.col("score_width")
+    )
+    first = rounded.filter(day=FIRST)
+    LOG.filter(day=FIRST).drop([] if label else "label").write_parquet("first.parquet")
+    arguments = [*SCORE, *label, "--store", "store"]
+    options = {"over": "day", "by": "segment"}
+    if has_reference:
+        arguments += ["--reference", "first.parquet"]
+        options["reference"] = first
+    table = drift(capsys, *arguments, code=len(label) // 2)
+    if label:
+        expected = rf.drift(rounded, "label", "score", **options)
+    else:
+        expected = rf.score_drift(rounded, "score", **options)
+    assert_frame_equal(table, expected)
+
+
+def test_skipped_files_of_the_reference_are_reported(capsys):
+    Path("first").mkdir()
+    LOG.filter(day=FIRST).write_parquet("first/0.parquet")
+    Path("first/1.parquet").write_bytes(b"")
+    arguments = ["log.parquet", *AREAS, "--over", "day", "--reference", "first/*.parquet"]
+    code, _, err = run(capsys, "drift", *arguments, "--skip-unreadable", "--out", "first/2.parquet")
+    assert code == 1
+    assert "rocframe: skipped first/1.parquet: " in err
+    about = rf.about("first/2.parquet")
+    assert about["files_reference"] == ["first/0.parquet"]
+    assert [*about["files_skipped"]] == ["first/1.parquet"]
+    again = run(capsys, "drift", *arguments, "--skip-unreadable", "--out", "first/2.parquet", "-q")
+    assert again[0] == 1
+    assert rf.about("first/2.parquet") == about
+
+
+def test_a_reference_that_is_a_window_and_a_folder_is_an_error(capsys):
+    folder = Path(str(LATE))
+    folder.mkdir()
+    first = LOG.filter(day=FIRST)
+    first.write_parquet(folder / "0.parquet")
+    arguments = ["log.parquet", *AREAS, "--over", "day", "--reference"]
+    code, _, err = run(capsys, "drift", *arguments, str(LATE))
+    assert code == 2
+    assert f"--reference {LATE}: this is a window, and also a file or folder.\n" in err
+    table = drift(capsys, *arguments, f"./{LATE}", code=1)
+    expected = rf.drift(LOG, "label", "score", over="day", by="segment", reference=first)
+    assert_frame_equal(table, expected)
+
+
+def test_references_have_the_time_zone_and_the_type_of_the_windows(capsys):
+    times = pl.col("day").cast(pl.Datetime).dt.replace_time_zone("America/New_York")
+    price = pl.col("batch").cast(pl.Decimal(6, 2)) / 10
+    rows = LOG.with_columns(day=times, price=price.cast(pl.Decimal(6, 2)))
+    rows.write_parquet("rows.parquet")
+    for over, text in (
+        (["--over", "day", "--every", "1w"], "2026-11-09"),
+        (["--over", "price"], "2.20"),
+    ):
+        arguments = ["drift", "rows.parquet", *AREAS, *over, "--reference"]
+        code, out, _ = run(capsys, *arguments, text, "--format", "jsonl", "-q")
+        assert code == 1
+        assert {json.loads(row)["reference"][: len(text)] for row in out.splitlines()} == {text}
+    code, _, err = run(
+        capsys, "drift", "rows.parquet", *AREAS, *EVERY_WEEK, "--reference", "2026-11-10"
+    )
+    assert (code, "datetime" in err) == (2, False)
+    assert "The windows are: 2026-11-02 00:00:00, 2026-11-09 00:00:00, " in err
+
+
+@pytest.mark.parametrize("label", [["--label", "label"], []])
 def test_the_windows_of_a_store_are_its_partitions(capsys, label):
     make_store(capsys)
     arguments = [*SCORE, *label, "--store", "store", "--last", "14d"]
