@@ -267,9 +267,19 @@ REPLACED_OPTIONS = {
 
 
 def configurations() -> "list[Callable[[App, tuple[str, ...], ArgumentCollection], None]]":
-    """Return functions that add the options in the files of the current folder, if they exist."""
+    """Return functions that add the options of files in the current folder, and check paths."""
     paths = {name: Path(name) for name in CONFIGURATION_FILES if Path(name).is_file()}
-    return [partial(_add_options, name, _read_options(name, path)) for name, path in paths.items()]
+    files = [partial(_add_options, name, _read_options(name, path)) for name, path in paths.items()]
+    return [*files, _check_paths]
+
+
+def _check_paths(_app: "App", _: tuple[str, ...], arguments: "ArgumentCollection") -> None:
+    """Raise an error for an empty path, which would be the current folder."""
+    for argument in arguments:
+        is_path = argument.name in ("LOG", "--out", "--store", "--reference")
+        if is_path and any(token.value == "" for token in argument.tokens):
+            hint = "Pass a path. A variable of the shell that is not set is empty."
+            raise OptionValueError(f"{argument.name}: the path is empty.\n{hint}")
 
 
 def _add_options(

@@ -272,8 +272,8 @@ class StoreEvaluationOptions(EvaluationOptions):
         Folder in which the predictions are kept in compressed form. Only new and changed logs are
         read, and the tables are those of the whole store. A changed log replaces its earlier rows;
         the rows of a log that no longer exists are kept. Without LOG, the store is evaluated as it
-        is. Later runs need the options of the first run, or none; --by can name any of its group
-        columns.
+        is. Later runs need --label and --score, and the other options of the first run or none of
+        them; --by can name any of its group columns.
     partition_by
         Column with the day of a prediction, which divides the store into folders such as
         day=2026-11-01; also text or integers. Times become dates. Required for --since, --until and
