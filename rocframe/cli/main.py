@@ -79,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         is_closed = isinstance(error.__context__, BrokenPipeError)
         code = SUCCESS if is_closed else USER_ERROR
     except Exception:  # noqa: BLE001 - the traceback is shown
-        print_to_stderr(traceback.format_exc())
+        print_to_stderr(traceback.format_exc().rstrip())
         code = INTERNAL_ERROR
     return code
 

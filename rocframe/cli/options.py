@@ -721,11 +721,11 @@ class MonitoringOptions(LogOptions):
             & (pl.col(value) > self.margin if has_margin else pl.lit(value=True))
             for value, p_value in tests.items()
         ]
-        window = table.columns[len(self.by or [])]
+        window = table[table.columns[len(self.by or [])]]
         has_no_pair = pl.col("note").is_null() & pl.col("reference").is_null()
         verdicts = {
             "missing_scores": has_missing,
-            "reference": pl.col("reference") == pl.col(window),
+            "reference": pl.col("reference") == window,
             "ignored": pl.min_horizontal(sizes) < self.min_rows,
             "drift": pl.any_horizontal(differs),
             "no_drift": pl.any_horizontal(pl.col(*tests.values()).is_not_null()),

@@ -301,7 +301,7 @@ def drift_logs(
         }
         rows = windows(rows, over, **lengths)
         over = WINDOW
-    reference, tables = _parse_reference(options.reference, rows[over]), [rows]
+    reference, tables = _reference_argument(options.reference, rows[over]), [rows]
     if isinstance(reference, Path):
         inputs, of_reference = _read_reference(inputs, options, exclude, progress)
         tables.append(of_reference)
@@ -348,7 +348,7 @@ def _length(text: str, dtype: pl.DataType) -> str | int:
         return text  # `windows` raises an error
 
 
-def _parse_reference(text: str, windows: pl.Series) -> object:
+def _reference_argument(text: str, windows: pl.Series) -> object:
     """Return the argument `reference` of `drift`, or a path of files."""
     value = parse_value(text, windows.dtype)
     if text in ("first", "previous"):

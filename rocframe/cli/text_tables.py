@@ -149,9 +149,13 @@ def windows_table(
     The windows that fail precede others if not all are shown, and then the last windows.
     """
     keys = _window_keys(table)
-    order = [pl.col("passed").eq(False).fill_null(False), pl.col(keys[len(options.by or [])])]
-    top = table.with_row_index(ROW).sort(order, descending=True, nulls_last=True)
-    top = top.head(max_rows).sort(ROW).drop(ROW)
+    order = pl.arg_sort_by(
+        pl.col("passed").eq(False).fill_null(False),
+        table[keys[len(options.by or [])]],
+        descending=True,
+        nulls_last=True,
+    )
+    top = table[table.select(order.head(max_rows).sort()).to_series()]
     names = name_columns(top, keys)
     if options.label is not None:
         values = [
@@ -175,9 +179,6 @@ def windows_table(
     results = _verdict_cells(top, DRIFT_VERDICTS)
     columns = [*names, *values, TextColumn(title="result", cells=results, kind="word")]
     return _aligned_text(columns, len(names), width, table.height - top.height, "more window")
-
-
-ROW = " row"  # no column of a group or a result has this name
 
 
 def _window_keys(table: pl.DataFrame) -> list[str]:
@@ -244,7 +245,7 @@ VERDICT_TEXTS = {
 }
 
 
-NOTE_TEXTS = {
+VERDICT_NOTE_TEXTS = {
     "not_in_old": "no rows in OLD",
     "not_in_new": "no rows in NEW",
     "unmatched": "rows left out",
@@ -259,7 +260,7 @@ def _verdict_cells(table: pl.DataFrame, texts: Mapping[str, str]) -> list[str]:
         parts = [texts[verdict]]
         if note is not None:
             name, *numbers = note.split(":")
-            parts += [NOTE_TEXTS.get(name, name.replace("_", " ")), *numbers]
+            parts += [VERDICT_NOTE_TEXTS.get(name, name.replace("_", " ")), *numbers]
         results.append(": ".join(filter(None, parts)))
     return results
 
