@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -101,41 +102,51 @@ class Pictures(SphinxTransform):
 
 
 class Thumbnails(SphinxDirective):
-    """Show each section of a page of the gallery as a card with the panel of its picture."""
+    """Show cards with the panels of pictures, without axes and legends.
 
-    required_arguments = 1
+    The argument is the name of a page in the same folder: its sections become cards. Without it,
+    each line of the content is the title of a section of this page and a picture.
+    """
+
+    optional_arguments = 1
+    has_content = True
     SECTION = re.compile(
         r"^## (?P<title>.+)$(?:(?!^## ).*\n)*?"
-        r"^!\[(?P<text>[^\]]*)\]\(\.\./images/(?P<image>[^)]*)\)$",
+        r"^!\[[^\]]*\]\(\.\./(?P<picture>images/[^)]*)\)$",
         re.MULTILINE,
     )
     ROOM = 4 / 3  # width per height of the room for a picture
 
     def run(self) -> list[nodes.Node]:
-        """Return the cards of the page that the directive names."""
-        name = self.arguments[0]
+        """Return the cards."""
+        name = self.arguments[0] if self.arguments else Path(self.env.docname).name
         page = Path(self.env.doc2path(self.env.docname)).with_name(f"{name}.md")
         for path in (page, pictures.PANELS):
             self.env.note_dependency(str(path))
-        panels = json.loads(pictures.PANELS.read_text(encoding="utf-8"))
+        if self.content:
+            found = [tuple(line.split(": ")) for line in self.content]
+        else:
+            found = self.SECTION.findall(page.read_text(encoding="utf-8"))
+        texts = {part.picture: part.text for part in reference.sections()}
         lines = ["::::{grid} 2 2 3 4", ":gutter: 2", ""]
-        for section in self.SECTION.finditer(page.read_text(encoding="utf-8")):
-            text = " ".join(section["text"].split())
+        for title, picture in found:
             lines += [
-                f":::{{grid-item-card}} {section['title']}",
-                f":link: {name}.html#{nodes.make_id(section['title'])}",
+                f":::{{grid-item-card}} {title}",
+                f":link: {name}.html#{nodes.make_id(title)}",
                 ":link-type: url",
                 "",
-                f"![{text}](../images/{section['image']})",
+                f"![{' '.join(texts[picture].split())}](/{picture})",
                 ":::",
             ]
         lines.append("::::")
         cards = nodes.Element()
         self.state.nested_parse(StringList(lines, str(page)), self.content_offset, cards)
+        panels = json.loads(pictures.PANELS.read_text(encoding="utf-8"))
         for picture in list(cards.findall(nodes.image)):
             picture["classes"].append("no-scaled-link")
             picture["loading"] = "lazy"
             image = picture["uri"].rpartition("images/")[2]
+            picture["uri"] = os.path.relpath(pictures.IMAGES / image, page.parent)
             size = imagesize.get(pictures.IMAGES / image)
             frame = self.frame(panels.get(image, (0, 0, 1, 1)), *size)
             start, end = (

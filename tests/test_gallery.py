@@ -273,7 +273,7 @@ def test_the_panels_of_the_thumbnails_are_those_of_the_pictures(gallery, charts,
     assert gallery.panel(charts[image]) == pytest.approx(written[image], abs=0.05)
     pixels = np.asarray(Image.open(gallery.IMAGES / image).convert("L"), int)
     height, width = pixels.shape
-    left, top, wide, high = np.array(written[image]) * [width, height, width, height]
+    left, top, wide, _ = np.array(written[image]) * [width, height, width, height]
     # The frame of a panel is a gray line around its white area.
     frame = pixels[round(top) - 1 : round(top) + 2, round(left + wide / 2)]
     assert frame.min() < 240
