@@ -68,6 +68,7 @@ html_title = f"rocframe {release}"
 html_static_path = ["_static"]
 html_extra_path = ["llms.txt"]  # docs/llms.py writes it
 html_css_files = ["tables.css"]
+html_js_files = [("copy.js", {"defer": "defer"})]
 html_sidebars = {"**": []}  # code needs the width
 html_show_sourcelink = False
 html_copy_source = False
