@@ -53,6 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The garbage collector would search the loaded modules, which remain until the end: 10 % of
         # the time of the help.
         gc.freeze()
+        _ensure_home()
     _escape_output()
     try:
         code = application()(arguments)
@@ -79,6 +80,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         traceback.print_exc()
         code = INTERNAL_ERROR
     return code if isinstance(code, int) else SUCCESS
+
+
+def _ensure_home() -> None:
+    """Set the home folder of a user who has none, as container runtimes do: Altair needs one."""
+    try:
+        Path.home()
+    except RuntimeError:
+        os.environ["HOME"] = "/"
 
 
 def _escape_output() -> None:
