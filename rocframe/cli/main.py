@@ -6,6 +6,7 @@ traceback, with exit code 70, which differs from that of a test that does not pa
 """
 
 import gc
+import os
 import re
 import sys
 import traceback
