@@ -3,6 +3,7 @@
 The modules of tables are imported in functions, so that the help is shown without them.
 """
 
+import gc
 import os
 import shutil
 import sys
@@ -218,7 +219,7 @@ def calibrate_command(
     return _run(calibrate_logs, log, options, out, probabilities_table)
 
 
-COMMAND_FUNCTIONS = {
+COMMAND_FUNCTIONS: "dict[str, Callable[..., int]]" = {
     "evaluate": evaluate_command,
     "report": report_command,
     "decide": decide_command,
@@ -242,6 +243,7 @@ def _run(
     from rocframe.reports.evaluation import pooling_sentence
     from rocframe.reports.progress import Progress
 
+    gc.enable()
     options.check(sources)
     if out is not None and options.store is not None:
         check_outside_store(out, options.store)
