@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from contextlib import nullcontext, redirect_stderr, redirect_stdout
 from datetime import date, timedelta
 from io import StringIO
@@ -24,7 +25,8 @@ import pytest
 from rocframe.cli import main as cli
 from rocframe.cli import tasks
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "pipelines.md"
+TREE = Path(__file__).resolve().parents[2]
+PAGE = TREE / "docs" / "pipelines.md"
 REFERENCE = date(2026, 10, 1)
 DAYS = [date(2026, 11, 2) + timedelta(days=i) for i in (0, 3, 7, 10, 14, 17)]  # three weeks
 ROWS = 1200  # of a log
@@ -189,6 +191,16 @@ def test_drift_of_scores_whose_labels_are_not_known_yet(first_night, monkeypatch
     assert {"psi", "ks"} <= set(json.loads(job.out)[0])
 
 
+@pytest.mark.parametrize(("code", "printed"), [(0, ""), (1, "nightly.sh: exit code 1\n")])
+def test_cron_prints_exit_codes(tmp_path, code, printed):
+    Path("monitoring").mkdir()
+    Path("monitoring/nightly.sh").write_text(f"echo message >&2; exit {code}")
+    line = example("Nightly job with cron", "text").splitlines()[1].split(maxsplit=5)[5]
+    env = {"HOME": str(tmp_path), "PATH": os.defpath}
+    assert subprocess.check_output(["sh", "-c", line], env=env, text=True) == printed
+    assert Path("monitoring/nightly.log").read_text() == "message\n"
+
+
 def run_example(heading, packages, *, code=0):
     """Run an example with replacements of packages, and with a job that has this exit code."""
     Path("monitoring").mkdir(exist_ok=True)
@@ -283,3 +295,51 @@ def test_a_user_without_a_home_folder(monkeypatch):
     monkeypatch.setattr(sys, "argv", ["rocframe", "--version"])
     assert cli.main() == 0
     assert Path.home() == Path("/")
+
+
+DOCKERFILE = dict(line.split(" ", 1) for line in example("Docker", "dockerfile").splitlines())
+
+
+def test_the_image_and_its_run_agree():
+    project = tomllib.loads((TREE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extra = re.search(r"rocframe\[(\w+)\]", DOCKERFILE["RUN"])[1]
+    assert extra in project["optional-dependencies"]
+    assert int(DOCKERFILE["USER"]) > 0
+    assert json.loads(DOCKERFILE["CMD"])[1] == "/" + DOCKERFILE["COPY"].split()[0]
+    assert f'-v "$PWD:{DOCKERFILE["WORKDIR"]}"' in example("Docker", "sh")
+
+
+@pytest.mark.slow  # the job in its own processes, with the page
+@pytest.mark.skipif(os.geteuid() == 0 and which("setpriv") is None, reason="root has all rights")
+def test_a_user_without_rights_outside_the_folder_of_results(tmp_path):
+    """The job of the container runs if the home folder and the logs cannot be changed."""
+    results_folder, home, programs = (tmp_path / name for name in ("monitoring", "home", "bin"))
+    for folder in (results_folder, home, programs):
+        folder.mkdir()
+    (tmp_path / "nightly.sh").write_text(JOB)
+    rocframe = programs / "rocframe"
+    rocframe.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m rocframe.cli.main "$@"\n')
+    rocframe.chmod(0o755)
+    os.chdir(results_folder)
+    write_logs(DAYS)
+    read_only = [path for path in tmp_path.rglob("*") if path.is_dir() and path != results_folder]
+    for folder in (tmp_path, *read_only):
+        folder.chmod(0o500)
+
+    limit = "setpriv --inh-caps=-all --bounding-set=-all".split() if os.geteuid() == 0 else []
+    command = json.loads(DOCKERFILE["CMD"].replace("/nightly.sh", str(tmp_path / "nightly.sh")))
+    options = {
+        "env": {"HOME": home, "PATH": f"{programs}:{os.defpath}", "PYTHONPATH": TREE},
+        "stdin": subprocess.DEVNULL,
+        "capture_output": True,
+        "text": True,
+    }
+    try:
+        assert subprocess.run([*limit, "mkdir", home / "new"], **options).returncode == 1
+        job = subprocess.run([*limit, *command], **options)
+    finally:
+        for folder in (tmp_path, *read_only):
+            folder.chmod(0o700)
+    assert (job.returncode, job.stdout) == (0, "The new model can be released.\n"), job.stderr
+    assert [len(table) for table in results()] == [2, 6, 2]
+    assert Path("evaluation/charts.html").exists()
