@@ -10,6 +10,7 @@ import sys
 import tomllib
 from contextlib import nullcontext, redirect_stderr, redirect_stdout
 from datetime import date, timedelta
+from functools import partial
 from io import StringIO
 from pathlib import Path
 from shutil import which
@@ -326,17 +327,17 @@ def test_a_user_without_rights_outside_the_folder_of_results(tmp_path):
     for folder in (tmp_path, *read_only):
         folder.chmod(0o500)
 
-    limit = "setpriv --inh-caps=-all --bounding-set=-all".split() if os.geteuid() == 0 else []
+    limit = ["setpriv", "--inh-caps=-all", "--bounding-set=-all"] if os.geteuid() == 0 else []
     command = json.loads(DOCKERFILE["CMD"].replace("/nightly.sh", str(tmp_path / "nightly.sh")))
-    options = {
-        "env": {"HOME": home, "PATH": f"{programs}:{os.defpath}", "PYTHONPATH": TREE},
-        "stdin": subprocess.DEVNULL,
-        "capture_output": True,
-        "text": True,
-    }
+    run_limited = partial(
+        subprocess.run,
+        env={"HOME": home, "PATH": f"{programs}:{os.defpath}", "PYTHONPATH": TREE},
+        capture_output=True,
+        text=True,
+    )
     try:
-        assert subprocess.run([*limit, "mkdir", home / "new"], **options).returncode == 1
-        job = subprocess.run([*limit, *command], **options)
+        assert run_limited([*limit, "mkdir", home / "new"]).returncode == 1
+        job = run_limited([*limit, *command])
     finally:
         for folder in (tmp_path, *read_only):
             folder.chmod(0o700)
