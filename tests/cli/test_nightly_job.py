@@ -47,6 +47,7 @@ DRIFT = JOB[JOB.index("rocframe drift") : JOB.index("> drift.json")]
 @pytest.fixture(autouse=True)
 def _folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setattr(tasks, "find_spec", lambda _: None)  # the page takes a second
 
 
