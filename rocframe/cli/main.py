@@ -46,6 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # the time of the help. Commands enable it.
         gc.freeze()
         gc.disable()
+        _ensure_home()
     _prepare_output()
     from rocframe.cli.commands import output, print_message, print_to_stderr
 
@@ -82,6 +83,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print_to_stderr(traceback.format_exc().rstrip())
         code = INTERNAL_ERROR
     return code
+
+
+def _ensure_home() -> None:
+    """Set the home folder of a user who has none, as container runtimes do: Altair needs one."""
+    try:
+        Path.home()
+    except RuntimeError:
+        os.environ["HOME"] = "/"
 
 
 def _prepare_output() -> None:
