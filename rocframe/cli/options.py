@@ -641,7 +641,8 @@ class MonitoringOptions(LogOptions):
     adjust
         Adjustment of the p-values for the number of windows of a group. "holm" limits the
         probability of at least one false alarm, "bh" the expected share of false alarms. "none": no
-        adjustment. Without --label, PSI and KS are adjusted separately.
+        adjustment. Without --label, PSI and KS are adjusted separately, so that this probability is
+        at most doubled.
     min_rows
         Windows with fewer positives or negatives, or, without --label, scores, do not count. With
         0, every window does, and fails if it cannot be compared.
