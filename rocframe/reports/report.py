@@ -28,7 +28,6 @@ from rocframe.reports.export import (
     style_sheets,
 )
 from rocframe.reports.figures import (
-    GroupedCurves,
     calibration_caption,
     calibration_figures,
     curve_caption,
@@ -65,6 +64,7 @@ if TYPE_CHECKING:
     from rocframe.inference import AUCIntervalMethod
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
     from rocframe.options import KindName
+    from rocframe.reports.evaluation import GroupedCurves
     from rocframe.reports.figures import CurveSelection
     from rocframe.reports.recommendations import ModelRanking, Recommendations
     from rocframe.reports.tables import ReportTables
@@ -191,7 +191,7 @@ def report(
     """
     given = locals()
     load_vl_convert("report")
-    names = [option.name for option in fields(ReportOptions) if option.init]
+    names = [option.name for option in fields(ReportOptions) if option.name in given]
     options = ReportOptions(**{name: given[name] for name in names})
     check_text("title", title)
     check_flag("progress", progress)
@@ -271,9 +271,9 @@ def report_page(
     recommended = recommendations(tables, options, colors)
     ranking = model_ranking(tables, options, colors=colors, file=areas_file)
     points = None if recommended is None else recommended.points
-    curves = GroupedCurves.from_table(tables.curves)
+    curves = tables.curves
     # Calibration curves and the dashboard show the pooled rows of averaged curves.
-    pooled = curves if tables.pooled is None else GroupedCurves.from_table(tables.pooled)
+    pooled = curves if tables.pooled is None else tables.pooled
     versions = _versions()
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
     environment.filters["breakable"] = _with_line_breaks
