@@ -23,7 +23,7 @@ from rocframe.cli.options import NEW, OLD, parse_positive, scores_by_model
 from rocframe.cli.text_tables import VERDICT_TEXTS
 from rocframe.compression import COUNT, LABEL, WEIGHT, compress
 from rocframe.curves.curve import curve
-from rocframe.curves.simplify import parse_max_error, simplify
+from rocframe.curves.simplify import parse_max_error
 from rocframe.decisions.operating_point import RuleOptions, operating_point
 from rocframe.errors import LogError, OptionValueError, RocframeError, StorageError
 from rocframe.frames import collect_frame, column
@@ -41,7 +41,8 @@ from rocframe.io.logs import (
 )
 from rocframe.io.store_update import LogReader, StoreUpdate, update_store
 from rocframe.io.tables import read_part_schema, scan_parts, write
-from rocframe.reports.evaluation import report_areas, report_curves
+from rocframe.reports.curves_file import curves_file
+from rocframe.reports.evaluation import PART_ROWS, report_areas, report_curves
 from rocframe.schemas.table_type import MODEL
 from rocframe.text import format_count, format_name, join_first
 
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
         StoreArguments,
     )
     from rocframe.io.logs import Logs, Part
-    from rocframe.reports.evaluation import ReportOptions
+    from rocframe.reports.evaluation import GroupedCurves, ReportOptions
     from rocframe.reports.progress import Progress
 
 CURVES_FILE, AREAS_FILE, PAGE_FILE = "curves.parquet", "auc.parquet", "charts.html"
@@ -133,22 +134,22 @@ def _write_evaluation(
         results.append(folder / PAGE_FILE)
     with output_folder(folder, "--out", results):
         evaluation = _evaluate(read(), progress)
-        all_curves = evaluation.curves(progress)
-        curves, about = all_curves, evaluation.provenance
-        if max_error is not None:
-            kind = evaluation.inputs.options.kinds[0]
-            curves = simplify(all_curves, max_error=max_error, kind=kind)
-            about = {**about, "max_error": max_error}
-        page = None
-        if len(results) == 3:
-            files = (CURVES_FILE, AREAS_FILE)
-            page = _page(evaluation, all_curves, options, progress, files)
-        progress.step("Writing the files")
-        write(curves, results[0], about=about)
-        write(evaluation.areas, results[1], about=evaluation.provenance)
+        inputs, about, page = evaluation.inputs, evaluation.provenance, None
+        with curves_file(
+            results[0],
+            about,
+            kind=inputs.options.kinds[0],
+            max_error=max_error,
+            compares_sizes=inputs.predictions.height > PART_ROWS and "store" not in about,
+        ) as file:
+            curves = evaluation.curves(progress, file.write)
+            if len(results) == 3:
+                page = _page(evaluation, curves, options, progress, (CURVES_FILE, AREAS_FILE))
+            progress.step("Writing the files")
+        write(evaluation.areas, results[1], about=about)
         if page is not None:
             write_text(results[2], page)
-    return evaluation.result(results, lacks_page=page is None)
+    return evaluation.result(results, lacks_page=page is None, warning=file.warning())
 
 
 def report_logs(
@@ -374,14 +375,26 @@ def _open_sources(
     return logs
 
 
-def _read_logs(logs: Logs, options: LogOptions, progress: Progress) -> tuple[pl.DataFrame, Logs]:
+def _read_logs(
+    logs: Logs,
+    options: LogOptions,
+    progress: Progress,
+    query: Callable[[pl.LazyFrame], pl.LazyFrame] = lambda rows: rows,
+) -> tuple[pl.DataFrame, Logs]:
     """Read the columns of the options and the widths of scores; also return the read logs."""
     columns = options.required_columns()
     if options.count is not None and logs.has_column(SCORE_WIDTH):
         columns.setdefault(SCORE_WIDTH, "--count")
     n_files = len(logs.files)
-    progress.step(f"Reading {n_files:,} files" if n_files > 1 else "Reading the log")
-    return logs.read(columns, skip_unreadable=options.skip_unreadable)
+    step = f"Reading {n_files:,} files" if n_files > 1 else "Reading the log"
+    progress.step(step)
+    n_rows = logs.count_rows()
+    return logs.read(
+        columns,
+        skip_unreadable=options.skip_unreadable,
+        query=query,
+        on_rows=lambda n: progress.rows(step, n, n_rows),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -408,11 +421,15 @@ class Evaluation:
     areas: pl.DataFrame
     provenance: dict[str, Any]
 
-    def curves(self, progress: Progress) -> pl.DataFrame:
-        """Compute the curves."""
-        return report_curves(self.inputs.predictions, self.inputs.options, progress.step)
+    def curves(
+        self, progress: Progress, on_part: Callable[[pl.DataFrame], None] = lambda _: None
+    ) -> GroupedCurves:
+        """Compute the curves; `on_part` gets their rows in parts."""
+        return report_curves(self.inputs.predictions, self.inputs.options, progress.step, on_part)
 
-    def result(self, written: list[Path], *, lacks_page: bool = False) -> CommandResult:
+    def result(
+        self, written: list[Path], *, lacks_page: bool = False, warning: str | None = None
+    ) -> CommandResult:
         """Return the result of a command that has written these files."""
         lines = [self.inputs.summary, rounding_note(self.areas, self.provenance)]
         return CommandResult(
@@ -422,14 +439,23 @@ class Evaluation:
             skipped=self.provenance["files_skipped"],
             unused_keys=self.inputs.unused_keys,
             summary="\n".join(filter(None, lines)) or None,
-            warnings=self.inputs.warnings,
+            warnings=[*self.inputs.warnings, *filter(None, [warning])],
         )
 
 
 def _read_report_logs(logs: Logs, options: EvaluationOptions, progress: Progress) -> ReportInputs:
     """Read the predictions of the logs."""
-    predictions, logs = _read_logs(logs, options, progress)
-    report_options = options.report_options(predictions.schema[options.label])
+    schema = logs.scan(options.required_columns()).collect_schema()
+    text_keys = [name for name in options.by or () if schema[name] == pl.String]
+    predictions, logs = _read_logs(
+        logs,
+        options,
+        progress,
+        lambda rows: rows.with_columns(column(key).cast(pl.Categorical) for key in text_keys),
+    )
+    report_options = replace(
+        options.report_options(predictions.schema[options.label]), text_keys=tuple(text_keys)
+    )
     files = {"files": logs.files, "files_skipped": dict(logs.skipped)}
     return ReportInputs(
         predictions=predictions,
@@ -465,7 +491,7 @@ def _missing_rows(areas: pl.DataFrame, options: ReportOptions) -> int | dict[str
 
 def _page(
     evaluation: Evaluation,
-    curves: pl.DataFrame,
+    curves: GroupedCurves,
     options: EvaluationOptions,
     progress: Progress,
     files: tuple[str, str] | None = None,
