@@ -24,7 +24,7 @@ class Progress:
     """Show the current step on stderr after a delay.
 
     In a terminal, it has a progress bar, which is removed at the end; elsewhere, each step is a
-    line, and a long step with items has more lines. Nothing is shown if stderr is missing, closed or full.
+    line, and a long step has more lines. Nothing is shown if stderr is missing, closed or full.
     """
 
     def __init__(self, *, quiet: bool = False, delay: float | None = None) -> None:
@@ -102,7 +102,7 @@ class Progress:
         return min((self._n_started - 1 + self._fraction) / self._n_expected, 1.0)
 
     def _set(self, step: str, item: str, fraction: float, *, is_line: bool = False) -> None:
-        """Show a step and its item; outside a terminal, an item is shown if `is_line`, or rarely."""
+        """Show a step and its item; outside a terminal, items rarely have a line, or `is_line`."""
         step = escape_unprintable(step)
         with self._lock:
             if step != self._step:
