@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 
 LINE_INTERVAL = 10.0  # seconds between two lines of a long step
+MIN_LINE_SECONDS = 1.0  # shorter steps have no line with their number of rows
 
 
 class Progress:
@@ -91,7 +92,7 @@ class Progress:
         item += f" rows in {seconds:.1f} s, {float(f'{rate:.3g}'):,.0f} rows per second"
         if n_total is not None and n_done < n_total:
             item += f", {(n_total - n_done) / rate:.0f} s left"
-        is_last = n_total is not None and n_done >= n_total
+        is_last = n_done == n_total and seconds >= MIN_LINE_SECONDS
         self._set(text, item, n_done / n_total if n_total else 0.0, is_line=is_last)
 
     @property
