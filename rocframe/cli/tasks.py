@@ -42,7 +42,7 @@ from rocframe.io.logs import (
 from rocframe.io.store_update import LogReader, StoreUpdate, update_store
 from rocframe.io.tables import read_part_schema, scan_parts, write
 from rocframe.reports.curves_file import curves_file
-from rocframe.reports.evaluation import PART_ROWS, report_areas, report_curves
+from rocframe.reports.evaluation import report_areas, report_curves
 from rocframe.schemas.table_type import MODEL
 from rocframe.text import format_count, format_name, join_first
 
@@ -140,7 +140,7 @@ def _write_evaluation(
             about,
             kind=inputs.options.kinds[0],
             max_error=max_error,
-            compares_sizes=inputs.predictions.height > PART_ROWS and "store" not in about,
+            compares_sizes=inputs.options.has_many_rows(inputs.predictions),
         ) as file:
             curves = evaluation.curves(progress, file.write)
             if len(results) == 3:

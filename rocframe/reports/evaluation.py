@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 CLASS = "class"  # the group column of one_vs_rest
 DEFAULT_KINDS: tuple[KindName, ...] = ("roc", "precision_recall")
 FOLD = "fold"  # if this is a group column, curves are averaged over it by default
+PART_ROWS = 1 << 20  # rows whose curves are computed together, if there are more rows
 USUAL_KEYS = (MODEL, FOLD, CLASS)  # columns of these names are usually group columns
 
 
@@ -211,6 +212,11 @@ class ReportOptions:
             return plan.head(0)  # `auc` raises the error for a missing column
         return plan.select(column(name) for name in required | optional if name in available)
 
+    def has_many_rows(self, predictions: pl.DataFrame) -> bool:
+        """Whether curves are computed in parts; expressions can depend on the rows of all parts."""
+        has_names = all(isinstance(role, str) for role in self.columns)
+        return has_names and predictions.height * len(self.scores) > PART_ROWS
+
     def restore_text(self, table: pl.DataFrame) -> pl.DataFrame:
         """Return a table in which the group columns `text_keys` are strings."""
         return table.with_columns(column(name).cast(pl.String) for name in self.text_keys)
@@ -290,9 +296,6 @@ def report_areas(
     return options.restore_text(areas)
 
 
-PART_ROWS = 1 << 20  # rows whose curves are computed together, if there are more rows
-
-
 def report_curves(
     predictions: pl.DataFrame,
     options: ReportOptions,
@@ -306,10 +309,7 @@ def report_curves(
     be several times larger than the predictions. `report_areas` has checked the predictions.
     """
     on_step("Computing the curves")
-    n_models = len(options.scores)
-    # An expression can depend on the other rows of the table.
-    has_names = all(isinstance(role, str) for role in options.columns)
-    if predictions.height * n_models <= PART_ROWS or not has_names:
+    if not options.has_many_rows(predictions):
         table = _curve_table(options.restore_text(predictions), options)
         on_part(table)
         return GroupedCurves.from_table(table)
@@ -365,7 +365,7 @@ class GroupedPredictions:
             table, options = table.with_columns(is_pos), replace(options, positive=None)
         if not options.keys:
             starts = np.array([0, table.height])
-            return cls(table=table, options=options, keys=keys[:1], starts=starts, order=None)
+            return cls(table=table, options=options, keys=pl.DataFrame(), starts=starts, order=None)
         keys.columns = [str(i) for i in range(keys.width)]
         groups = RowGroups.from_keys(keys, table.height)
         distinct = groups.keys.rename(dict(zip(keys.columns, options.keys, strict=True)))
@@ -427,7 +427,7 @@ class GroupedCurves:
     ) -> GroupedCurves:
         """Return curves that are computed from predictions when they are read."""
         keys = select_keys(first, group_columns(first, THRESHOLD))
-        n_models = keys.height // predictions.keys.height  # of scores in several columns
+        n_models = len(predictions.options.scores)  # groups of the predictions have all models
 
         def read(numbers: Array) -> pl.DataFrame:
             rows = predictions.of_groups(np.unique(numbers // n_models))
