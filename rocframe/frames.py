@@ -55,7 +55,7 @@ def collect_batches(plan: pl.LazyFrame, on_rows: Callable[[int], None]) -> pl.Da
         batches.append(batch)
         n_rows += batch.height
         on_rows(n_rows)
-    return pl.concat(batches)
+    return pl.concat(batches, rechunk=True)
 
 
 def collect_narwhals(frame: Any) -> pl.DataFrame:

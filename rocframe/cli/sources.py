@@ -103,7 +103,7 @@ def read_inputs(
         columns,
         skip_unreadable=options.skip_unreadable,
         query=lambda rows: rows.with_columns(column(key).cast(pl.Categorical) for key in text_keys),
-        on_rows=lambda n: progress.rows(step, n, n_rows),
+        on_rows=lambda n: progress.read_rows(step, n, n_rows),
     )
     report_options = replace(options.report_options(predictions.schema), text_keys=text_keys)
     return Inputs(

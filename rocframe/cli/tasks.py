@@ -30,7 +30,7 @@ from rocframe.io.logs import LOG_FORMATS
 from rocframe.io.tables import write
 from rocframe.options import NOT_GIVEN
 from rocframe.reports.curves_file import curves_file
-from rocframe.reports.evaluation import report_areas, report_curves
+from rocframe.reports.grouped_curves import has_many_rows, report_areas, report_curves
 from rocframe.schemas.table_type import MODEL, WINDOW
 from rocframe.text import format_count, format_name
 
@@ -48,7 +48,8 @@ if TYPE_CHECKING:
         StoreEvaluationOptions,
     )
     from rocframe.cli.sources import Inputs
-    from rocframe.reports.evaluation import GroupedCurves, ReportOptions
+    from rocframe.reports.evaluation import ReportOptions
+    from rocframe.reports.grouped_curves import GroupedCurves
     from rocframe.reports.progress import Progress
 
 CURVES_FILE, AREAS_FILE, PAGE_FILE = "curves.parquet", "auc.parquet", "charts.html"
@@ -128,7 +129,7 @@ def _write_evaluation(
             kind=inputs.options.kinds[0],
             max_error=max_error,
             compares_sizes=options.store is None
-            and inputs.options.has_many_rows(inputs.predictions),
+            and has_many_rows(inputs.predictions, inputs.options),
         ) as file:
             curves = evaluation.curves(progress, file.write)
             if len(results) == 3:

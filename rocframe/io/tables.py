@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from pyarrow.parquet import ParquetWriter
+
 METADATA_VERSION = 1
 MAX_METADATA_DEPTH = 100  # Python's JSON encoder and decoder fail above about 1,000 levels
 MAX_METADATA_SIZE = 1 << 24  # characters of JSON
@@ -106,7 +108,7 @@ def write(
         with parquet_writer(path, metadata) as write_part:
             write_part(frame)
         return
-    _check_columns(path, frame)
+    _check_storable(path, frame)
     text = json.dumps({**_table_metadata(frame), **metadata})
     with replacement(path) as new:
         _write_ipc(frame, new, text, os.fspath(path))
@@ -119,44 +121,59 @@ def parquet_writer(
 ) -> Iterator[Callable[[pl.DataFrame], None]]:
     """Yield a function that writes the next rows of a table; one call is required.
 
-    The file has the format of `write`. It replaces an old file at the end of the `with` block; if
-    the block fails, the old file is unchanged.
+    The file is that of `write` for the whole table. It replaces an old file at the end of the
+    `with` block; if the block fails, the old file is unchanged.
+    """
+    described, pending = list[pl.DataFrame](), list[pl.DataFrame]()
+    with replacement(path) as new:
+        with ExitStack() as stack:
+            writer: ParquetWriter | None = None
+
+            def write_part(frame: pl.DataFrame) -> None:
+                nonlocal writer, pending
+                _check_storable(path, frame)
+                if not described and (writer := _arrow_writer(new, frame)) is not None:
+                    stack.enter_context(writer)
+                # The metadata depend on the columns, and on the values of one of them.
+                names = [PREVALENCE] if has_prevalence(frame.columns) else []
+                described.append(frame.unique(names) if names else frame.clear())
+                pending.append(frame)
+                n_rows = sum(part.height for part in pending)
+                if writer is not None and n_rows >= ROW_GROUP_SIZE:
+                    rows, n_full = pl.concat(pending), n_rows // ROW_GROUP_SIZE * ROW_GROUP_SIZE
+                    write_rows(writer, rows[:n_full])
+                    pending = [rows[n_full:].rechunk()] if n_rows > n_full else []
+
+            def write_rows(writer: ParquetWriter, rows: pl.DataFrame) -> None:
+                writer.write_table(rows.rechunk().to_arrow(), row_group_size=ROW_GROUP_SIZE)
+
+            yield write_part
+            text = json.dumps({**_table_metadata(pl.concat(described)), **about})
+            if writer is not None:
+                if pending:
+                    write_rows(writer, pl.concat(pending))
+                writer.add_key_value_metadata({METADATA_KEY: text})
+        if writer is None:
+            pl.concat(pending).write_parquet(new, metadata={METADATA_KEY: text})
+        add_checksum(new, "Parquet")
+
+
+def _arrow_writer(new: Path, frame: pl.DataFrame) -> ParquetWriter | None:
+    """Return a writer of tables like `frame`, with checksums of pages, which polars cannot write.
+
+    For dtypes that pyarrow cannot write, such as 128-bit integers, return None.
     """
     import pyarrow as pa
     from pyarrow.parquet import ParquetWriter
 
-    described, unsupported, writers = list[pl.DataFrame](), list[pl.DataFrame](), []
-    with replacement(path) as new:
-        with ExitStack() as stack:
-
-            def write_part(frame: pl.DataFrame) -> None:
-                _check_columns(path, frame)
-                # The metadata depend on the columns, and on the values of one of them.
-                names = [PREVALENCE] if has_prevalence(frame.columns) else []
-                described.append(frame.unique(names) if names else frame.clear())
-                try:
-                    table = frame.to_arrow()
-                    if not writers:  # polars cannot write checksums of pages
-                        writer = ParquetWriter(
-                            new, table.schema, compression="zstd", write_page_checksum=True
-                        )
-                        writers.append(stack.enter_context(writer))
-                    writers[0].write_table(table, row_group_size=ROW_GROUP_SIZE)
-                except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # such as 128-bit integers
-                    unsupported.append(frame)
-                    if len(unsupported) < len(described):
-                        raise
-
-            yield write_part
-            text = json.dumps({**_table_metadata(pl.concat(described)), **about})
-            for writer in writers:
-                writer.add_key_value_metadata({METADATA_KEY: text})
-        if unsupported:
-            pl.concat(unsupported).write_parquet(new, metadata={METADATA_KEY: text})
-        add_checksum(new, "Parquet")
+    try:
+        schema = frame.clear().to_arrow().schema
+        return ParquetWriter(new, schema, compression="zstd", write_page_checksum=True)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return None
 
 
-def _check_columns(path: str | os.PathLike[str], frame: pl.DataFrame) -> None:
+def _check_storable(path: str | os.PathLike[str], frame: pl.DataFrame) -> None:
     """Raise an error for names and dtypes of columns that files cannot store."""
     for name, dtype in frame.schema.items():
         if "\0" in name:

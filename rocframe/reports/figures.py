@@ -15,8 +15,8 @@ from rocframe.charts.style import CHANCE_DASH, distinct_labels, short_name
 from rocframe.decisions.costs import ErrorCosts
 from rocframe.frames import column, find_keys, number_keys, select_keys
 from rocframe.rates import CONFUSION
-from rocframe.reports.evaluation import curve_starts, first_rows, rows_of_groups
 from rocframe.reports.export import PAGE_STYLE, chart_spec, text_alternative, with_page_colors
+from rocframe.reports.grouped_curves import curve_starts, first_rows, rows_of_groups
 from rocframe.reports.text_columns import group_columns, interval_title
 from rocframe.schemas.statistics import curve_average_of
 from rocframe.schemas.table_type import MODEL
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from rocframe.options import KindName
-    from rocframe.reports.evaluation import GroupedCurves
+    from rocframe.reports.grouped_curves import GroupedCurves
     from rocframe.reports.tables import ReportTables
     from rocframe.schemas.statistics import CurveAverage
 

@@ -77,7 +77,7 @@ class Progress:
         """Start a step with several items, or set the number of its finished items."""
         self._set(text, f" {n_done + 1:,} of {n_total:,}", n_done / n_total)
 
-    def rows(self, text: str, n_done: int, n_total: int | None) -> None:
+    def read_rows(self, text: str, n_done: int, n_total: int | None) -> None:
         """Start a step that reads rows, or set their number, to show the speed and the rest.
 
         `n_total` is None if the number of rows is unknown.

@@ -19,7 +19,7 @@ from rocframe.io.files import check_target, collect_query, local_path, write_tex
 from rocframe.io.tables import check_nesting
 from rocframe.kinds import kind_named
 from rocframe.options import NOT_GIVEN, NotGiven, check_flag, check_text, public
-from rocframe.reports.evaluation import ReportOptions, areas_and_curves, pooling_sentence
+from rocframe.reports.evaluation import ReportOptions, pooling_sentence
 from rocframe.reports.export import (
     PAGE_STYLE,
     content_policy,
@@ -37,6 +37,7 @@ from rocframe.reports.figures import (
     select_curves,
     time_figure,
 )
+from rocframe.reports.grouped_curves import areas_and_curves
 from rocframe.reports.progress import Progress
 from rocframe.reports.recommendations import (
     costs_text,
@@ -67,8 +68,8 @@ if TYPE_CHECKING:
     from rocframe.inference import AUCIntervalMethod
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
     from rocframe.options import KindName
-    from rocframe.reports.evaluation import GroupedCurves
     from rocframe.reports.figures import CurveSelection
+    from rocframe.reports.grouped_curves import GroupedCurves
     from rocframe.reports.recommendations import ModelRanking, Recommendations
     from rocframe.reports.tables import ReportTables
 

@@ -24,7 +24,7 @@ from rocframe.metrics.intervals import intervals
 from rocframe.options import NOT_GIVEN
 from rocframe.probabilities.calibration import calibration
 from rocframe.rates import CONFUSION, RATES, Settings
-from rocframe.reports.evaluation import GroupedCurves
+from rocframe.reports.grouped_curves import GroupedCurves
 from rocframe.reports.text_columns import (
     DECIMALS,
     NOTE_TEXTS,

@@ -14,7 +14,7 @@ from pyarrow.parquet import ParquetFile
 import rocframe as rf
 from rocframe.cli import main as cli
 from rocframe.cli import tasks
-from rocframe.reports import curves_file, evaluation
+from rocframe.reports import curves_file, grouped_curves
 
 BY = ["model", "day"]
 ARGUMENTS = ["logs", "--label", "label", "--score", "score", "--by", "model", "--by", "day"]
@@ -25,7 +25,7 @@ def log(tmp_path, monkeypatch):
     """Write a log of three days, of which the curves have several parts; return its rows."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(tasks, "find_spec", lambda _: None)
-    monkeypatch.setattr(evaluation, "PART_ROWS", 300)
+    monkeypatch.setattr(grouped_curves, "PART_SCORES", 300)
     rng = np.random.default_rng(0)
     days = []
     for day in range(3):
@@ -58,7 +58,7 @@ def test_the_files_equal_those_of_one_table(max_error, log, capsys, monkeypatch)
     assert_frame_equal(rf.read("out/auc.parquet"), areas, check_exact=True)
     parts = rf.about("out/curves.parquet")
     assert ParquetFile("out/curves.parquet").num_row_groups > 1
-    monkeypatch.setattr(evaluation, "PART_ROWS", 10_000)
+    monkeypatch.setattr(grouped_curves, "PART_SCORES", 10_000)
     evaluate(capsys, *options)
     assert rf.about("out/curves.parquet") == parts
 

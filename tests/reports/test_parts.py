@@ -10,8 +10,9 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
-from rocframe.reports import evaluation
-from rocframe.reports.evaluation import ReportOptions, areas_and_curves
+from rocframe.reports import grouped_curves
+from rocframe.reports.evaluation import ReportOptions
+from rocframe.reports.grouped_curves import areas_and_curves
 from rocframe.reports.report import report_page
 from rocframe.reports.tables import report_tables
 from tests.reports.pages import ABOUT, without_dashboard
@@ -63,7 +64,7 @@ def test_tables_and_page_of_parts_are_those_of_one_table(case, monkeypatch):
         log = log.sample(fraction=1, shuffle=True, seed=1)
     options = ReportOptions(**settings).with_models(log.lazy())
     expected, expected_curves, page = _report(log, options)
-    monkeypatch.setattr(evaluation, "PART_ROWS", 100)
+    monkeypatch.setattr(grouped_curves, "PART_SCORES", 100)
     compact = log.with_columns(pl.col(options.text_keys).cast(pl.Categorical))
     tables, curves, page_of_parts = _report(compact, options)
     assert_frame_equal(curves, expected_curves, check_exact=True)
@@ -78,8 +79,8 @@ def test_tables_and_page_of_parts_are_those_of_one_table(case, monkeypatch):
 def _report(log, options):
     """Return the tables, the curves as their parts were passed on, and the page."""
     parts = []
-    areas = evaluation.report_areas(log, options, lambda _: None)
-    curves = evaluation.report_curves(log, options, lambda _: None, parts.append)
+    areas = grouped_curves.report_areas(log, options, lambda _: None)
+    curves = grouped_curves.report_curves(log, options, lambda _: None, parts.append)
     tables = report_tables(log, options, areas, curves)
     with without_dashboard():
         page = report_page(tables, options, title="T", provenance=ABOUT)
@@ -88,7 +89,7 @@ def _report(log, options):
 
 
 def test_curves_of_parts_are_those_of_the_function_curve(monkeypatch):
-    monkeypatch.setattr(evaluation, "PART_ROWS", 50)
+    monkeypatch.setattr(grouped_curves, "PART_SCORES", 50)
     log, by = predictions(), ["segment", "model"]
     options = ReportOptions(label="binary", score="score", by=by, kind="roc")
     areas, curves = areas_and_curves(log, options)
@@ -102,7 +103,7 @@ def test_curves_of_parts_are_those_of_the_function_curve(monkeypatch):
 
 
 def test_curves_of_expressions_are_computed_from_all_rows(monkeypatch):
-    monkeypatch.setattr(evaluation, "PART_ROWS", 50)
+    monkeypatch.setattr(grouped_curves, "PART_SCORES", 50)
     log, score = predictions(), pl.col("other") / pl.col("other").max()
     options = ReportOptions(label="binary", score=score, by="model", kind="roc")
     _, curves = areas_and_curves(log, options)

@@ -95,7 +95,7 @@ def test_a_log_has_a_line_with_the_rows_and_the_seconds_of_a_long_step(monkeypat
     monkeypatch.setattr("rocframe.reports.progress.monotonic", lambda: next(clock))
     with Progress(delay=0) as progress:
         for n in (1_000_000, 2_500_000, 4_000_000):
-            progress.rows("Reading 3 files", n, 4_000_000)
+            progress.read_rows("Reading 3 files", n, 4_000_000)
     lines = [line[20:] for line in capsys.readouterr().err.splitlines()]
     assert lines[0] == "Reading 3 files"
     last = re.fullmatch(
@@ -111,9 +111,9 @@ def test_a_terminal_shows_rows_per_second_and_the_remaining_time(monkeypatch, ca
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     with Progress(delay=0) as progress:
-        progress.rows("Reading the log", 0, 8_000_000)
+        progress.read_rows("Reading the log", 0, 8_000_000)
         time.sleep(0.5)
-        progress.rows("Reading the log", 2_000_000, 8_000_000)
+        progress.read_rows("Reading the log", 2_000_000, 8_000_000)
         time.sleep(0.2)
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", capsys.readouterr().err)
     last = text.strip().splitlines()[-1]
@@ -126,7 +126,7 @@ def test_rows_of_an_unknown_number_have_no_remaining_time(monkeypatch, capsys):
     monkeypatch.setattr("rocframe.reports.progress.monotonic", lambda: next(clock))
     with Progress(delay=0) as progress:
         for n in (1_000_000, 2_000_000):
-            progress.rows("Reading the log", n, None)
+            progress.read_rows("Reading the log", n, None)
     lines = capsys.readouterr().err.splitlines()
     assert "Reading the log: 2,000,000 rows in " in lines[-1]
     assert "left" not in lines[-1]
