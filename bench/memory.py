@@ -47,11 +47,11 @@ def write_log(folder: Path, rows: int) -> None:
         pl.DataFrame(columns).write_parquet(path / "log.parquet")
 
 
-def measure(log: Path, out: Path, by: tuple[str, ...]) -> tuple[float, float]:
+def measure(log: Path, out: Path, options: tuple[str, ...]) -> tuple[float, float]:
     """Return the peak memory of the command in GB, and its CPU seconds."""
-    options = ["--label", "label", "--score", "score", "--out", str(out), "--quiet"]
-    options += [word for name in by for word in ("--by", name)]
-    command = [sys.executable, "-c", COMMAND, "evaluate", str(log), *options]
+    columns = ("--label", "label", "--score", "score", "--by", "model", "--by", "segment")
+    files = (str(log), "--out", str(out), "--quiet")
+    command = [sys.executable, "-c", COMMAND, "evaluate", *files, *columns, *options]
     result = subprocess.run(
         [sys.executable, "-c", MEASURE, *command], capture_output=True, text=True, check=True
     )
@@ -62,17 +62,22 @@ def measure(log: Path, out: Path, by: tuple[str, ...]) -> tuple[float, float]:
 def main(rows: int = ROWS) -> None:
     """Print the peak memory, and the sizes of the log and of the curves."""
     with tempfile.TemporaryDirectory() as name:
-        log, out = Path(name, "log"), Path(name, "out")
+        log, out, store = Path(name, "log"), Path(name, "out"), Path(name, "store")
         write_log(log, rows)
         size = sum(file.stat().st_size for file in log.rglob("*.parquet"))
-        peak, seconds = measure(log, out, ("model", "segment"))
-        curves = (out / "curves.parquet").stat().st_size
-        print(
-            f"evaluate, {rows:,} rows in {size / 1e6:,.0f} MB, {MODELS * SEGMENTS} groups: peak "
-            f"memory {peak:.2f} GB; goal ≤ {GOAL:g} GB. {seconds:.0f} s CPU, curves.parquet "
-            f"{curves / 1e6:,.0f} MB",
-            flush=True,
-        )
+        print(f"evaluate, {rows:,} rows in {size / 1e6:,.0f} MB, {MODELS * SEGMENTS} groups")
+        for options in (
+            (),
+            ("--max-error", "0.001"),
+            ("--store", str(store), "--partition-by", "day", "--resolution", "0.001"),
+        ):
+            peak, seconds = measure(log, out, options)
+            curves = (out / "curves.parquet").stat().st_size
+            print(
+                f"{options[0] if options else '':12} peak memory {peak:.2f} GB; goal ≤ {GOAL:g} "
+                f"GB. {seconds:.0f} s CPU, curves.parquet {curves / 1e6:,.1f} MB",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

@@ -84,12 +84,9 @@ def report_curves(
 
 
 def has_many_rows(predictions: pl.DataFrame, options: ReportOptions) -> bool:
-    """Return whether curves are computed in parts of complete groups.
-
-    Expressions can depend on the rows of all groups.
-    """
-    is_simple = all(isinstance(role, str) and role not in options.keys for role in options.columns)
-    return is_simple and predictions.height * len(options.scores) > PART_SCORES
+    """Return whether curves are computed in parts; expressions can depend on rows of all parts."""
+    has_names = all(isinstance(role, str) for role in options.columns)
+    return has_names and predictions.height * len(options.scores) > PART_SCORES
 
 
 def _curve_table(predictions: pl.DataFrame, options: ReportOptions) -> pl.DataFrame:

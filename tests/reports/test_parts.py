@@ -46,6 +46,7 @@ CASES = {
     "positive class that some groups lack": {"label": "y", "positive": "yes", "by": "segment"},
     "no keys": {},
     "weights": {"by": ["segment"], "weight": "weight", "kind": ["det", "lift"]},
+    "counts that are keys": {"by": ["fold", "segment"], "over": None, "count": "fold"},
     "several scores": {"by": "segment", "score": ["score", "other"]},
     "several scores without keys": {"score": ["score", "other"]},
     "costs": {"by": "model", "costs": {"fp": 1, "fn": 5}},
