@@ -62,12 +62,12 @@ def report_curves(
 ) -> GroupedCurves:
     """Return the curves of each group, with the axes of the first kind first.
 
-    `on_part` gets the rows of all curves, in parts. If there are many rows, the parts are computed
-    one after the other, and later again for the groups that are drawn: the table of all curves can
-    be several times larger than the predictions. `report_areas` has checked the predictions.
+    `on_part` gets the rows of all curves. If many rows have group columns, curves are computed in
+    parts, and later again for the groups that are drawn: the table of all curves can be several
+    times larger than the predictions. `report_areas` has checked the predictions.
     """
     on_step("Computing the curves")
-    if not has_many_rows(predictions, options):
+    if not (options.keys and has_many_rows(predictions, options)):
         table = _curve_table(options.restore_text(predictions), options)
         on_part(table)
         return GroupedCurves.from_table(table)
@@ -84,7 +84,7 @@ def report_curves(
 
 
 def has_many_rows(predictions: pl.DataFrame, options: ReportOptions) -> bool:
-    """Return whether curves are computed in parts; expressions can depend on rows of all parts."""
+    """Return whether curves may need parts; expressions can depend on the rows of all parts."""
     has_names = all(isinstance(role, str) for role in options.columns)
     return has_names and predictions.height * len(options.scores) > PART_SCORES
 
@@ -106,15 +106,15 @@ class GroupedPredictions:
     """Predictions whose rows are read by group.
 
     `keys` are the sorted group columns of all groups. Group i has the rows of `table` at
-    `order[starts[i] : starts[i + 1]]`, in the order of the log; without group columns, `order` is
-    None. In `table` and `options`, the label is Boolean if `positive` was set.
+    `order[starts[i] : starts[i + 1]]`, in the order of the log. In `table` and `options`, the label
+    is Boolean if `positive` was set.
     """
 
     table: pl.DataFrame
     options: ReportOptions
     keys: pl.DataFrame
     starts: IntArray
-    order: Array | None
+    order: Array
 
     @classmethod
     def from_table(cls, predictions: pl.DataFrame, options: ReportOptions) -> GroupedPredictions:
@@ -127,9 +127,6 @@ class GroupedPredictions:
             value = check_positive(options.positive, label.name, label.dtype)
             is_pos = is_positive(label, value, label.name).alias(label.name)
             table, options = table.with_columns(is_pos), replace(options, positive=None)
-        if not options.keys:
-            starts = np.array([0, table.height])
-            return cls(table=table, options=options, keys=pl.DataFrame(), starts=starts, order=None)
         keys.columns = [str(i) for i in range(keys.width)]
         groups = RowGroups.from_keys(keys, table.height)
         distinct = groups.keys.rename(dict(zip(keys.columns, options.keys, strict=True)))
@@ -143,8 +140,6 @@ class GroupedPredictions:
 
     def of_groups(self, numbers: Array) -> pl.DataFrame:
         """Return the rows of the groups with these numbers."""
-        if self.order is None:
-            return self.table if len(numbers) else self.table.clear()
         sizes = np.diff(self.starts)[numbers]
         rows = self.order[concatenated_ranges(self.starts[numbers], sizes)]
         keys = take_rows(self.keys, np.repeat(numbers, sizes))
