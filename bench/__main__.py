@@ -1,7 +1,7 @@
 """Run the benchmarks: `python -m bench [rows] [--no-peers] [--repeat N] [part]`.
 
-The parts are `--uncertainty`, `--decisions`, `--calibration`, `--drawing`, `--pages`, `--startup`
-and `--scale`; without one of them all benchmarks run.
+The parts are `--uncertainty`, `--decisions`, `--calibration`, `--drawing`, `--pages`, `--startup`,
+`--memory` and `--scale`; without one of them all benchmarks run.
 
 Each line has the time of the fastest of N repetitions, in seconds and as a multiple of the time of
 one single-threaded `np.sort` of the float64 scores. This sort is several times faster on some
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from bench import pages, scale, startup
+from bench import memory, pages, scale, startup
 from bench.calibration import benchmarks as calibration_benchmarks
 from bench.cases import benchmarks
 from bench.data import predictions
@@ -65,6 +65,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--drawing", action="store_true", help="run charts only")
     parser.add_argument("--pages", action="store_true", help="run reports only")
     parser.add_argument("--startup", action="store_true", help="run the start of commands only")
+    parser.add_argument("--memory", action="store_true", help="run the memory of evaluate only")
     parser.add_argument("--scale", action="store_true", help="run many rows and groups only")
     options = parser.parse_args(arguments)
     parts: dict[str, Callable[[], None]] = {
@@ -75,6 +76,7 @@ def main(arguments: list[str] | None = None) -> None:
         "calibration": lambda: decisions(calibration_benchmarks(), options.repeat),
         "pages": pages.main,
         "startup": startup.main,
+        "memory": memory.main,
         "scale": lambda: scale.main([]),
         "uncertainty": lambda: uncertainty(options.repeat),
     }
@@ -118,12 +120,14 @@ def main(arguments: list[str] | None = None) -> None:
     print()
     for what in ("auc", "curve"):
         for groups in (1, 1_000):
-            memory(what, options.rows, groups)
+            function_memory(what, options.rows, groups)
     imports(options.repeat)
     print()
     pages.main()
     print()
     startup.main()
+    print()
+    memory.main()
     print()
     scale.main([])
 
@@ -197,7 +201,7 @@ def drawing(repeat: int) -> None:
         print(f"{benchmark.name:36} {seconds:.3f} s{goal}, {seconds / sort:.2f} × sort, {size}")
 
 
-def memory(what: str, rows: int, groups: int) -> None:
+def function_memory(what: str, rows: int, groups: int) -> None:
     """Print the peak memory of a function, as a multiple of its input and of its output.
 
     The function runs in a new process, so that the memory of other benchmarks is not included.

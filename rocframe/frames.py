@@ -45,6 +45,19 @@ def collect_frame(frame: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
     return frame.collect() if isinstance(frame, pl.LazyFrame) else frame
 
 
+BATCH_ROWS = 1 << 20
+
+
+def collect_batches(plan: pl.LazyFrame, on_rows: Callable[[int], None]) -> pl.DataFrame:
+    """Return the rows of a LazyFrame; `on_rows` gets the number of rows after each batch."""
+    batches, n_rows = [pl.DataFrame(schema=plan.collect_schema())], 0
+    for batch in plan.collect_batches(chunk_size=BATCH_ROWS, maintain_order=True):
+        batches.append(batch)
+        n_rows += batch.height
+        on_rows(n_rows)
+    return pl.concat(batches, rechunk=True)
+
+
 def collect_narwhals(frame: Any) -> pl.DataFrame:
     """Return a LazyFrame of narwhals as a polars DataFrame."""
     collected: pl.DataFrame = frame.collect(backend="polars").to_native()

@@ -88,6 +88,7 @@ DEPENDENCIES = {
         "decisions",
         "summaries",
         "charts",
+        "reports",
     },
     "cyclopts": {"cli"},
     "rich": {"reports", "cli"},

@@ -67,11 +67,17 @@ class Inputs:
 
 
 def read_inputs(
-    sources: Sequence[str], options: LogOptions, progress: Progress, *, exclude: Sequence[Path] = ()
+    sources: Sequence[str],
+    options: LogOptions,
+    progress: Progress,
+    *,
+    exclude: Sequence[Path] = (),
+    categorical_keys: bool = False,
 ) -> Inputs:
     """Return the predictions of logs, or of the window of a store after its update.
 
-    `exclude` are files that the command writes, which are no logs.
+    `exclude` are files that the command writes, which are no logs. With `categorical_keys`, group
+    columns of strings in logs are Categorical; see `ReportOptions.text_keys`.
     """
     if options.store is not None:
         return _read_store(sources, options, options.store, exclude, progress)
@@ -84,13 +90,22 @@ def read_inputs(
         on_file=lambda number: progress.count("Opening file", number, len(files)),
     )
     options.check_count(logs)
-    logs.scan(columns)  # raises an error if a column is missing
+    schema = logs.scan(columns).collect_schema()  # raises an error if a column is missing
+    keys = options.by or () if categorical_keys else ()
+    text_keys = tuple(name for name in keys if schema[name] == pl.String)
     if options.count is not None and logs.has_column(SCORE_WIDTH):
         columns.setdefault(SCORE_WIDTH, "--count")
     n_files = len(logs.files)
-    progress.step(f"Reading {n_files:,} files" if n_files > 1 else "Reading the log")
-    predictions, logs = logs.read(columns, skip_unreadable=options.skip_unreadable)
-    report_options = options.report_options(predictions.schema)
+    step = f"Reading {n_files:,} files" if n_files > 1 else "Reading the log"
+    progress.step(step)
+    n_rows = logs.count_rows()
+    predictions, logs = logs.read(
+        columns,
+        skip_unreadable=options.skip_unreadable,
+        query=lambda rows: rows.with_columns(column(key).cast(pl.Categorical) for key in text_keys),
+        on_rows=lambda n: progress.read_rows(step, n, n_rows),
+    )
+    report_options = replace(options.report_options(predictions.schema), text_keys=text_keys)
     return Inputs(
         predictions=predictions,
         options=report_options,

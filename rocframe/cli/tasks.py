@@ -22,7 +22,7 @@ from rocframe.cli.sources import read_inputs, read_old_and_new, unused_name
 from rocframe.cli.text_tables import VERDICT_TEXTS, drift_summary
 from rocframe.compression import compress
 from rocframe.curves.curve import curve
-from rocframe.curves.simplify import parse_max_error, simplify
+from rocframe.curves.simplify import parse_max_error
 from rocframe.decisions.operating_point import RuleOptions, operating_point
 from rocframe.errors import LogError, OptionValueError
 from rocframe.frames import column
@@ -32,7 +32,8 @@ from rocframe.io.files import output_folder, write_text
 from rocframe.io.logs import LOG_FORMATS
 from rocframe.io.tables import write
 from rocframe.options import NOT_GIVEN
-from rocframe.reports.evaluation import report_areas, report_curves
+from rocframe.reports.curves_file import curves_file
+from rocframe.reports.grouped_curves import has_many_rows, report_areas, report_curves
 from rocframe.schemas.table_type import MODEL, WINDOW
 from rocframe.text import format_count, format_name
 
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     )
     from rocframe.cli.sources import Inputs
     from rocframe.reports.evaluation import ReportOptions
+    from rocframe.reports.grouped_curves import GroupedCurves
     from rocframe.reports.progress import Progress
 
 CURVES_FILE, AREAS_FILE, PAGE_FILE = "curves.parquet", "auc.parquet", "charts.html"
@@ -97,7 +99,7 @@ def evaluate_logs(
     results = [] if out is None else [out]
     if folder is not None:
         results = [folder / CURVES_FILE, folder / AREAS_FILE]
-    read = partial(read_inputs, sources, options, progress, exclude=results)
+    read = partial(read_inputs, sources, options, progress, exclude=results, categorical_keys=True)
     if folder is not None:
         return _write_evaluation(read, options, folder, progress, max_error=max_error)
     for path in results:
@@ -123,22 +125,23 @@ def _write_evaluation(
         results.append(folder / PAGE_FILE)
     with output_folder(folder, "--out", results):
         evaluation = _evaluate(read(), progress)
-        all_curves = evaluation.curves(progress)
-        curves, about = all_curves, evaluation.provenance
-        if max_error is not None:
-            kind = evaluation.inputs.options.kinds[0]
-            curves = simplify(all_curves, max_error=max_error, kind=kind)
-            about = {**about, "max_error": max_error}
-        page = None
-        if len(results) == 3:
-            files = (CURVES_FILE, AREAS_FILE)
-            page = _page(evaluation, all_curves, options, progress, files)
-        progress.step("Writing the files")
-        write(curves, results[0], about=about)
-        write(evaluation.areas, results[1], about=evaluation.provenance)
+        inputs, about, page = evaluation.inputs, evaluation.provenance, None
+        with curves_file(
+            results[0],
+            about,
+            kind=inputs.options.kinds[0],
+            max_error=max_error,
+            compares_sizes=options.store is None
+            and has_many_rows(inputs.predictions, inputs.options),
+        ) as file:
+            curves = evaluation.curves(progress, file.write)
+            if len(results) == 3:
+                page = _page(evaluation, curves, options, progress, (CURVES_FILE, AREAS_FILE))
+            progress.step("Writing the files")
+        write(evaluation.areas, results[1], about=about)
         if page is not None:
             write_text(results[2], page)
-    return evaluation.result(results, lacks_page=page is None)
+    return evaluation.result(results, lacks_page=page is None, warning=file.warning())
 
 
 def report_logs(
@@ -150,7 +153,7 @@ def report_logs(
 
     load_vl_convert("rocframe report")
     check_page_path(path)
-    evaluation = _evaluate(read_inputs(sources, options, progress), progress)
+    evaluation = _evaluate(read_inputs(sources, options, progress, categorical_keys=True), progress)
     page = _page(evaluation, evaluation.curves(progress), options, progress)
     progress.step("Writing the page")
     write_text(path, page)
@@ -542,11 +545,15 @@ class Evaluation:
     areas: pl.DataFrame
     provenance: dict[str, Any]
 
-    def curves(self, progress: Progress) -> pl.DataFrame:
-        """Compute the curves."""
-        return report_curves(self.inputs.predictions, self.inputs.options, progress.step)
+    def curves(
+        self, progress: Progress, on_part: Callable[[pl.DataFrame], None] = lambda _: None
+    ) -> GroupedCurves:
+        """Compute the curves; `on_part` gets their rows in parts."""
+        return report_curves(self.inputs.predictions, self.inputs.options, progress.step, on_part)
 
-    def result(self, written: list[Path], *, lacks_page: bool = False) -> CommandResult:
+    def result(
+        self, written: list[Path], *, lacks_page: bool = False, warning: str | None = None
+    ) -> CommandResult:
         """Return the result of a command that has written these files."""
         lines = [self.inputs.summary, rounding_note(self.areas, self.provenance)]
         return CommandResult(
@@ -556,7 +563,7 @@ class Evaluation:
             skipped=self.inputs.skipped,
             unused_keys=self.inputs.unused_keys,
             summary="\n".join(filter(None, lines)) or None,
-            warnings=self.inputs.warnings,
+            warnings=[*self.inputs.warnings, *filter(None, [warning])],
         )
 
 
@@ -579,7 +586,7 @@ def _missing_rows(areas: pl.DataFrame, options: ReportOptions) -> int | dict[str
 
 def _page(
     evaluation: Evaluation,
-    curves: pl.DataFrame,
+    curves: GroupedCurves,
     options: EvaluationOptions,
     progress: Progress,
     files: tuple[str, str] | None = None,

@@ -20,7 +20,7 @@ import polars as pl
 
 from rocframe.compression import SCORE_COLUMN, Rounding
 from rocframe.errors import LogError, OptionValueError, RocframeError, StorageError
-from rocframe.frames import collect_frame, column
+from rocframe.frames import collect_batches, collect_frame, column
 from rocframe.inputs.roles import SCORE_WIDTH
 from rocframe.io.files import (
     EMPTY_FILE,
@@ -322,13 +322,15 @@ class Logs:
         *,
         skip_unreadable: bool = False,
         query: Callable[[pl.LazyFrame], pl.LazyFrame] = lambda rows: rows,
+        on_rows: Callable[[int], None] = lambda _: None,
     ) -> tuple[pl.DataFrame, Logs]:
         """Return the rows of all readable files, and the logs without files that cannot be read.
 
-        The `query` runs during the scan. After an error, each file is read to find damaged files.
+        The `query` runs during the scan, and `on_rows` gets the number of its rows so far. After an
+        error, each file is read to find damaged files.
         """
         try:
-            return collect_frame(query(self.scan(columns))), self
+            return collect_batches(query(self.scan(columns)), on_rows), self
         except RocframeError:
             raise
         except READ_ERRORS as error:
@@ -348,7 +350,16 @@ class Logs:
         logs = _checked_logs(
             [group for group in groups if group.files], {**self.skipped, **damaged}
         )
-        return logs.read(columns, skip_unreadable=skip_unreadable, query=query)
+        return logs.read(columns, skip_unreadable=skip_unreadable, query=query, on_rows=on_rows)
+
+    def count_rows(self) -> int | None:
+        """Return the number of rows in the metadata of the files; None for CSV and unreadable."""
+        if any(group.format == "CSV" for group in self.groups):
+            return None
+        counts = [group.scan(()).select(pl.len()) for group in self.groups]
+        with suppress(*READ_ERRORS):
+            return int(collect_frame(pl.concat(counts).sum()).item())
+        return None
 
     def _damaged_files(self, columns: Mapping[str, str]) -> dict[str, str]:
         """Read each file separately, and return the files that fail, with the reasons."""

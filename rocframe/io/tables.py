@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from contextlib import ExitStack, contextmanager
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
@@ -41,8 +42,10 @@ from rocframe.schemas import table_of
 from rocframe.text import format_list
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
+
+    from pyarrow.parquet import ParquetWriter
 
 METADATA_VERSION = 1
 MAX_METADATA_DEPTH = 100  # Python's JSON encoder and decoder fail above about 1,000 levels
@@ -101,6 +104,77 @@ def write(
     file_format, metadata = _file_format(path), _check_metadata({} if about is None else about)
     check_target(path)
     frame = collect_query(path, table)
+    if file_format == "Parquet":
+        with parquet_writer(path, metadata) as write_part:
+            write_part(frame)
+        return
+    _check_storable(path, frame)
+    text = json.dumps({**_table_metadata(frame), **metadata})
+    with replacement(path) as new:
+        _write_ipc(frame, new, text, os.fspath(path))
+        add_checksum(new, file_format)
+
+
+@contextmanager
+def parquet_writer(
+    path: str | os.PathLike[str], about: Mapping[str, object]
+) -> Iterator[Callable[[pl.DataFrame], None]]:
+    """Yield a function that writes the next rows of a table; one call is required.
+
+    The file is that of `write` for the whole table. It replaces an old file at the end of the
+    `with` block; if the block fails, the old file is unchanged.
+    """
+    described, pending = list[pl.DataFrame](), list[pl.DataFrame]()
+    with replacement(path) as new:
+        with ExitStack() as stack:
+            writer: ParquetWriter | None = None
+
+            def write_part(frame: pl.DataFrame) -> None:
+                nonlocal writer, pending
+                _check_storable(path, frame)
+                if not described and (writer := _arrow_writer(new, frame)) is not None:
+                    stack.enter_context(writer)
+                # The metadata depend on the columns, and on the values of one of them.
+                names = [PREVALENCE] if has_prevalence(frame.columns) else []
+                described.append(frame.unique(names) if names else frame.clear())
+                pending.append(frame)
+                n_rows = sum(part.height for part in pending)
+                if writer is not None and n_rows >= ROW_GROUP_SIZE:
+                    rows, n_full = pl.concat(pending), n_rows // ROW_GROUP_SIZE * ROW_GROUP_SIZE
+                    write_rows(writer, rows[:n_full])
+                    pending = [rows[n_full:].rechunk()] if n_rows > n_full else []
+
+            def write_rows(writer: ParquetWriter, rows: pl.DataFrame) -> None:
+                writer.write_table(rows.rechunk().to_arrow(), row_group_size=ROW_GROUP_SIZE)
+
+            yield write_part
+            text = json.dumps({**_table_metadata(pl.concat(described)), **about})
+            if writer is not None:
+                if pending:
+                    write_rows(writer, pl.concat(pending))
+                writer.add_key_value_metadata({METADATA_KEY: text})
+        if writer is None:
+            pl.concat(pending).write_parquet(new, metadata={METADATA_KEY: text})
+        add_checksum(new, "Parquet")
+
+
+def _arrow_writer(new: Path, frame: pl.DataFrame) -> ParquetWriter | None:
+    """Return a writer of tables like `frame`, with checksums of pages, which polars cannot write.
+
+    For dtypes that pyarrow cannot write, such as 128-bit integers, return None.
+    """
+    import pyarrow as pa
+    from pyarrow.parquet import ParquetWriter
+
+    try:
+        schema = frame.clear().to_arrow().schema
+        return ParquetWriter(new, schema, compression="zstd", write_page_checksum=True)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return None
+
+
+def _check_storable(path: str | os.PathLike[str], frame: pl.DataFrame) -> None:
+    """Raise an error for names and dtypes of columns that files cannot store."""
     for name, dtype in frame.schema.items():
         if "\0" in name:
             problem = f"the name of column {name!r} contains a null character"
@@ -109,13 +183,6 @@ def write(
         if dtype == pl.Object:  # polars would write the addresses of the objects
             hint = "Files cannot store Python objects. Cast the column first, or leave it out."
             raise ColumnTypeError.of_table("table", name, dtype, hint)
-    text = json.dumps({**_table_metadata(frame), **metadata})
-    with replacement(path) as new:
-        if file_format == "Parquet":
-            _write_parquet(frame, new, text)
-        else:
-            _write_ipc(frame, new, text, os.fspath(path))
-        add_checksum(new, file_format)
 
 
 @public
@@ -415,22 +482,6 @@ def check_nesting(argument: str, value: object) -> None:
         f"{argument}: expected at most {MAX_METADATA_DEPTH} levels of nesting and "
         f"{MAX_METADATA_SIZE // 2:,} values.\nConvert the value to a string."
     )
-
-
-def _write_parquet(frame: pl.DataFrame, new: Path, metadata: str) -> None:
-    import pyarrow as pa
-    from pyarrow.parquet import ParquetWriter
-
-    try:
-        table = frame.to_arrow()
-        # polars cannot write checksums of pages.
-        with ParquetWriter(
-            new, table.schema, compression="zstd", write_page_checksum=True
-        ) as writer:
-            writer.write_table(table, row_group_size=ROW_GROUP_SIZE)
-            writer.add_key_value_metadata({METADATA_KEY: metadata})
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # for dtypes such as 128-bit integers
-        frame.write_parquet(new, metadata={METADATA_KEY: metadata})
 
 
 def _write_ipc(frame: pl.DataFrame, new: Path, metadata: str, path: str) -> None:

@@ -1,17 +1,15 @@
-"""The options of a report, and the areas and curves that it shows."""
+"""The options of a report."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast, get_args
 
 import polars as pl
 
-from rocframe.areas.auc import auc
 from rocframe.averages.options import parse_over
 from rocframe.comparisons.pairing import Unmatched
-from rocframe.curves.curve import curve
 from rocframe.decisions.operating_point import RuleOptions
 from rocframe.errors import MissingColumnError, OptionValueError
 from rocframe.frames import column
@@ -43,7 +41,8 @@ USUAL_KEYS = (MODEL, FOLD, CLASS)  # columns of these names are usually group co
 class ReportOptions:
     """The options of `report`; several scores are a mapping after `with_models`.
 
-    Without a `label`, they are only the roles of the columns.
+    Without a `label`, they are only the roles of the columns. `text_keys` are group columns of the
+    predictions that are Categorical, which takes less memory, and String in all tables.
     """
 
     label: Column | None
@@ -63,6 +62,7 @@ class ReportOptions:
     weight: Column | None = None
     count: Count = NOT_GIVEN
     missing: Missing = "raise"
+    text_keys: tuple[str, ...] = ()
     keys: tuple[str, ...] = field(init=False)
     kinds: tuple[KindName, ...] = field(init=False)
     averaged: str | None = field(init=False)
@@ -158,6 +158,11 @@ class ReportOptions:
         return self.averaged == CLASS
 
     @property
+    def needs_all_rows(self) -> bool:
+        """Whether a table of the page needs rows of several groups at the same time."""
+        return self.averaged is not None or self.id is not None or len(self.scores) > 1
+
+    @property
     def n_steps(self) -> int:
         """The number of announced steps, too large by one without calibration charts."""
         is_compared = self.id is not None or len(self.scores) > 1
@@ -193,6 +198,10 @@ class ReportOptions:
         if not set(required) <= set(available):
             return plan.head(0)  # `auc` raises the error for a missing column
         return plan.select(column(name) for name in required | optional if name in available)
+
+    def restore_text(self, table: pl.DataFrame) -> pl.DataFrame:
+        """Return a table in which the group columns `text_keys` are strings."""
+        return table.with_columns(column(name).cast(pl.String) for name in self.text_keys)
 
     def provenance(self, rows: pl.DataFrame) -> dict[str, Any]:
         """Return names of columns, the positive class, `missing` and the number of rows."""
@@ -241,44 +250,3 @@ def pooling_sentence(unused: Sequence[str]) -> str:
     predicate = "is not a group column" if one else "are not group columns"
     pronoun = "it" if one else "them"
     return f"{subject} {predicate}, so rows with different values of {pronoun} are pooled."
-
-
-def areas_and_curves(
-    predictions: pl.DataFrame,
-    options: ReportOptions,
-    on_step: Callable[[str], None] = lambda _: None,
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the AUC and the curves of each group; `on_step` gets the name of each step."""
-    areas = report_areas(predictions, options, on_step)
-    return areas, report_curves(predictions, options, on_step)
-
-
-def report_areas(
-    predictions: pl.DataFrame, options: ReportOptions, on_step: Callable[[str], None]
-) -> pl.DataFrame:
-    """Return the AUC of each group."""
-    on_step("Computing the AUC")
-    return auc(
-        predictions,
-        **options.roles,
-        by=options.keys or None,
-        ci=options.ci,
-        level=options.level,
-        seed=options.seed,
-    )
-
-
-def report_curves(
-    predictions: pl.DataFrame, options: ReportOptions, on_step: Callable[[str], None]
-) -> pl.DataFrame:
-    """Return the curves of each group, with the axes of the first kind first."""
-    on_step("Computing the curves")
-    first, *others = map(kind_named, options.kinds)
-    rates = [rate for kind in others for rate in kind.rates if rate not in first.rates]
-    return curve(
-        predictions,
-        **options.roles,
-        by=options.keys or None,
-        kind=options.kinds[0],
-        metrics=list(dict.fromkeys(rates)),
-    )

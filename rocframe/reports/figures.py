@@ -13,19 +13,20 @@ from rocframe.charts.dashboard import dashboard
 from rocframe.charts.dashboard_data import MAX_CURVES
 from rocframe.charts.style import CHANCE_DASH, distinct_labels, short_name
 from rocframe.decisions.costs import ErrorCosts
-from rocframe.frames import column, find_keys, key_starts, number_keys, select_keys, take_rows
+from rocframe.frames import column, find_keys, number_keys, select_keys
 from rocframe.rates import CONFUSION
 from rocframe.reports.export import PAGE_STYLE, chart_spec, text_alternative, with_page_colors
-from rocframe.reports.tables import first_rows
+from rocframe.reports.grouped_curves import curve_starts, first_rows, rows_of_groups
 from rocframe.reports.text_columns import group_columns, interval_title
 from rocframe.schemas.statistics import curve_average_of
-from rocframe.schemas.table_type import MODEL, THRESHOLD
+from rocframe.schemas.table_type import MODEL
 from rocframe.text import format_count, format_name, format_values, join_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from rocframe.options import KindName
+    from rocframe.reports.grouped_curves import GroupedCurves
     from rocframe.reports.tables import ReportTables
     from rocframe.schemas.statistics import CurveAverage
 
@@ -114,7 +115,7 @@ def curve_figures(
         if groups.height == 1 or selection.panel is None:
             figures += _mean_figures(curves, averages, kind, selection, groups)
     if not figures:  # empty axes
-        figures = [_figure(chart(curves.table.clear(), kind=kind, color=None))]
+        figures = [_figure(chart(curves.first.clear(), kind=kind, color=None))]
     return figures
 
 
@@ -163,7 +164,7 @@ def _chance_lines(curves: pl.DataFrame, groups: pl.DataFrame) -> list[Any]:
     """
     defined = (pl.col("tp") + pl.col("fn") > 0) & (pl.col("fp") + pl.col("tn") > 0)
     totals = (
-        first_rows(curves)
+        first_rows(curves, curve_starts(curves))
         .filter(defined)
         .group_by(map(column, group_columns(groups)), maintain_order=True)
         .agg(
@@ -200,47 +201,6 @@ def _mean_figures(
 def _figure(drawing: Any, name: str | None = None, values: Sequence[str] = ()) -> Figure:
     spec = chart_spec(drawing, validate=False)
     return Figure(spec=with_page_colors(spec, values), name=name)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class GroupedCurves:
-    """A sorted curve table, in which group i of `keys` has the rows from `starts[i]`.
-
-    The rows of a few groups of a long table are then found without reading the whole table.
-    """
-
-    table: pl.DataFrame
-    keys: pl.DataFrame
-    starts: list[int]
-
-    @classmethod
-    def from_table(cls, table: pl.DataFrame) -> GroupedCurves:
-        """Return the curves of a table that `curve` returned."""
-        keys = select_keys(table, group_columns(table, THRESHOLD))
-        starts = key_starts(keys, table.height)
-        return cls(table=table, keys=take_rows(keys, starts), starts=[*starts, table.height])
-
-    def of_groups(self, groups: pl.DataFrame) -> pl.DataFrame:
-        """Return the rows of the groups in `groups`, which may have fewer group columns."""
-        numbers = _is_in_groups(self.keys, groups).arg_true()
-        if len(numbers) == self.keys.height:
-            return self.table
-        parts = [
-            self.table.slice(self.starts[i], self.starts[i + 1] - self.starts[i]) for i in numbers
-        ]
-        return pl.concat(parts, rechunk=True) if parts else self.table.clear()
-
-
-def rows_of_groups(table: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of `groups`, which may have fewer group columns than the table."""
-    return table.filter(_is_in_groups(table, groups))
-
-
-def _is_in_groups(table: pl.DataFrame, groups: pl.DataFrame) -> pl.Series:
-    """Return whether each row of a table belongs to one of the groups in `groups`."""
-    names = group_columns(groups)
-    keys, _ = number_keys(groups, names)
-    return find_keys(select_keys(table, names), keys).is_not_null()
 
 
 def _without_limits(averages: pl.DataFrame) -> pl.DataFrame:

@@ -17,11 +17,15 @@ if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
 
+LINE_INTERVAL = 10.0  # seconds between two lines of a long step
+MIN_LINE_SECONDS = 1.0  # shorter steps have no line with their number of rows
+
+
 class Progress:
     """Show the current step on stderr after a delay.
 
     In a terminal, it has a progress bar, which is removed at the end; elsewhere, each step is a
-    line. Nothing is shown if stderr is missing, closed or full.
+    line, and a long step has more lines. Nothing is shown if stderr is missing, closed or full.
     """
 
     def __init__(self, *, quiet: bool = False, delay: float | None = None) -> None:
@@ -31,7 +35,7 @@ class Progress:
         self._terminal = not quiet and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
         if delay is None:
             delay = 1.0 if self._terminal else 5.0
-        self._start = monotonic()
+        self._start = self._step_start = self._line_time = monotonic()
         self._step = self._item = self._shown_step = ""
         self._n_started, self._n_expected, self._fraction = 0, 0, 0.0
         self._active = not quiet and delay <= 0
@@ -73,6 +77,24 @@ class Progress:
         """Start a step with several items, or set the number of its finished items."""
         self._set(text, f" {n_done + 1:,} of {n_total:,}", n_done / n_total)
 
+    def read_rows(self, text: str, n_done: int, n_total: int | None) -> None:
+        """Start a step that reads rows, or set their number, to show the speed and the rest.
+
+        `n_total` is None if the number of rows is unknown.
+        """
+        if text != self._step:
+            self.step(text)
+        seconds = monotonic() - self._step_start
+        if not n_done or seconds <= 0:
+            return
+        rate = n_done / seconds
+        item = f": {n_done:,}" + ("" if n_total is None else f" of {n_total:,}")
+        item += f" rows in {seconds:.1f} s, {float(f'{rate:.3g}'):,.0f} rows per second"
+        if n_total is not None and n_done < n_total:
+            item += f", {(n_total - n_done) / rate:.0f} s left"
+        is_last = n_done == n_total and seconds >= MIN_LINE_SECONDS
+        self._set(text, item, n_done / n_total if n_total else 0.0, is_line=is_last)
+
     @property
     def share(self) -> float | None:
         """The share of the work that is done, if the steps have equal work; None if unknown."""
@@ -80,19 +102,22 @@ class Progress:
             return None
         return min((self._n_started - 1 + self._fraction) / self._n_expected, 1.0)
 
-    def _set(self, step: str, item: str, fraction: float) -> None:
+    def _set(self, step: str, item: str, fraction: float, *, is_line: bool = False) -> None:
+        """Show a step and its item; outside a terminal, items rarely have a line, or `is_line`."""
         step = escape_unprintable(step)
         with self._lock:
-            self._n_started += step != self._step
+            if step != self._step:
+                self._n_started += 1
+                self._step_start = self._line_time = monotonic()
             self._step, self._item, self._fraction = step, item, fraction
-            self._show()
+            self._show(is_line=is_line or monotonic() - self._line_time > LINE_INTERVAL)
 
     def _activate(self) -> None:
         with self._lock:
             self._active = True
             self._show()
 
-    def _show(self) -> None:
+    def _show(self, *, is_line: bool = False) -> None:
         if not self._active or not self._step:
             return
         if self._terminal:
@@ -104,11 +129,12 @@ class Progress:
                 total=None if self.share is None else 1,
                 completed=self.share or 0,
             )
-        elif self._step != self._shown_step:
-            self._shown_step = self._step
-            seconds = monotonic() - self._start
+        elif is_line or self._step != self._shown_step:
+            text = self._step + (self._item if is_line else "")
+            self._shown_step, self._line_time = self._step, monotonic()
+            seconds = self._line_time - self._start
             try:
-                sys.stderr.write(f"rocframe: {seconds:6.1f} s  {self._step}\n")
+                sys.stderr.write(f"rocframe: {seconds:6.1f} s  {text}\n")
                 sys.stderr.flush()
             except (OSError, ValueError):  # a full disk or a closed stderr does not stop the work
                 self._active = False

@@ -19,7 +19,7 @@ from rocframe.io.files import check_target, collect_query, local_path, write_tex
 from rocframe.io.tables import check_nesting
 from rocframe.kinds import kind_named
 from rocframe.options import NOT_GIVEN, NotGiven, check_flag, check_text, public
-from rocframe.reports.evaluation import ReportOptions, areas_and_curves, pooling_sentence
+from rocframe.reports.evaluation import ReportOptions, pooling_sentence
 from rocframe.reports.export import (
     PAGE_STYLE,
     content_policy,
@@ -29,7 +29,6 @@ from rocframe.reports.export import (
     style_sheets,
 )
 from rocframe.reports.figures import (
-    GroupedCurves,
     calibration_caption,
     calibration_figures,
     curve_caption,
@@ -38,6 +37,7 @@ from rocframe.reports.figures import (
     select_curves,
     time_figure,
 )
+from rocframe.reports.grouped_curves import areas_and_curves
 from rocframe.reports.progress import Progress
 from rocframe.reports.recommendations import (
     costs_text,
@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from rocframe.inputs.roles import By, Column, Count, Missing, Scores
     from rocframe.options import KindName
     from rocframe.reports.figures import CurveSelection
+    from rocframe.reports.grouped_curves import GroupedCurves
     from rocframe.reports.recommendations import ModelRanking, Recommendations
     from rocframe.reports.tables import ReportTables
 
@@ -194,7 +195,7 @@ def report(
     """
     given = locals()
     load_vl_convert("report")
-    names = [option.name for option in fields(ReportOptions) if option.init]
+    names = [option.name for option in fields(ReportOptions) if option.name in given]
     options = ReportOptions(**{name: given[name] for name in names})
     check_text("title", title)
     check_flag("progress", progress)
@@ -273,9 +274,9 @@ def report_page(
     recommended = recommendations(tables, options, colors)
     ranking = model_ranking(tables, options, colors=colors, file=areas_file)
     points = None if recommended is None else recommended.points
-    curves = GroupedCurves.from_table(tables.curves)
+    curves = tables.curves
     # Calibration curves and the dashboard show the pooled rows of averaged curves.
-    pooled = curves if tables.pooled is None else GroupedCurves.from_table(tables.pooled)
+    pooled = curves if tables.pooled is None else tables.pooled
     versions = _versions()
     scripts = embed_script(), PAGE_SCRIPT.read_text(encoding="utf-8").strip()
     sections = _sections(

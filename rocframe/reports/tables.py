@@ -17,13 +17,14 @@ from rocframe.curves.curve import curve
 from rocframe.decisions.costs import ErrorCosts
 from rocframe.decisions.operating_point import operating_point
 from rocframe.errors import OptionValueError, RocframeError
-from rocframe.frames import column, find_keys, key_starts, number_keys, private_names, select_keys
+from rocframe.frames import column, find_keys, number_keys, private_names, select_keys
 from rocframe.inference import SEPARATOR
 from rocframe.inputs.roles import column_expression
 from rocframe.metrics.intervals import intervals
 from rocframe.options import NOT_GIVEN
 from rocframe.probabilities.calibration import calibration
 from rocframe.rates import CONFUSION, RATES, Settings
+from rocframe.reports.grouped_curves import GroupedCurves
 from rocframe.reports.text_columns import (
     DECIMALS,
     NOTE_TEXTS,
@@ -68,9 +69,9 @@ class ReportTables:
     """
 
     areas: pl.DataFrame
-    curves: pl.DataFrame
+    curves: GroupedCurves
     metrics: pl.DataFrame
-    pooled: pl.DataFrame | None
+    pooled: GroupedCurves | None
     mean_areas: pl.DataFrame | None
     mean_curves: Mapping[str, pl.DataFrame]
     comparison: pl.DataFrame | None
@@ -101,10 +102,11 @@ def report_tables(
     predictions: pl.DataFrame,
     options: ReportOptions,
     areas: pl.DataFrame,
-    curves: pl.DataFrame,
+    curves: GroupedCurves,
     on_step: Callable[[str], None] = lambda _: None,
 ) -> ReportTables:
     """Return all tables of a report; `on_step` gets the name of each step."""
+    predictions = options.restore_text(predictions) if options.needs_all_rows else predictions
     remarks: list[str] = []
 
     def attempt(
@@ -122,10 +124,11 @@ def report_tables(
     mean_curves: dict[str, pl.DataFrame] = {}
     if options.averaged is not None:
         on_step("Averaging the curves")
-        pooled = curve(predictions, **options.roles, by=options.keys_without(options.averaged))
+        by = options.keys_without(options.averaged)
+        pooled = GroupedCurves.from_table(curve(predictions, **options.roles, by=by))
         mean_areas = attempt("Mean AUC", _mean_areas, predictions, options)
         for kind in options.kinds:
-            mean = attempt("Mean curves", _mean_curves, curves, options, kind)
+            mean = attempt("Mean curves", _mean_curves, curves.all_curves(), options, kind)
             mean_curves |= {} if mean is None else {kind: mean}
     if options.id is not None:
         on_step("Comparing the models")
@@ -145,14 +148,14 @@ def report_tables(
         all_curves = curves if pooled is None else pooled
         if scored is not predictions:
             by = options.keys_without(options.averaged)
-            all_curves = curve(scored, **options.roles, by=by)
+            all_curves = GroupedCurves.from_table(curve(scored, **options.roles, by=by))
         decisions = _decisions(scored, options, all_curves, on_curves=on_curves)
     on_step("Computing the metrics")
     metrics = _curve_metrics(predictions, options, curves)
     on_step("Computing the calibration")
     pooled_curves = curves if pooled is None else pooled
     models, excluded = _models_with_probabilities(pooled_curves)
-    rates = attempt("Calibration", _calibrations, predictions, options, models)
+    rates = attempt("Calibration", _calibrations, predictions, options, models, pooled_curves)
     remarks += excluded
     return ReportTables(
         areas=areas,
@@ -231,10 +234,10 @@ LEAST_ODDS = 1e-12  # at a threshold of 0, all rows would be predicted positive
 
 
 def _decisions(
-    predictions: pl.DataFrame, options: ReportOptions, curves: pl.DataFrame, *, on_curves: bool
+    predictions: pl.DataFrame, options: ReportOptions, curves: GroupedCurves, *, on_curves: bool
 ) -> ReportDecisions:
     """Return the recommended threshold of each curve, with limits of the cost at the threshold."""
-    points = operating_point(curves, **options.decision_rule)
+    points = pl.concat(operating_point(part, **options.decision_rule) for part in curves.parts())
     keys = [key for key in group_columns(points, "rule") if key != MODEL]
     groups, group = number_keys(points, keys)
     pos, neg = pl.col("tp") + pl.col("fn"), pl.col("fp") + pl.col("tn")
@@ -374,14 +377,24 @@ def _decision_limits(
 
 
 def _calibrations(
-    predictions: pl.DataFrame, options: ReportOptions, models: pl.DataFrame | None
+    predictions: pl.DataFrame,
+    options: ReportOptions,
+    models: pl.DataFrame | None,
+    curves: GroupedCurves,
 ) -> pl.DataFrame | None:
     """Return the calibration curves of the models in a table; None if it is empty."""
-    score, rows = options.score, predictions
     if models is None or not models.height:
         return None
+    parts, options = curves.parts_of(predictions, options)
+    return pl.concat(_calibrations_of_part(part, options, models) for part in parts)
+
+
+def _calibrations_of_part(
+    rows: pl.DataFrame, options: ReportOptions, models: pl.DataFrame
+) -> pl.DataFrame:
+    score = options.score
     if isinstance(options.score, Mapping):
-        private = private_names(models.get_column(MODEL), predictions.columns)
+        private = private_names(models.get_column(MODEL), rows.columns)
         rows = rows.with_columns(
             column_expression("score", options.score[name]).alias(own)
             for name, own in private.items()
@@ -399,46 +412,40 @@ def _calibrations(
     )
 
 
-def _models_with_probabilities(curves: pl.DataFrame) -> tuple[pl.DataFrame | None, list[str]]:
+def _models_with_probabilities(curves: GroupedCurves) -> tuple[pl.DataFrame | None, list[str]]:
     """Return the distinct models whose scores are all in [0, 1], and remarks on the others."""
     problem = "the scores are not all between 0 and 1."
-    keys = group_columns(curves, THRESHOLD)
-    # The threshold of the first row of each curve is not a score.
-    n_outside = pl.len().over(pl.lit(0), *map(column, keys))
-    outside = curves.filter(~pl.col(THRESHOLD).is_between(0, 1)).filter(n_outside > 1)
-    if MODEL not in keys:
-        if outside.is_empty():
+    keys, is_outside = curves.keys, curves.outside
+    if MODEL not in keys.columns:
+        if not is_outside.any():
             return pl.DataFrame(height=1), []
         return None, [f"Calibration not computed: {problem}"]
-    models = first_rows(curves).select(MODEL).unique(maintain_order=True)
-    is_outside = models.get_column(MODEL).is_in(
-        outside.get_column(MODEL).implode(), nulls_equal=True
-    )
-    others = format_list(models.filter(is_outside).get_column(MODEL).to_list(), most=40)
-    remarks = [f"Calibration not computed for {others}: {problem}"] if is_outside.any() else []
-    return models.filter(~is_outside), remarks
+    outside = keys.filter(is_outside).get_column(MODEL)
+    models = keys.select(MODEL).unique(maintain_order=True)
+    is_left_out = models.get_column(MODEL).is_in(outside.implode(), nulls_equal=True)
+    others = format_list(models.filter(is_left_out).get_column(MODEL).to_list(), most=40)
+    remarks = [f"Calibration not computed for {others}: {problem}"] if is_left_out.any() else []
+    return models.filter(~is_left_out), remarks
 
 
 def _curve_metrics(
-    predictions: pl.DataFrame, options: ReportOptions, curves: pl.DataFrame
+    predictions: pl.DataFrame, options: ReportOptions, curves: GroupedCurves
 ) -> pl.DataFrame:
     """Return the metrics in CURVE_METRICS and the prevalence, in the row order of `auc`."""
+    parts, options = curves.parts_of(predictions, options)
+    metrics = list(CURVE_METRICS)
     # Group columns are renamed, because `intervals` does not allow names of columns of its result.
     private = private_names(options.keys, predictions.columns)
-    rows = predictions.with_columns(column(name).alias(own) for name, own in private.items())
-    by, metrics = list(private.values()) or None, list(CURVE_METRICS)
-    result = intervals(rows, **options.roles, by=by, metrics=metrics, ci=None)
+    by, results = list(private.values()) or None, []
+    for part in parts:
+        rows = part.with_columns(column(name).alias(own) for name, own in private.items())
+        results.append(intervals(rows, **options.roles, by=by, metrics=metrics, ci=None))
+    result = pl.concat(results)
     # All tables are sorted by the group columns, so their rows have the same order.
-    return first_rows(curves).select(
+    return curves.first.select(
         *(result.filter(metric=name)["estimate"].alias(name) for name in CURVE_METRICS),
         RATES["prevalence"].expr(Settings()).alias("prevalence"),
     )
-
-
-def first_rows(curves: pl.DataFrame) -> pl.DataFrame:
-    """Return the first row of each curve; its counts add up to those of all rows of the group."""
-    keys = select_keys(curves, group_columns(curves, THRESHOLD))
-    return curves[key_starts(keys, curves.height)]
 
 
 MAX_TABLE_ROWS = 500

@@ -10,8 +10,9 @@ from unittest.mock import patch
 
 import polars as pl
 
-from rocframe.reports.evaluation import ReportOptions, areas_and_curves
+from rocframe.reports.evaluation import ReportOptions
 from rocframe.reports.figures import DashboardSection
+from rocframe.reports.grouped_curves import areas_and_curves
 from rocframe.reports.report import report_page
 from rocframe.reports.tables import report_tables
 

@@ -8,12 +8,8 @@ import pytest
 
 import rocframe as rf
 from rocframe.reports.export import with_page_colors
-from rocframe.reports.figures import (
-    EMPTY_DASHBOARD,
-    GroupedCurves,
-    dashboard_section,
-    select_curves,
-)
+from rocframe.reports.figures import EMPTY_DASHBOARD, dashboard_section, select_curves
+from rocframe.reports.grouped_curves import GroupedCurves
 
 ROWS = pl.DataFrame({"label": [1, 0, 1, 0], "score": [0.9, 0.4, 0.4, 0.1]})
 

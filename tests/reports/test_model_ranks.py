@@ -9,7 +9,8 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
-from rocframe.reports.evaluation import ReportOptions, areas_and_curves
+from rocframe.reports.evaluation import ReportOptions
+from rocframe.reports.grouped_curves import areas_and_curves
 from rocframe.reports.recommendations import model_ranking
 from rocframe.reports.tables import report_tables
 from rocframe.text import format_interval, format_number, format_values

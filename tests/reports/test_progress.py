@@ -90,6 +90,48 @@ def test_a_terminal_shows_one_line_with_a_bar(monkeypatch, capsys):
     assert last.endswith("Drawing 2 of 2")
 
 
+def test_a_log_has_a_line_with_the_rows_and_the_seconds_of_a_long_step(monkeypatch, capsys):
+    clock = iter(range(0, 1000, 2))
+    monkeypatch.setattr("rocframe.reports.progress.monotonic", lambda: next(clock))
+    with Progress(delay=0) as progress:
+        for n in (1_000_000, 2_500_000, 4_000_000):
+            progress.read_rows("Reading 3 files", n, 4_000_000)
+    lines = [line[20:] for line in capsys.readouterr().err.splitlines()]
+    assert lines[0] == "Reading 3 files"
+    last = re.fullmatch(
+        r"Reading 3 files: 4,000,000 of 4,000,000 rows in (\d+)\.0 s, ([\d,]+) rows per second",
+        lines[-1],
+    )
+    assert float(last[2].replace(",", "")) == pytest.approx(4e6 / int(last[1]), rel=0.005)
+    assert all(line.startswith("Reading 3 files: ") for line in lines[1:])
+
+
+def test_a_terminal_shows_rows_per_second_and_the_remaining_time(monkeypatch, capsys):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with Progress(delay=0) as progress:
+        progress.read_rows("Reading the log", 0, 8_000_000)
+        time.sleep(0.5)
+        progress.read_rows("Reading the log", 2_000_000, 8_000_000)
+        time.sleep(0.2)
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", capsys.readouterr().err)
+    last = text.strip().splitlines()[-1]
+    assert re.search(r"2,000,000 of 8,000,000 rows in \d\.\d s, [\d,]+ rows per second, ", last)
+    assert last.endswith("s left")
+
+
+def test_rows_of_an_unknown_number_have_no_remaining_time(monkeypatch, capsys):
+    clock = iter(range(0, 1000, 7))
+    monkeypatch.setattr("rocframe.reports.progress.monotonic", lambda: next(clock))
+    with Progress(delay=0) as progress:
+        for n in (1_000_000, 2_000_000):
+            progress.read_rows("Reading the log", n, None)
+    lines = capsys.readouterr().err.splitlines()
+    assert "Reading the log: 2,000,000 rows in " in lines[-1]
+    assert "left" not in lines[-1]
+
+
 def test_a_terminal_without_control_codes_shows_lines(monkeypatch, capsys):
     monkeypatch.setenv("TERM", "dumb")
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)

@@ -6,7 +6,8 @@ import polars as pl
 import pytest
 
 import rocframe as rf
-from rocframe.reports.evaluation import ReportOptions, areas_and_curves
+from rocframe.reports.evaluation import ReportOptions
+from rocframe.reports.grouped_curves import areas_and_curves
 from rocframe.reports.recommendations import costs_text, recommendations
 from rocframe.reports.tables import report_tables
 from tests.reports.pages import without_dashboard

@@ -10,7 +10,8 @@ import rocframe as rf
 
 pytest.importorskip("vl_convert")
 
-from rocframe.reports.evaluation import ReportOptions, areas_and_curves
+from rocframe.reports.evaluation import ReportOptions
+from rocframe.reports.grouped_curves import areas_and_curves
 from rocframe.reports.tables import report_tables
 from tests.all_cases import all_cases
 from tests.reports.pages import Reader, without_dashboard

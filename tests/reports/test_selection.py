@@ -5,16 +5,15 @@ import json
 import polars as pl
 from polars.testing import assert_frame_equal
 
-from rocframe.reports.evaluation import ReportOptions, areas_and_curves
+from rocframe.reports.evaluation import ReportOptions
 from rocframe.reports.figures import (
     MAX_DRAWN_COLORS,
     MAX_DRAWN_CURVES,
     MAX_PANELS,
-    GroupedCurves,
-    rows_of_groups,
     select_curves,
     time_figure,
 )
+from rocframe.reports.grouped_curves import GroupedCurves, areas_and_curves, rows_of_groups
 from rocframe.reports.tables import report_tables
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 import rocframe as rf
-from rocframe.reports.evaluation import ReportOptions, areas_and_curves
+from rocframe.reports.evaluation import ReportOptions
+from rocframe.reports.grouped_curves import areas_and_curves
 from rocframe.reports.tables import report_tables
 
 DIGITS = {digit: f"p{digit}" for digit in range(10)}
