@@ -45,6 +45,14 @@ def collect_frame(frame: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame:
     return frame.collect() if isinstance(frame, pl.LazyFrame) else frame
 
 
+def collect_unsplit(plan: pl.LazyFrame) -> pl.DataFrame:
+    """Return a plan over a DataFrame as a DataFrame, whose selected columns are not copied.
+
+    The streaming engine divides a DataFrame into chunks, which are copied to become arrays.
+    """
+    return plan.collect(engine="in-memory")
+
+
 def collect_narwhals(frame: Any) -> pl.DataFrame:
     """Return a LazyFrame of narwhals as a polars DataFrame."""
     collected: pl.DataFrame = frame.collect(backend="polars").to_native()
