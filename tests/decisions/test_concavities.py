@@ -5,7 +5,6 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import pairwise
 from math import inf, nan
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -202,13 +201,13 @@ def repaired_over_folds(table: pl.DataFrame, **options) -> list[tuple[float, ...
     return rows
 
 
-def test_each_fold_is_repaired_in_the_concavities_of_the_other_folds(frame):
+def test_each_fold_is_repaired_in_the_concavities_of_the_other_folds():
     columns = ["n_concavities", "auc", "auc_repaired", "gain_realised", "gain_chosen"]
     unscored = TABLE.with_columns(pl.when(pl.int_range(pl.len()) % 9 > 0).then("score"))
     for table in (TABLE, unscored):
         curves = rf.curve(table, "label", "score", by=["model", "fold"], missing="worst")
         for options in ({}, {"which": "all"}):
-            found = rf.repaired_auc(frame(curves), **options).lazy().collect()
+            found = rf.repaired_auc(curves, **options)
             for model in ("a", "b"):
                 expected = repaired_over_folds(table.filter(model=model), **options)
                 values = found.filter(model=model).select(columns).to_numpy()
@@ -269,22 +268,6 @@ def test_the_gain_is_positive_where_scores_are_reversed_and_negative_for_chance(
     good = found.filter(model="good")
     assert (good["gain_chosen"] > 0).all()
     assert good["gain_realised"].mean() < 0
-
-
-def test_the_page_about_decisions_shows_the_gains_of_the_bundled_log():
-    page = Path(__file__).parents[2].joinpath("docs", "decisions.md").read_text(encoding="utf-8")
-    curves = rf.curve(rf.datasets.vote(), "label", "score", by=["model", "fold"])
-    gains = (
-        curves.roc.repaired_auc()
-        .group_by("model")
-        .agg(
-            pl.col("gain_chosen", "gain_realised").mean(),
-            better=(pl.col("gain_realised") > 0).sum(),
-        )
-    )
-    for model, chosen, realised, better in gains.iter_rows():
-        line = f"| `{model}` | {chosen:.4f} | {realised:.4f} | {better} |"
-        assert line.replace("-", "−") in page
 
 
 def test_curves_without_a_class_are_null_with_a_note():
