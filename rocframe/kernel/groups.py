@@ -574,8 +574,11 @@ def _ordered_groups(keys: pl.DataFrame) -> tuple[pl.DataFrame, NDArray[np.int64]
     if any(dtype.is_float() or dtype.is_nested() for dtype in keys.dtypes):
         return None
     # Only if the first rows have few changes of the key, all rows are compared.
-    if len(key_starts(keys.head(ORDERED_SAMPLE), ORDERED_SAMPLE)) > ORDERED_SAMPLE // 64:
+    n_first = len(key_starts(keys.head(ORDERED_SAMPLE), ORDERED_SAMPLE))
+    if n_first > ORDERED_SAMPLE // 64:
         return None
+    if n_first == 1 and all(_is_constant(key) for key in keys):
+        return keys.head(1), np.array([0, keys.height])
     starts = key_starts(keys, keys.height).to_numpy()
     if len(starts) > keys.height // 64 + 1:
         return None
@@ -583,6 +586,14 @@ def _ordered_groups(keys: pl.DataFrame) -> tuple[pl.DataFrame, NDArray[np.int64]
     if not distinct.equals(distinct.unique().sort(keys.columns)):
         return None
     return distinct, np.append(starts, keys.height).astype(np.int64)
+
+
+def _is_constant(key: pl.Series) -> bool:
+    """Return whether integers, or keys stored as integers, are equal; False for other types."""
+    values = key.to_physical()
+    if not values.dtype.is_integer() or values.null_count():
+        return False
+    return bool(values.min() == values.max())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
