@@ -1,7 +1,7 @@
 """Run the benchmarks: `python -m bench [rows] [--no-peers] [--repeat N] [part]`.
 
 The parts are `--uncertainty`, `--decisions`, `--calibration`, `--drawing`, `--pages`, `--startup`,
-`--memory` and `--scale`; without one of them all benchmarks run.
+`--memory`, `--scale` and `--peers`; without one of them all benchmarks run.
 
 Each line has the time of the fastest of N repetitions, in seconds and as a multiple of the time of
 one single-threaded `np.sort` of the float64 scores. This sort is several times faster on some
@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
     from bench.decisions import Decision
 
+PEER_RATIO = 3.5  # goal: the time of the fastest other package, divided by ours
+# Goals of the peak memory, including the table, as multiples of the table
+MEMORY_GOALS = {"auc": 4.0, "compress": 3.0}
 FAST_SORT = 0.4  # seconds of np.sort; fast processors need 0.13 to 0.19, and others 0.66 to 0.8
 TIMED = "{what:36} {table:28} {seconds:>9} {goal:>7} {proc:>7}"
 LINE = "{what:36} {table:28} {seconds:>9} {ratio:>8} {goal:>7}"
@@ -67,6 +70,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--startup", action="store_true", help="run the start of commands only")
     parser.add_argument("--memory", action="store_true", help="run the memory of evaluate only")
     parser.add_argument("--scale", action="store_true", help="run many rows and groups only")
+    parser.add_argument("--peers", action="store_true", help="compare with other packages only")
     options = parser.parse_args(arguments)
     parts: dict[str, Callable[[], None]] = {
         "drawing": lambda: drawing(options.repeat),
@@ -78,6 +82,7 @@ def main(arguments: list[str] | None = None) -> None:
         "startup": startup.main,
         "memory": memory.main,
         "scale": lambda: scale.main([]),
+        "peers": lambda: against_peers(options.rows, options.repeat),
         "uncertainty": lambda: uncertainty(options.repeat),
     }
     for name, run in parts.items():
@@ -121,6 +126,8 @@ def main(arguments: list[str] | None = None) -> None:
     for what in ("auc", "curve"):
         for groups in (1, 1_000):
             function_memory(what, options.rows, groups)
+    if not options.no_peers:
+        against_peers(options.rows, options.repeat)
     imports(options.repeat)
     print()
     pages.main()
@@ -201,7 +208,29 @@ def drawing(repeat: int) -> None:
         print(f"{benchmark.name:36} {seconds:.3f} s{goal}, {seconds / sort:.2f} × sort, {size}")
 
 
-def function_memory(what: str, rows: int, groups: int) -> None:
+def against_peers(rows: int, repeat: int) -> None:
+    """Print how many times faster than the fastest other package we are, and the peak memory."""
+    from bench.peers import contests
+
+    machine(rows, repeat)
+    for contest in contests(rows):
+        seconds = {name: best(run, repeat) for name, run in contest.peers.items()}
+        fastest = min(seconds, key=seconds.__getitem__)
+        for table, run in contest.runs.items():
+            ours = best(run, repeat)
+            print(
+                f"{contest.name:6} {table:8} {ours:.3f} s; {fastest} {seconds[fastest]:.3f} s: "
+                f"{seconds[fastest] / ours:.1f} times (≥ {PEER_RATIO})",
+                flush=True,
+            )
+    for what, goal in MEMORY_GOALS.items():
+        options = ", resolution=1 / 1024" if what == "compress" else ""
+        function_memory(what, 3 * rows, 1_000, options=options, goal=goal)
+
+
+def function_memory(
+    what: str, rows: int, groups: int, *, options: str = "", goal: float | None = None
+) -> None:
     """Print the peak memory of a function, as a multiple of its input and of its output.
 
     The function runs in a new process, so that the memory of other benchmarks is not included.
@@ -220,7 +249,8 @@ def function_memory(what: str, rows: int, groups: int) -> None:
         " if line.startswith('VmRSS')))\n"
         "open('/proc/self/clear_refs', 'w').write('5')\n"
         "before = now()\n"
-        f"result = rf.{what}(table, 'label', 'score', by={'group' if groups > 1 else None!r})\n"
+        f"result = rf.{what}(table, 'label', 'score', by={'group' if groups > 1 else None!r}"
+        f"{options})\n"
         "print(peak() - before, table.estimated_size() // 1024, result.estimated_size() // 1024)\n"
     )
     process = subprocess.run(
@@ -233,6 +263,7 @@ def function_memory(what: str, rows: int, groups: int) -> None:
     print(
         f"{what}, {groups:,} groups: peak memory {used / 1024:,.0f} MiB in addition to the table, "
         f"{used / table:.1f} times the table, {used / max(result, 1):.1f} times the result"
+        + ("" if goal is None else f"; with the table {used / table + 1:.1f} (≤ {goal:g})")
     )
 
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 import polarbearings as pb
 import polars as pl
 import polars_ds as pds
 from sklearn.metrics import roc_auc_score, roc_curve
 
+import rocframe as rf
+from bench.data import predictions
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 MAX_PARTITIONS = 10_000  # because a loop over more partitions takes minutes
 
@@ -58,3 +62,27 @@ CURVE = {
     "scikit-learn roc_curve, looped": sklearn_curve,
     "polarbearings confusion_curve": polarbearings_curve,
 }
+
+
+class Contest(NamedTuple):
+    """Our runs on one table, by the kind of groups, and those of the other packages."""
+
+    name: str
+    runs: dict[str, Callable[[], object]]
+    peers: dict[str, Callable[[], object]]
+
+
+def contests(rows: int) -> Iterator[Contest]:
+    """Yield areas and curves of one group, without and with a key column, and of 1,000 groups."""
+    for groups, tables in ((1, {"by=None": None, "1 key": "group"}), (1_000, {"1,000": "group"})):
+        frame = predictions(rows, groups=groups).drop("weight")
+        for name, options, functions in (("auc", {"ci": None}, AUC), ("curve", {}, CURVE)):
+            function = getattr(rf, name)
+            yield Contest(
+                name,
+                {
+                    table: partial(function, frame, "label", "score", by=by, **options)
+                    for table, by in tables.items()
+                },
+                {peer: partial(run, frame, groups) for peer, run in functions.items()},
+            )

@@ -58,6 +58,14 @@ def collect_batches(plan: pl.LazyFrame, on_rows: Callable[[int], None]) -> pl.Da
     return pl.concat(batches, rechunk=True)
 
 
+def collect_unsplit(plan: pl.LazyFrame) -> pl.DataFrame:
+    """Return a plan over a DataFrame as a DataFrame, whose selected columns are not copied.
+
+    The streaming engine divides a DataFrame into chunks, which are copied to become arrays.
+    """
+    return plan.collect(engine="in-memory")
+
+
 def collect_narwhals(frame: Any) -> pl.DataFrame:
     """Return a LazyFrame of narwhals as a polars DataFrame."""
     collected: pl.DataFrame = frame.collect(backend="polars").to_native()

@@ -31,6 +31,18 @@ def test_every_benchmark_of_this_package_runs():
     assert {"one_vs_rest, streamed", "multiclass_auc", "multiclass_metrics"} <= names
 
 
+def test_every_comparison_with_other_packages_runs():
+    peers = pytest.importorskip("bench.peers")
+    contests = list(peers.contests(2_000))
+    assert [contest.name for contest in contests] == ["auc", "curve", "auc", "curve"]
+    for contest in contests:
+        assert all(run().height > 0 for run in contest.runs.values())
+    areas = {name: run() for name, run in contests[0].peers.items()}
+    assert areas["polarbearings roc_auc"].item() == pytest.approx(
+        contests[0].runs["1 key"]()["auc"].item()
+    )
+
+
 @pytest.mark.slow
 def test_every_benchmark_of_intervals_and_tests_runs():
     cases = list(uncertainty.benchmarks(0.001))

@@ -10,7 +10,14 @@ import numpy as np
 import polars as pl
 
 from rocframe.errors import LabelError, MassError, MissingValuesError, OptionValueError, ScoreError
-from rocframe.frames import fill_nulls, lazy_plan, number_distinct_rows, select_keys, through_node
+from rocframe.frames import (
+    collect_unsplit,
+    fill_nulls,
+    lazy_plan,
+    number_distinct_rows,
+    select_keys,
+    through_node,
+)
 from rocframe.inputs.roles import bind_roles, check_cells, positive_literal
 from rocframe.options import MAX_INTEGER
 from rocframe.schemas.table_type import MODEL, TOTAL, cast_scores, with_scores
@@ -337,9 +344,14 @@ def plan_table(
         if thresholds is not None:
             bound = replace(bound, scores=thresholds)
         rows = plan.select(bound.inputs)
-        return plan_bound_table(rows, bound, compute, columns=columns, over=over, **options)
+        return plan_bound_table(
+            rows, bound, compute, columns=columns, over=over, is_eager=is_eager, **options
+        )
 
-    return lazy_plan("predictions", predictions).pipe_with_schema(resolve)
+    plan, is_eager = lazy_plan("predictions", predictions), isinstance(predictions, pl.DataFrame)
+    if is_eager:
+        return resolve(plan, predictions.schema)
+    return plan.pipe_with_schema(resolve)
 
 
 def plan_bound_table(
@@ -353,6 +365,7 @@ def plan_bound_table(
     over: int = 0,
     keep_over: int = 0,
     compare_over: bool = False,
+    is_eager: bool = False,
 ) -> pl.LazyFrame:
     """Return the query plan that computes a table from rows with the columns of `bound.inputs`.
 
@@ -362,7 +375,7 @@ def plan_bound_table(
     only in the last `over` group columns, of which the first `keep_over` are in the result; with
     `compare_over`, these groups must have scores of the same resolution. `finish` may combine
     values of several groups of the table of all models, so that polars must not filter groups
-    before.
+    before. With `is_eager`, for rows of a DataFrame, the table is computed by this call.
     """
     by, last = bound.by[: len(bound.by) - over], bound.by[len(bound.by) - over :]
     over_in_result, over_left_out = last[:keep_over], last[keep_over:]
@@ -374,6 +387,8 @@ def plan_bound_table(
         table = _compute_table(frame, bound, compute, len(over_left_out), compared)
         return cast_scores(table if finish is None else finish(table), schema)
 
+    if is_eager:
+        return complete_table(collect_unsplit(rows)).lazy()
     # A total has the rows of all its groups, so no filter may remove one of them before.
     total_over = bound.roles.total_over
     return through_node(

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 import numpy as np
 import polars as pl
 
-from rocframe.frames import fill_nulls, take_rows
+from rocframe.frames import fill_nulls, key_starts, take_rows
 from rocframe.inputs.cases import RowState
 from rocframe.kernel.arrays import (
     MAX_WEIGHT,
@@ -387,6 +387,7 @@ def concatenated_ranges(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -
 
 MAX_KEY_CELLS = 1 << 22  # the tables of cells need at most 12 bytes per cell, or 50 MB
 MAX_DIGIT_BITS = 14  # a block has counts of at most 2**14 digits
+ORDERED_SAMPLE = 1 << 12  # number of rows that show whether the rows may already be sorted by group
 PARTITIONED_ROWS = 1 << 16  # number of rows that a thread sorts by group at a time
 # If the ratio of two weights of a table is below this number, the weights of all groups have the
 # same factor. Products of sums of these weights do not underflow.
@@ -547,6 +548,9 @@ def _group_rows(
     if not keys.width:
         length = len(columns["codes"])
         return pl.DataFrame(height=1), np.array([0, length]), columns
+    in_order = _ordered_groups(keys)
+    if in_order is not None:
+        return *in_order, columns
     numbers = GroupNumbers.from_keys(keys)
     if numbers is not None:
         return numbers.keys, *numbers.sort_columns(columns)
@@ -562,6 +566,34 @@ def _group_rows(
         name: grouped[name].explode(empty_as_null=False).to_numpy(writable=True) for name in columns
     }
     return grouped.select(keys.columns), starts, flat
+
+
+def _ordered_groups(keys: pl.DataFrame) -> tuple[pl.DataFrame, NDArray[np.int64]] | None:
+    """Return the distinct keys and starts of groups if the rows are already sorted by group."""
+    # Equal floats, such as 0.0 and -0.0, and nested values can have several representations.
+    if any(dtype.is_float() or dtype.is_nested() for dtype in keys.dtypes):
+        return None
+    # Only if the first rows have few changes of the key, all rows are compared.
+    n_first = len(key_starts(keys.head(ORDERED_SAMPLE), ORDERED_SAMPLE))
+    if n_first > ORDERED_SAMPLE // 64:
+        return None
+    if n_first == 1 and all(_is_constant(key) for key in keys):
+        return keys.head(1), np.array([0, keys.height])
+    starts = key_starts(keys, keys.height).to_numpy()
+    if len(starts) > keys.height // 64 + 1:
+        return None
+    distinct = take_rows(keys, starts)
+    if not distinct.equals(distinct.unique().sort(keys.columns)):
+        return None
+    return distinct, np.append(starts, keys.height).astype(np.int64)
+
+
+def _is_constant(key: pl.Series) -> bool:
+    """Return whether integers, or keys stored as integers, are equal; False for other types."""
+    values = key.to_physical()
+    if not values.dtype.is_integer() or values.null_count():
+        return False
+    return bool(values.min() == values.max())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -588,7 +620,7 @@ class GroupNumbers:
         def find_cells(part: slice) -> None:
             cells = integers[0].cells(part)
             for column in integers[1:]:
-                cells = cells * np.uint64(column.size) + column.cells(part)
+                cells = cells * np.uint32(column.size) + column.cells(part)
             number[part] = cells
             # Several threads can write the same cell. All rows of a cell have the same keys.
             row_of_cell[cells] = np.arange(part.start, part.stop)
@@ -613,11 +645,6 @@ class GroupNumbers:
     ) -> tuple[NDArray[np.int64], dict[str, NDArray[Any]]]:
         """Return the start of each group, and the columns, sorted by group and then by row."""
         n_groups, number = self.keys.height, self.number
-        parts = split_rows(len(number), -(-len(number) // count_workers()))
-        sizes = run_parallel(
-            lambda part: np.bincount(number[part], minlength=n_groups), parts, arrays_only=True
-        )
-        starts = np.append(0, np.cumsum(np.sum(sizes, axis=0)))
         # Numbers with many bits are sorted by their last bits first, and then by their first bits.
         n_bits = max(1, (n_groups - 1).bit_length())
         n_passes = -(-n_bits // MAX_DIGIT_BITS)
@@ -626,18 +653,21 @@ class GroupNumbers:
         for i in range(n_passes):
             is_last = i == n_passes - 1
             arrays += [] if is_last else [number]
-            arrays = _sort_by_digit(number, i * digit_bits, digit_bits, arrays)
+            arrays, sizes = _sort_by_digit(number, i * digit_bits, digit_bits, arrays)
             number = number if is_last else arrays.pop()
+        if n_passes > 1:
+            sizes = np.bincount(number, minlength=n_groups)
+        starts = np.append(0, np.cumsum(sizes[:n_groups]))
         return starts, dict(zip(names, arrays, strict=True))
 
 
 def _sort_by_digit(
     number: NDArray[np.uint32], first_bit: int, n_bits: int, arrays: Sequence[NDArray[Any]]
-) -> list[NDArray[Any]]:
+) -> tuple[list[NDArray[Any]], NDArray[np.int64]]:
     """Return the arrays in the order that stably sorts a digit of `number`: `n_bits` of its bits.
 
-    All threads sort blocks of rows that fit into the cache, and copy the rows of each digit of a
-    block to their final positions.
+    The second result is the number of rows of each digit. All threads sort blocks of rows that fit
+    into the cache, and copy the rows of each digit of a block to their final positions.
     """
     parts, n_digits = split_rows(len(number), PARTITIONED_ROWS), 1 << n_bits
 
@@ -663,7 +693,7 @@ def _sort_by_digit(
             result[position] = values[parts[i]].take(order)
 
     run_parallel(move, range(len(parts)), arrays_only=True)
-    return results
+    return results, total
 
 
 class IntegerKey(NamedTuple):
@@ -688,11 +718,11 @@ class IntegerKey(NamedTuple):
             return cls(values, low, size, None)
         return cls(values, low, size + 1, key.is_null().to_numpy())
 
-    def cells(self, rows: slice) -> NDArray[np.uint64]:
+    def cells(self, rows: slice) -> NDArray[np.uint32]:
         """Return the integers of some rows, counted from 0; nulls are `size - 1`."""
-        # Differences of unsigned integers do not overflow.
-        result: NDArray[np.uint64] = self.values[rows].astype(np.uint64)
-        result -= np.uint64(self.low % 2**64)
+        # The difference of the lowest 32 bits is exact, because it is less than `MAX_KEY_CELLS`.
+        result: NDArray[np.uint32] = self.values[rows].astype(np.uint32)
+        result -= np.uint32(self.low % 2**32)
         if self.is_null is not None:
             result[self.is_null[rows]] = self.size - 1
         return result

@@ -270,15 +270,17 @@ def _scan_range(rows: SortedRows, part: BlockRange, squares: bool) -> Block:
     np.not_equal(scores[1:], scores[:-1], out=last[:-1])
     last[ends - 1] = True
     steps = np.flatnonzero(last)
+    is_untied = len(steps) == len(codes)
     starts = np.append(0, np.searchsorted(steps, ends - 1) + 1)
 
     if rows.weights is None:
-        n_negative = np.cumsum(codes & 1, dtype=np.int64)
-        fp = n_negative[steps]
+        # The sum of integers of the type of the result is ten times faster than with a conversion.
+        n_negative = np.cumsum((codes & 1).astype(np.int64))
+        fp_before = np.append(0, n_negative[ends[:-1] - 1])
+        fp = n_negative if is_untied else n_negative[steps]
         tp = steps + 1 - fp
         if len(ends) > 1:
             lengths, before = np.diff(starts), np.append(0, ends[:-1])
-            fp_before = np.append(0, n_negative[ends[:-1] - 1])
             fp -= np.repeat(fp_before, lengths)
             tp -= np.repeat(before - fp_before, lengths)
         tp += part.tp
@@ -302,7 +304,7 @@ def _scan_range(rows: SortedRows, part: BlockRange, squares: bool) -> Block:
         groups=part.groups,
         starts=starts,
         first_row=part.start,
-        codes=scores[steps],
+        codes=scores if is_untied else scores[steps],
         tp0=_previous(tp, starts, first_tp),
         fp0=_previous(fp, starts, first_fp),
         tp=tp,

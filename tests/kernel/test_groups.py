@@ -67,3 +67,29 @@ def test_keys_without_rows_have_no_groups() -> None:
     result = RowGroups.from_keys(pl.DataFrame({"group": []}, schema={"group": pl.Int64}), 0)
     assert result.keys.height == len(result.order) == 0
     np.testing.assert_array_equal(result.starts, [0])
+
+
+@pytest.mark.parametrize("name", [*INTEGERS, *OTHERS])
+def test_rows_that_are_sorted_by_key_are_not_moved(name: str) -> None:
+    values = (INTEGERS | OTHERS)[name].alias("key")
+    for column_of_keys in (values.sort(), values[:1].new_from_index(0, ROWS)):
+        keys = column_of_keys.to_frame()
+        is_ordered = groups._ordered_groups(keys) is not None
+        assert is_ordered == (name != "float")
+        result = RowGroups.from_keys(keys, ROWS)
+        np.testing.assert_array_equal(result.order, np.arange(ROWS))
+        assert_frame_equal(result.keys, keys.unique(maintain_order=True))
+        assert_frame_equal(
+            result.keys.select(pl.all().repeat_by(pl.Series(np.diff(result.starts))).explode()),
+            keys,
+        )
+
+
+def test_sorted_runs_of_keys_that_occur_again_are_one_group() -> None:
+    keys = pl.DataFrame({"key": np.repeat([2, 1, 2], ROWS)})
+    result = RowGroups.from_keys(keys, 3 * ROWS)
+    assert result.keys["key"].to_list() == [1, 2]
+    np.testing.assert_array_equal(result.starts, [0, ROWS, 3 * ROWS])
+    np.testing.assert_array_equal(
+        result.order, np.concatenate([np.arange(ROWS, 2 * ROWS), np.r_[:ROWS, 2 * ROWS : 3 * ROWS]])
+    )
