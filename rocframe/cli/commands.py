@@ -7,6 +7,7 @@ import gc
 import os
 import shutil
 import sys
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -26,7 +27,8 @@ from rocframe.cli.options import (
 from rocframe.text import escape_unprintable, format_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import TextIO
 
     from polars import DataFrame
 
@@ -142,8 +144,8 @@ def gate_command(*log: str, options: ReleaseOptions, out: TableFile = None) -> i
 def drift_command(*log: Log, options: MonitoringOptions, out: TableFile = None) -> int:
     """Compare the AUC of time windows with a reference, or the scores if there is no --label.
 
-    Exit codes: 0 if no window fails, 1 if a window fails, 2 for an error in options or logs.
-    Windows that cannot be compared, for example because they have no positives, do not fail.
+    Exit codes: 0 if no window fails, 1 if a window fails, 2 for an error in options or logs. A
+    window that cannot be compared, for example because it has no positives, fails.
     """
     from rocframe.cli.tasks import drift_logs
     from rocframe.cli.text_tables import windows_table
@@ -204,11 +206,8 @@ def _run(
     if result.lacks_page:
         hint = 'install it with pip install "rocframe[report]"'
         print_message(f"the page was not written, because vl-convert is not installed; {hint}.")
-    try:
+    with output():
         _print_result(result, options, table_text)
-        sys.stdout.flush()
-    except BrokenPipeError:  # the exit code must not depend on the reader of the output
-        discard_output()
     return SUCCESS if result.has_passed else NOT_PASSED
 
 
@@ -234,14 +233,45 @@ def _print_result(
     if result.written:
         texts.append("\n".join(format_name(str(path)) for path in result.written))
     for text in texts:
-        print(text if is_for_program else f"\n{text}", file=sys.stderr if is_for_program else None)
+        if is_for_program:
+            print_to_stderr(text)
+        else:
+            print(f"\n{text}")
 
 
-def discard_output() -> None:
-    """Replace stdout after `head` has closed it; Python would report an error at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+@contextmanager
+def output() -> "Iterator[None]":
+    """Write to stdout; a reader that ends early, such as `head`, does not change the exit code."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _discard(sys.stdout)
+    except OSError as error:
+        from rocframe.errors import StorageError
+        from rocframe.io.files import error_reason
+
+        _discard(sys.stdout)
+        problem = f"the output cannot be written: {error_reason(error)}"
+        raise StorageError.compose(
+            "stdout", problem, "Redirect stdout to a file that can be written."
+        ) from error
+
+
+def _discard(stream: "TextIO") -> None:
+    """Discard the rest of the output to a stream that failed; Python would report it at exit."""
+    with suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def print_message(message: str) -> None:
     """Print a message to stderr; control characters of names would change the terminal."""
-    print(f"rocframe: {escape_unprintable(message)}", file=sys.stderr)
+    print_to_stderr(f"rocframe: {escape_unprintable(message)}")
+
+
+def print_to_stderr(text: str) -> None:
+    """Print a text to stderr, if it can be written: it does not change the exit code."""
+    try:
+        print(text, file=sys.stderr, flush=True)
+    except OSError:
+        _discard(sys.stderr)

@@ -14,18 +14,20 @@ from ast import literal_eval
 from collections.abc import Sequence
 from dataclasses import fields
 from datetime import date, datetime, time
+from functools import partial
 from inspect import cleandoc
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rocframe.cli import INTERNAL_ERROR, INTERRUPTED, SUCCESS, USER_ERROR
-from rocframe.errors import RocframeError, StorageError
+from rocframe.errors import OptionValueError, RocframeError, StorageError
 from rocframe.options import suggest_argument
 
 if TYPE_CHECKING:
-    from cyclopts import App, CycloptsError
-    from cyclopts.config import Dict
+    from collections.abc import Callable
+
+    from cyclopts import App, ArgumentCollection, CycloptsError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -45,18 +47,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         gc.freeze()
         gc.disable()
         _ensure_home()
-    _escape_output()
+    _prepare_output()
+    from rocframe.cli.commands import output, print_message, print_to_stderr
+
     try:
         path = [*takewhile(COMMANDS.__contains__, arguments)]
         has_help = not HELP_OPTIONS.isdisjoint(arguments)
+        code: int = SUCCESS
         # The options are not parsed. An unknown command is an error.
         if has_help and (path or arguments[0] in HELP_OPTIONS):
-            application().help_print(path)
-            code = SUCCESS
-        else:
-            result = application()(arguments)  # not a number without a command
-            code = result if isinstance(result, int) else SUCCESS
-        sys.stdout.flush()
+            with output():
+                application().help_print(path)
+        elif path:
+            code = application(configurations())(arguments)
+        else:  # such as --version
+            with output():
+                application()(arguments)
     except CycloptsError as error:
         code = _fail(_parsing_error_text(error, arguments))
     except RocframeError as error:
@@ -68,17 +74,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "--max-error."
         )
     except KeyboardInterrupt:
-        print("rocframe: interrupted. Each output file is complete or unchanged.", file=sys.stderr)
+        print_message("interrupted. Each output file is complete or unchanged.")
         code = INTERRUPTED
-    except BrokenPipeError:
-        from rocframe.cli.commands import discard_output
-
-        discard_output()
-        code = SUCCESS
-    except SystemExit:  # of cyclopts, if it does not know the shell
-        code = USER_ERROR
+    except SystemExit as error:  # of rich, for a closed pipe; of cyclopts, for an unknown shell
+        is_closed = isinstance(error.__context__, BrokenPipeError)
+        code = SUCCESS if is_closed else USER_ERROR
     except Exception:  # noqa: BLE001 - the traceback is shown
-        traceback.print_exc()
+        print_to_stderr(traceback.format_exc().rstrip())
         code = INTERNAL_ERROR
     return code
 
@@ -91,9 +93,15 @@ def _ensure_home() -> None:
         os.environ["HOME"] = "/"
 
 
-def _escape_output() -> None:
-    """Print characters that the encoding of the terminal lacks as escapes."""
-    for stream in (sys.stdout, sys.stderr):
+def _prepare_output() -> None:
+    """Print characters that the encoding of the terminal lacks as escapes.
+
+    A closed stdout or stderr is replaced with a stream to which a write is an error.
+    """
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(encoding="utf-8"))  # noqa: SIM115
+        stream = getattr(sys, name)
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
 
@@ -122,7 +130,7 @@ ARGUMENTS = (
     "label|score|by|over|between|baseline|reference|every|period|offset|time|bins|id|positive|weight|count|missing|kind|ci|level|max_error|path|"
     "rule|costs|benefits|prevalence|subject_to|guarantee|minimize|beta|"
     "margin|metric|threshold|fpr|tpr|specificity|sensitivity|alert_rate|alerts|method|adjust|min_rows|unmatched|cluster|seed|"
-    "resolution|max_envelope|partition_by|last"
+    "resolution|max_envelope|max_missing|partition_by|last"
 )
 # An argument with a value: by="x", by=['x'] or level=0.9, but not a folder such as label=1/.
 ASSIGNMENT = re.compile(
@@ -143,7 +151,10 @@ RANGE = re.compile(r"\b(fpr|tpr|specificity|sensitivity)=(\([^()]*\))")
 # A quoted text, or the number inf outside quotes.
 INFINITY = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|\binf\b""")
 # A date, time or datetime of Python, such as datetime.date(2024, 2, 29).
-DATE = re.compile(r"\bdatetime\.(date|datetime|time)\((\d+(?:, \d+)*)\)")
+DATE = re.compile(
+    r"\bdatetime\.(date|datetime|time)\((\d+(?:, \d+)*)"
+    r"(?:, tzinfo=(?:datetime\.timezone\.utc|zoneinfo\.ZoneInfo\(key='[^']*'\)))?\)"
+)
 # An option that can be repeated.
 LISTED_OPTIONS = ("--by", "--score", "--id")
 # Errors of a log that can be the second value of such an option.
@@ -251,28 +262,84 @@ def similar_option(option: str, command: str) -> str | None:
     return None if argument is None else f"--{argument.replace('_', '-')}"
 
 
-def configurations() -> "list[Dict]":
-    """Return the default options in the files of the current folder, which exist rarely."""
-    files = {name: Path(name) for name in CONFIGURATION_FILES if Path(name).is_file()}
-    if not files:
-        return []
-    import tomllib
+# Options of a file that are left out if another option, or LOG, is on the command line.
+REPLACED_OPTIONS = {
+    "quiet": ("--verbose",),
+    "verbose": ("--quiet",),
+    "count": ("--no-count",),
+    "no-count": ("--count",),
+    "since": ("--last", "LOG"),
+    "last": ("--since", "LOG"),
+    "until": ("LOG",),
+    "store": ("LOG",),
+}
 
+
+def configurations() -> "list[Callable[[App, tuple[str, ...], ArgumentCollection], None]]":
+    """Return functions that add the options of files in the current folder, and check paths."""
+    paths = {name: Path(name) for name in CONFIGURATION_FILES if Path(name).is_file()}
+    files = [partial(_add_options, name, _read_options(name, path)) for name, path in paths.items()]
+    return [*files, _check_paths]
+
+
+def _check_paths(_app: "App", _: tuple[str, ...], arguments: "ArgumentCollection") -> None:
+    """Raise an error for an empty path, which would be the current folder."""
+    for argument in arguments:
+        is_path = argument.name in ("LOG", "--out", "--store", "--reference")
+        if is_path and any(token.value == "" for token in argument.tokens):
+            hint = "Pass a path. A variable of the shell that is not set is empty."
+            raise OptionValueError(f"{argument.name}: the path is empty.\n{hint}")
+
+
+def _add_options(
+    file: str,
+    tables: dict[str, dict[str, Any]],
+    app: "App",
+    commands: tuple[str, ...],
+    arguments: "ArgumentCollection",
+) -> None:
+    """Add the options of a file to the arguments of a command that are not given."""
     from cyclopts.config import Dict
 
-    sources = []
-    for name, path in files.items():
-        try:
-            options = tomllib.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise StorageError.compose(
-                name, f"the file cannot be read: {error}", "Correct the file."
-            ) from error
-        sources.append(Dict(options, root_keys=CONFIGURATION_FILES[name], source=name))
-    return sources
+    from rocframe.cli.options import COMMAND_OPTIONS
+
+    command = commands[-1]
+    given = {argument.name for argument in arguments if argument.tokens}
+    if COMMAND_OPTIONS[command].adds_logs:
+        given.discard("LOG")
+    options = {
+        name: value
+        for name, value in tables.get(command, {}).items()
+        if given.isdisjoint(REPLACED_OPTIONS.get(name.replace("_", "-"), ()))
+    }
+    Dict({command: options}, source=file)(app, commands, arguments)
 
 
-def application() -> "App":
+def _read_options(name: str, path: Path) -> dict[str, dict[str, Any]]:
+    """Return the options of each command in a file; raise an error for other names of tables."""
+    import tomllib
+
+    try:
+        tables: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise StorageError.compose(
+            name, f"the file cannot be read: {error}", "Correct the file."
+        ) from error
+    for key in CONFIGURATION_FILES[name]:
+        value = tables.get(key, {})
+        tables = value if isinstance(value, dict) else {key: value}
+    for key, options in tables.items():
+        if key not in COMMANDS or not isinstance(options, dict):
+            table = ".".join(
+                (*CONFIGURATION_FILES[name], suggest_argument(key, COMMANDS) or "evaluate")
+            )
+            problem = f"{key!r} is not the table of a command"
+            hint = f"Options are in a table such as [{table}]."
+            raise OptionValueError(f"{name}: {problem}.\n{hint}")
+    return tables
+
+
+def application(config: "Sequence[Callable[..., None]]" = ()) -> "App":
     """Return the command line application; the docstrings of its commands are the help texts."""
     from cyclopts import App, Parameter
 
@@ -286,7 +353,7 @@ def application() -> "App":
         version=rf.__version__,
         help_format="plaintext",  # the library for Markdown takes a third of the time of the help
         default_parameter=Parameter(negative=()),  # without options such as --no-quiet
-        config=configurations(),
+        config=config,
         exit_on_error=False,
         print_error=False,
         suppress_keyboard_interrupt=False,

@@ -7,14 +7,21 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 from math import isnan
 from pathlib import Path  # noqa: TC003 - cyclopts evaluates the annotations
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from zoneinfo import ZoneInfo
 
 import polars as pl
 from cyclopts import Parameter
 
-from rocframe.errors import AmbiguousCountError, OptionValueError, RepeatedNameError
+from rocframe.errors import (
+    AmbiguousCountError,
+    OptionValueError,
+    RepeatedNameError,
+    ReservedColumnError,
+)
 from rocframe.options import (
     NOT_GIVEN,
     ComparisonMethod,
@@ -30,6 +37,7 @@ if TYPE_CHECKING:
     from rocframe.io.logs import Logs
     from rocframe.reports.evaluation import ReportOptions
 
+AdjustName: TypeAlias = Literal["holm", "bh", "none"]
 FormatName: TypeAlias = Literal["table", "json", "jsonl", "csv"]
 
 COLUMN, FLAG = Parameter(metavar="COLUMN"), Parameter(show_default=False)
@@ -264,8 +272,8 @@ class StoreEvaluationOptions(EvaluationOptions):
         Folder in which the predictions are kept in compressed form. Only new and changed logs are
         read, and the tables are those of the whole store. A changed log replaces its earlier rows;
         the rows of a log that no longer exists are kept. Without LOG, the store is evaluated as it
-        is. Later runs need the options of the first run, or none; --by can name any of its group
-        columns.
+        is. Later runs need --label and --score, and the other options of the first run or none of
+        them; --by can name any of its group columns.
     partition_by
         Column with the day of a prediction, which divides the store into folders such as
         day=2026-11-01; also text or integers. Times become dates. Required for --since, --until and
@@ -526,7 +534,7 @@ class ReleaseOptions(ModelOptions):
     metric: Annotated[str, Parameter(metavar="METRIC")] = "auc"
     method: Annotated[GateMethod | None, Parameter(metavar="METHOD")] = None
     level: Annotated[float, Parameter(metavar="LEVEL")] = 0.95
-    adjust: Literal["holm", "bh", "none"] = "holm"
+    adjust: AdjustName = "holm"
     min_rows: Annotated[int, Parameter(metavar="NUMBER")] = 0
 
     def gate_method(self, *, side_by_side: bool) -> GateMethod | NotGiven:
@@ -588,7 +596,7 @@ class ComparisonOptions(ModelOptions):
     method: Annotated[ComparisonMethod | None, Parameter(metavar="METHOD")] = None
     margin: Annotated[float | None, Parameter(metavar="NUMBER", allow_leading_hyphen=True)] = None
     level: Annotated[float, Parameter(metavar="LEVEL")] = 0.95
-    adjust: Literal["holm", "bh", "none"] = "holm"
+    adjust: AdjustName = "holm"
 
     def arguments(self, models: pl.DataType | None, pair: Sequence[str] = ()) -> dict[str, Any]:
         """Return the arguments of `compare` except the columns and `method`."""
@@ -625,15 +633,25 @@ class MonitoringOptions(LogOptions):
         --every, the start of a window), or files of predictions, such as those of the first month.
     margin
         With --label, a window fails if its AUC is shown to be lower than that of the reference by
-        more than this margin, such as 0.02. Without --label, PSI must also be above it, such as
-        0.1. By default, a window fails if it differs from the reference.
+        more than this margin, such as 0.02. Without --label, PSI or KS must also be above it, such
+        as 0.1. By default, a window fails if it differs from the reference.
     level
         Confidence level, above 0 and below 1, such as 0.95. A window fails if its adjusted p-value
         is at most 1 - level.
     adjust
         Adjustment of the p-values for the number of windows of a group. "holm" limits the
         probability of at least one false alarm, "bh" the expected share of false alarms. "none": no
-        adjustment.
+        adjustment. Without --label, PSI and KS are adjusted separately, so that this probability is
+        at most doubled.
+    min_rows
+        Windows with fewer positives or negatives, or, without --label, scores, do not count. With
+        0, every window does, and fails if it cannot be compared.
+    bins
+        Without --label, number of quantile bins of PSI, or their edges, such as 0:0.1:0.5:1. By
+        default, 10.
+    max_missing
+        Without --label, a window fails if its share of missing scores exceeds that of the reference
+        by more than this number. By default, 0.1.
     """
 
     label: Annotated[str | None, COLUMN] = None
@@ -644,7 +662,10 @@ class MonitoringOptions(LogOptions):
     reference: Annotated[str, Parameter(metavar="WINDOW|FILE", allow_leading_hyphen=True)] = "first"
     margin: Annotated[float | None, Parameter(metavar="NUMBER", allow_leading_hyphen=True)] = None
     level: Annotated[float, Parameter(metavar="LEVEL")] = 0.95
-    adjust: Literal["holm", "bh", "none"] = "holm"
+    adjust: AdjustName = "holm"
+    min_rows: Annotated[int, Parameter(metavar="NUMBER")] = 0
+    bins: Annotated[str | None, Parameter(metavar="NUMBER|EDGES", allow_leading_hyphen=True)] = None
+    max_missing: Annotated[float | None, Parameter(metavar="NUMBER")] = None
 
     @property
     def columns(self) -> dict[str, Sequence[str]]:
@@ -667,19 +688,59 @@ class MonitoringOptions(LogOptions):
             raise _invalid_value("--positive", self.positive, "there is no column of labels", hint)
         if self.label is None and self.margin is not None:
             parse_number("margin", self.margin, low=0, closed="left", example=0.1)
+        for name in ("bins", "max_missing"):
+            if (value := getattr(self, name)) is not None and self.label is not None:
+                problem = "this option is for scores without labels"
+                hint = "Leave out this option, or --label."
+                raise _invalid_value(f"--{name.replace('_', '-')}", str(value), problem, hint)
+        if self.max_missing is not None:
+            parse_number("max_missing", self.max_missing, low=0, closed="left", example=0.1)
 
     @property
     def is_over_partition(self) -> bool:  # type: ignore[override]
         """Whether the windows are the partitions of the store."""
         return self.over is None
 
-    def fails(self) -> pl.Expr:
-        """Return whether each window of the result fails."""
-        adjusted = pl.col("psi_p_adjusted" if self.label is None else "p_adjusted")
-        fails = (adjusted <= 1 - self.level).fill_null(value=False)
-        if self.label is None and self.margin is not None:
-            fails &= (pl.col("psi") > self.margin).fill_null(value=False)
-        return fails
+    def add_verdicts(self, table: pl.DataFrame) -> pl.DataFrame:
+        """Return the result of the command, with `passed` and a `verdict` on each window.
+
+        A window without an earlier window that does not overlap it has no reference, and a window
+        that overlaps its reference has no test: like small windows, they do not count.
+        """
+        for name in ("passed", "verdict"):
+            if name in table.columns:
+                raise ReservedColumnError.compose(name, table.columns)
+        tests = {"difference": "p_adjusted"}
+        sizes, has_missing = ["n_pos", "n_neg"], pl.lit(value=False)
+        if self.label is None:
+            tests, sizes = {name: f"{name}_p_adjusted" for name in ("psi", "ks")}, ["n"]
+            increase = pl.col("missing_share") - pl.col("reference_missing_share").fill_null(0)
+            has_missing = increase > (0.1 if self.max_missing is None else self.max_missing)
+        has_margin = self.label is None and self.margin is not None
+        differs = [
+            (pl.col(p_value) <= 1 - self.level)
+            & (pl.col(value) > self.margin if has_margin else pl.lit(value=True))
+            for value, p_value in tests.items()
+        ]
+        window = table[table.columns[len(self.by or [])]]
+        has_no_pair = pl.col("note").is_null() & pl.col("reference").is_null()
+        verdicts = {
+            "missing_scores": has_missing,
+            "reference": pl.col("reference") == window,
+            "ignored": pl.min_horizontal(sizes) < self.min_rows,
+            "drift": pl.any_horizontal(differs),
+            "no_drift": pl.any_horizontal(pl.col(*tests.values()).is_not_null()),
+            "no_test": has_no_pair | (pl.col("note") == "shared_rows"),
+        }
+        verdict = pl.coalesce(
+            *(pl.when(is_true).then(pl.lit(name)) for name, is_true in verdicts.items()),
+            pl.lit("undecided"),
+        )
+        passed = {"no_drift": True} | dict.fromkeys(("missing_scores", "drift", "undecided"), False)
+        return table.with_columns(
+            verdict.replace_strict(passed, default=None, return_dtype=pl.Boolean).alias("passed"),
+            verdict.alias("verdict"),
+        )
 
 
 @Parameter(name="*")
@@ -699,15 +760,6 @@ class CalibrateOptions(LogOptions):
     bins: Annotated[str, Parameter(metavar="NUMBER|EDGES")] = "10"
     method: Literal["quantile", "uniform"] = "quantile"
 
-    def bins_argument(self) -> int | list[float]:
-        """Return the number of bins, or their edges."""
-        numbers = [_float_from_text(part) for part in self.bins.split(":")]
-        if None in numbers or (len(numbers) == 1 and not self.bins.isdecimal()):
-            problem = "expected a number of bins or their edges"
-            hint = "Use, for example, --bins 10 or --bins 0:0.1:0.5:1."
-            raise _invalid_value("--bins", self.bins, problem, hint)
-        return int(self.bins) if len(numbers) == 1 else numbers  # type: ignore[return-value]
-
 
 # The options of each command.
 COMMAND_OPTIONS: dict[str, type[LogOptions]] = {
@@ -719,6 +771,16 @@ COMMAND_OPTIONS: dict[str, type[LogOptions]] = {
     "drift": MonitoringOptions,
     "calibrate": CalibrateOptions,
 }
+
+
+def parse_bins_option(text: str) -> int | list[float]:
+    """Parse a number of bins such as "10", or their edges such as "0:0.1:1"."""
+    numbers = [_float_from_text(part) for part in text.split(":")]
+    if None in numbers or (len(numbers) == 1 and not text.isdecimal()):
+        problem = "expected a number of bins or their edges"
+        hint = "Use, for example, --bins 10 or --bins 0:0.1:0.5:1."
+        raise _invalid_value("--bins", text, problem, hint)
+    return int(text) if len(numbers) == 1 else numbers  # type: ignore[return-value]
 
 
 def scores_by_model(names: Sequence[str]) -> str | dict[str, str]:
@@ -816,13 +878,14 @@ def parse_value(text: str | None, dtype: pl.DataType) -> object:
     if dtype == pl.Boolean:
         return {"true": True, "1": True, "false": False, "0": False}.get(text.lower(), text)
     if dtype.is_numeric():
-        for number in (int, float):
-            try:
+        for number in (int, Decimal if dtype.is_decimal() else float):
+            with suppress(ValueError, InvalidOperation):
                 return number(text)
-            except ValueError:
-                continue
     if dtype.is_temporal() and dtype != pl.Duration:
         with suppress(ValueError):
             parse: Any = dtype.to_python()
-            return parse.fromisoformat(text)
+            value = parse.fromisoformat(text)
+            if isinstance(dtype, pl.Datetime) and dtype.time_zone and value.tzinfo is None:
+                value = value.replace(tzinfo=ZoneInfo(dtype.time_zone))
+            return value
     return text.encode() if dtype == pl.Binary else text

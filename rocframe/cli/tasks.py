@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from glob import has_magic
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from rocframe.cli.formats import check_result_path, is_table_path, write_result
-from rocframe.cli.options import NEW, OLD, adjustment, one_or_all, parse_value
+from rocframe.cli.options import NEW, OLD, adjustment, one_or_all, parse_bins_option, parse_value
 from rocframe.cli.sources import read_inputs, read_old_and_new, unused_name
 from rocframe.cli.text_tables import VERDICT_TEXTS, drift_summary
 from rocframe.compression import compress
@@ -24,6 +25,8 @@ from rocframe.curves.curve import curve
 from rocframe.curves.simplify import parse_max_error
 from rocframe.decisions.operating_point import RuleOptions, operating_point
 from rocframe.errors import LogError, OptionValueError
+from rocframe.frames import column
+from rocframe.inputs.roles import SCORE_WIDTH, cell_width, round_down
 from rocframe.inputs.windows import windows
 from rocframe.io.files import output_folder, write_text
 from rocframe.io.logs import LOG_FORMATS
@@ -286,7 +289,8 @@ def drift_logs(
     from rocframe.comparisons.drift import drift
     from rocframe.comparisons.score_drift import score_drift
 
-    inputs = read_inputs(sources, options, progress, exclude=_result_paths(path))
+    exclude = _result_paths(path)
+    inputs = read_inputs(sources, options, progress, exclude=exclude)
     over = options.over or inputs.partition_by
     if over is None:
         hint = "Pass the column of the windows as --over, one of the group columns of the store."
@@ -300,19 +304,28 @@ def drift_logs(
         }
         rows = windows(rows, over, **lengths)
         over = WINDOW
+    reference, tables = _reference_argument(options.reference, rows[over]), [rows]
+    if isinstance(reference, Path):
+        inputs, of_reference = _read_reference(inputs, options, exclude, progress)
+        tables.append(of_reference)
+    if inputs.provenance.get("max_envelope") is not None:
+        tables = _with_equal_widths(tables, inputs.options)
+    rows, *files = tables
     arguments: dict[str, Any] = {
         **_column_arguments(inputs),
         "over": over,
-        "reference": _read_reference(inputs, options, rows.schema[over], progress),
+        "reference": files[0] if files else reference,
         "level": options.level,
         "adjust": adjustment(options.adjust),
     }
     progress.step("Comparing the windows")
     if options.label is None:
         del arguments["label"], arguments["positive"]
-        table = score_drift(rows, **arguments)
+        bins = 10 if options.bins is None else parse_bins_option(options.bins)
+        table = score_drift(rows, bins=bins, **arguments)
     else:
         table = drift(rows, margin=options.margin, **arguments)
+    table = options.add_verdicts(table)
     return _tabulated(
         inputs,
         table,
@@ -320,11 +333,14 @@ def drift_logs(
         {name: getattr(options, name) for name in WINDOW_OPTIONS},
         progress,
         summary=drift_summary(table, options),
-        has_passed=not table.select(options.fails().any()).item(),
+        has_passed=bool(table["passed"].all()),
     )
 
 
-WINDOW_OPTIONS = ("over", "every", "period", "offset", "reference", "margin", "level", "adjust")
+WINDOW_OPTIONS = (
+    *("over", "every", "period", "offset", "reference", "margin", "level", "adjust"),
+    *("min_rows", "bins", "max_missing"),
+)
 
 
 def _length(text: str, dtype: pl.DataType) -> str | int:
@@ -335,34 +351,78 @@ def _length(text: str, dtype: pl.DataType) -> str | int:
         return text  # `windows` raises an error
 
 
+def _reference_argument(text: str, windows: pl.Series) -> object:
+    """Return the argument `reference` of `drift`, or a path of files."""
+    value = parse_value(text, windows.dtype)
+    if text in ("first", "previous"):
+        return value
+    is_window = value in windows.unique().to_list()
+    if is_window and Path(text).exists():
+        problem = "this is a window, and also a file or folder"
+        hint = f"For the files, pass ./{text}. For the window, rename the files."
+        raise OptionValueError.compose("reference", text, problem, hint)
+    is_path = Path(text).suffix.lower() in LOG_FORMATS or has_magic(text) or Path(text).exists()
+    return Path(text) if is_path and not is_window else value
+
+
 def _read_reference(
-    inputs: Inputs, options: MonitoringOptions, dtype: pl.DataType, progress: Progress
-) -> object:
-    """Return the argument `reference` of `drift`; files are read, and compressed as a store."""
-    text = options.reference
-    is_file = Path(text).suffix.lower() in LOG_FORMATS or Path(text).exists()
-    if text in ("first", "previous") or not is_file:
-        return parse_value(text, dtype)
+    inputs: Inputs, options: MonitoringOptions, exclude: Sequence[Path], progress: Progress
+) -> tuple[Inputs, pl.DataFrame]:
+    """Return the inputs with the files of the reference, and its rows, compressed as a store."""
     stored, store = inputs.provenance, options.store
     options = replace(options, store=None, since=None, until=None, last=None, over=None)
-    if store is None:
-        return read_inputs([text], options, progress).predictions
-    positive = stored["positive"]
-    options = replace(
-        options,
-        positive=positive if isinstance(positive, str) else None,
-        weight=stored["weight"],
-        count=stored["count"],
-    )
-    reference = read_inputs([text], options, progress)
-    roles = reference.options.roles
-    del roles["missing"]
-    return compress(
-        reference.predictions,
-        **roles | {"label": pl.lit(value=False) if options.label is None else options.label},
-        by=reference.options.keys or None,
-        **{name: stored[name] for name in ("resolution", "relative", "max_envelope")},
-    )
+    if store is not None:
+        positive = stored["positive"]
+        options = replace(
+            options,
+            positive=positive if isinstance(positive, str) else None,
+            weight=stored["weight"],
+            count=stored["count"],
+        )
+    reference = read_inputs([options.reference], options, progress, exclude=exclude)
+    rows = reference.predictions
+    if store is not None:
+        roles = reference.options.roles
+        del roles["missing"]
+        rows = compress(
+            rows,
+            **roles | {"label": pl.lit(value=False) if options.label is None else options.label},
+            by=reference.options.keys or None,
+            **{name: stored[name] for name in ("resolution", "relative")},
+        )
+    files = {
+        "files_reference": reference.provenance["files"],
+        "files_skipped": inputs.skipped | reference.skipped,
+    }
+    warnings = [*inputs.warnings, *reference.warnings]
+    return replace(inputs, provenance={**stored, **files}, warnings=warnings), rows
+
+
+def _with_equal_widths(
+    tables: Sequence[pl.DataFrame], options: ReportOptions
+) -> list[pl.DataFrame]:
+    """Round the scores of compressed tables down to their largest width in each group."""
+    keys = [column(name) for name in options.keys]
+    widths = [table.select(*keys, SCORE_WIDTH) for table in tables]
+    if len({tuple(table.schema.items()) for table in widths}) > 1:
+        return [*tables]  # `drift` raises an error
+    widest = pl.col(SCORE_WIDTH).max().fill_null(0.0).over(keys or pl.lit(0))
+    step, result = pl.concat(widths).select(widest).to_series(), []
+    for table in tables:
+        own = pl.lit(step.head(table.height))
+        step = step.slice(table.height)
+        edges = {
+            name: round_down(column(name).cast(pl.Float64), own, relative=False, when=pl.when)
+            for name in map(str, options.scores.values())
+        }
+        widths_of_scores = [cell_width(edge, own, relative=False) for edge in edges.values()]
+        result.append(
+            table.with_columns(
+                pl.max_horizontal(widths_of_scores).alias(SCORE_WIDTH),
+                *(edge.alias(name) for name, edge in edges.items()),
+            )
+        )
+    return result
 
 
 def calibrate_logs(
@@ -371,7 +431,7 @@ def calibrate_logs(
     """Compute measures of calibration; write the table to `path` if it is given."""
     from rocframe.probabilities.calibration_summary import calibration_summary
 
-    bins = options.bins_argument()
+    bins = parse_bins_option(options.bins)
     inputs = read_inputs(sources, options, progress, exclude=_result_paths(path))
     progress.step("Computing the calibration")
     table = calibration_summary(

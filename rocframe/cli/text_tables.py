@@ -18,6 +18,7 @@ from rocframe.reports.text_columns import (
     note_columns,
     number_column,
 )
+from rocframe.schemas import table_of
 from rocframe.schemas.table_type import ROW_COUNTS, THRESHOLD, WINDOW_END
 from rocframe.text import (
     format_count,
@@ -29,6 +30,8 @@ from rocframe.text import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rocframe.cli.options import MonitoringOptions
 
 COLUMN_GAP = "  "
@@ -88,7 +91,7 @@ def release_table(table: pl.DataFrame, *, width: int | None, max_rows: int = 60)
         number_column(f"{level} limit", top["limit"]),
         number_column("margin", top["margin"], lambda value: f"{value:g}"),
         number_column("adjusted p", top["p_adjusted"], format_p_value),
-        TextColumn(title="result", cells=_gate_results(top), kind="word"),
+        TextColumn(title="result", cells=_verdict_cells(top, VERDICT_TEXTS), kind="word"),
     ]
     return _aligned_text(
         columns, len(names) + len(models), width, table.height - top.height, "more group"
@@ -141,10 +144,20 @@ CALIBRATION_TITLES = {
 def windows_table(
     table: pl.DataFrame, options: MonitoringOptions, *, width: int | None, max_rows: int = 60
 ) -> str:
-    """Return windows with their references as text: a line per group and window."""
-    top = table.head(max_rows)
-    names = name_columns(top, _window_keys(table))
-    if "auc" in table.columns:
+    """Return windows with their references as text: a line per group and window.
+
+    The windows that fail precede others if not all are shown, and then the last windows.
+    """
+    keys = _window_keys(table)
+    order = pl.arg_sort_by(
+        pl.col("passed").eq(False).fill_null(False),
+        table[keys[len(options.by or [])]],
+        descending=True,
+        nulls_last=True,
+    )
+    top = table[table.select(order.head(max_rows).sort()).to_series()]
+    names = name_columns(top, keys)
+    if options.label is not None:
         values = [
             number_column("AUC", top["auc"]),
             *interval_columns(top, table),
@@ -159,59 +172,65 @@ def windows_table(
             number_column("critical", top["psi_critical"]),
             number_column("adjusted p", top["psi_p_adjusted"], format_p_value),
             number_column("KS", top["ks"]),
+            number_column("adjusted p", top["ks_p_adjusted"], format_p_value),
             count_column("n", top["n"]),
             count_column("n_missing", top["n_missing"]),
         ]
-    fails, own = top.select(fails=options.fails(), own=_is_reference(table, options)).get_columns()
-    results = [
-        "FAIL" if failed else "reference" if is_own else (note or "").replace("_", " ")
-        for failed, is_own, note in zip(fails, own, top["note"], strict=True)
-    ]
+    results = _verdict_cells(top, DRIFT_VERDICTS)
     columns = [*names, *values, TextColumn(title="result", cells=results, kind="word")]
     return _aligned_text(columns, len(names), width, table.height - top.height, "more window")
 
 
 def _window_keys(table: pl.DataFrame) -> list[str]:
     """Return the group columns of windows, without the ends of the windows."""
-    keys = group_columns(table, "auc" if "auc" in table.columns else "psi")
-    return [name for name in keys if name != WINDOW_END]
-
-
-def _is_reference(table: pl.DataFrame, options: MonitoringOptions) -> pl.Expr:
-    """Return whether each window is its own reference; windows are right of the groups."""
-    window = table.columns[len(options.by or [])]
-    return (pl.col("reference") == pl.col(window)).fill_null(value=False)
+    return [name for name in table_of(table.columns).by if name != WINDOW_END]
 
 
 def drift_summary(table: pl.DataFrame, options: MonitoringOptions) -> str:
-    """Return which windows fail as a sentence, and the test."""
-    p_value = "p_adjusted" if "auc" in table.columns else "psi_p_adjusted"
-    compared = table.filter(pl.col(p_value).is_not_null())
-    failing = compared.filter(options.fails())
-    is_many = failing.height > 1
-    text = f"{'differ' if is_many else 'differs'} from the reference"
+    """Return which windows fail and why as a sentence, and the tests."""
+    verbs, text = ("differs", "differ"), "from the reference"
     if options.margin is not None and options.label is not None:
-        verb = "are" if is_many else "is"
-        text = f"{verb} worse than the reference by more than {options.margin:g}"
+        verbs, text = ("is", "are"), f"worse than the reference by more than {options.margin:g}"
     elif options.margin is not None:
-        text += f", with a PSI above {options.margin:g}"
-    windows = format_count(compared.height, "window")
-    if not compared.height:
-        lines = ["PASS: no window is compared with a reference."]
-    elif not failing.height:
-        lines = [f"PASS: none of {windows} {text}."]
+        text += f", with a PSI or KS above {options.margin:g}"
+    differs = tuple(f"{verb} {text}" for verb in verbs)
+    more = "more missing scores than the reference"
+    reasons = {
+        "drift": differs,
+        "missing_scores": (f"has {more}", f"have {more}"),
+        "undecided": ("cannot be compared", "cannot be compared"),
+    }
+    counted = table.filter(pl.col("passed").is_not_null())
+    windows, parts = format_count(counted.height, "window"), []
+    for verdict, texts in reasons.items():
+        failing = counted.filter(verdict=verdict)
+        if failing.height:
+            keys = zip(*(format_values(failing[name]) for name in _window_keys(table)), strict=True)
+            names = join_first([" ".join(key) for key in keys])
+            number = f"{failing.height:,} of {windows}"
+            parts.append(f"{number} {texts[failing.height > 1]}: {names}")
+    if parts:
+        line = f"FAIL: {'; '.join(parts)}."
+    elif counted.height:
+        line = f"PASS: none of {windows} {differs[0]}."
     else:
-        keys = zip(*(format_values(failing[name]) for name in _window_keys(table)), strict=True)
-        names = join_first([" ".join(key) for key in keys])
-        lines = [f"FAIL: {failing.height:,} of {windows} {text}: {names}."]
-    unknown = pl.col(p_value).is_null() & ~_is_reference(table, options)
-    if options.reference == "previous":  # the first window has no reference and no note
-        unknown &= pl.col("note").is_not_null()
-    if n_unknown := table.filter(unknown).height:
-        lines[0] += f" {format_count(n_unknown, 'window')} cannot be compared."
-    test = f"{table['test'][0]}" if "test" in table.columns and table.height else "PSI"
-    lines.append(f"Test: {test}, level {options.level:g}, adjustment {options.adjust}.")
-    return "\n".join(lines)
+        line = "PASS: no window is compared with a reference."
+    if n_ignored := table.filter(verdict="ignored").height:
+        verb = "does" if n_ignored == 1 else "do"
+        line += f" {format_count(n_ignored, 'window')} {verb} not count (--min-rows)."
+    test = "PSI and KS" if options.label is None else "".join(table["test"].head(1)) or "none"
+    return f"{line}\nTest: {test}, level {options.level:g}, adjustment {options.adjust}."
+
+
+DRIFT_VERDICTS = {
+    "drift": "FAIL",
+    "missing_scores": "FAIL: missing scores",
+    "undecided": "FAIL",
+    "no_drift": "",
+    "reference": "reference",
+    "no_test": "",
+    "ignored": "does not count",
+}
 
 
 METRIC_TITLES = {"auc": "AUC", "average_precision": "AP", "brier": "Brier", "log_loss": "log loss"}
@@ -226,7 +245,7 @@ VERDICT_TEXTS = {
 }
 
 
-GATE_NOTE_TEXTS = {
+VERDICT_NOTE_TEXTS = {
     "not_in_old": "no rows in OLD",
     "not_in_new": "no rows in NEW",
     "unmatched": "rows left out",
@@ -234,16 +253,15 @@ GATE_NOTE_TEXTS = {
 }
 
 
-def _gate_results(table: pl.DataFrame) -> list[str]:
+def _verdict_cells(table: pl.DataFrame, texts: Mapping[str, str]) -> list[str]:
     """Return the verdict and the note of each row in words."""
     results = []
     for verdict, note in zip(table["verdict"], table["note"], strict=True):
-        text = VERDICT_TEXTS[verdict]
+        parts = [texts[verdict]]
         if note is not None:
-            name, _, number = note.partition(":")
-            words = GATE_NOTE_TEXTS.get(name, name.replace("_", " "))
-            text += f": {words}{f': {number}' if number else ''}"
-        results.append(text)
+            name, *numbers = note.split(":")
+            parts += [VERDICT_NOTE_TEXTS.get(name, name.replace("_", " ")), *numbers]
+        results.append(": ".join(filter(None, parts)))
     return results
 
 

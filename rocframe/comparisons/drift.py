@@ -23,6 +23,7 @@ from rocframe.comparisons.time_windows import (
     parse_reference,
     plan_windows,
     reference_notes,
+    scatter,
 )
 from rocframe.frames import build_table
 from rocframe.inference import (
@@ -293,13 +294,6 @@ TEST_COLUMNS = {
 }
 REFERENCE_AREA = {"reference_auc": "auc", "reference_lower": "lower", "reference_upper": "upper"}
 AREA_COLUMNS = ("auc", "lower", "upper", *ROW_COUNTS, "ci_level", "ci_method")
-
-
-def scatter(values: NDArray[np.float64], rows: NDArray[np.int64], n: int) -> NDArray[np.float64]:
-    """Return an array of length `n` with the values at the positions `rows`, and NaN elsewhere."""
-    result = np.full(n, np.nan)
-    result[rows] = values
-    return result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -15,6 +15,7 @@ from rocframe.comparisons.time_windows import (
     parse_reference,
     plan_windows,
     reference_notes,
+    scatter,
 )
 from rocframe.frames import build_table
 from rocframe.inference import adjust_p_values, adjust_table, check_adjust, first_notes, parse_level
@@ -231,10 +232,10 @@ def score_drift_table(samples: ScoreSamples, options: ScoreDriftOptions) -> pl.D
     results = psi_columns(pairs, counts, options.level) | ks_columns(pairs)
     for name in ("psi_p", "psi_critical", "ks_p"):
         results[name] = np.where(overlap, np.nan, results[name])
-    columns: dict[str, Any] = {}
-    for name, values in (results | {"wasserstein": pairs.wasserstein()}).items():
-        columns[name] = np.full(len(n), np.nan)
-        columns[name][compared] = values
+    results["wasserstein"] = pairs.wasserstein()
+    columns: dict[str, Any] = {
+        name: scatter(values, compared, len(n)) for name, values in results.items()
+    }
     for name in TESTS:
         p_adjusted = adjust_p_values(columns[f"{name}_p"], windows.group, options.adjust)
         columns[f"{name}_p_adjusted"] = p_adjusted

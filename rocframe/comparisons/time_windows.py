@@ -314,4 +314,11 @@ def reference_notes(notes: pl.Series, position: NDArray[np.int64], reference: ob
     return "reference:" + of_reference
 
 
+def scatter(values: NDArray[np.float64], rows: NDArray[np.int64], n: int) -> NDArray[np.float64]:
+    """Return an array of length `n` with the values at the positions `rows`, and NaN elsewhere."""
+    result = np.full(n, np.nan)
+    result[rows] = values
+    return result
+
+
 NO_TIME = np.iinfo(np.int64).min  # start and end of windows without a time

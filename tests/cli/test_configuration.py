@@ -6,8 +6,10 @@ import json
 import re
 import shutil
 import subprocess
+from datetime import date
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import rocframe as rf
@@ -73,6 +75,46 @@ def test_verbose_shows_each_step_at_once(capsys):
     assert out.startswith("model,fold,auc,")
     steps = [re.fullmatch(r"rocframe: +\d+\.\d s  (.+)", line)[1] for line in err.splitlines()]
     assert steps == ["Finding the logs", "Opening file", "Reading the log", "Computing the AUC"]
+
+
+def test_the_help_and_the_version_do_not_read_the_files(capsys):
+    Path("rocframe.toml").write_text("[evaluate\n", encoding="utf-8")
+    Path("pyproject.toml").write_bytes(b"\xff")
+    assert run(capsys, "--version") == (0, f"{rf.__version__}\n", "")
+    assert run(capsys, "evaluate", "--help")[::2] == (0, "")
+
+
+ROLES = 'label = "label"\nscore = ["score"]\n'
+
+
+@pytest.mark.parametrize(
+    ("options", "arguments"),
+    [
+        ("no-count = true\nquiet = true", ["-v"]),
+        ("no-count = true\nverbose = true", ["--quiet"]),
+        ("no-count = true", ["--count", "count"]),
+        ('count = "other"', ["--no-count"]),
+        ('store = "gone"\nsince = "2026-11-01"\nuntil = "2026-11-02"', ["--no-count"]),
+        ('store = "gone"\nlast = "3d"', ["--no-count"]),
+    ],
+)
+@pytest.mark.parametrize("file", ["rocframe.toml", "pyproject.toml"])
+def test_options_of_the_command_line_replace_those_that_they_exclude(options, arguments, file):
+    table = "tool.rocframe.decide" if file == "pyproject.toml" else "decide"
+    Path(file).write_text(f"[{table}]\n{ROLES}{options}\n", encoding="utf-8")
+    rf.datasets.vote().with_columns(count=1).write_parquet("log.parquet")
+    assert cli.main(["decide", "log.parquet", *arguments, "--by", "model", "--by", "fold"]) == 0
+
+
+def test_a_window_of_the_command_line_replaces_that_of_a_file(capsys):
+    days = pl.date_range(date(2026, 11, 1), date(2026, 11, 4), eager=True)
+    log = pl.DataFrame({"label": [True, False] * 2, "score": [0.9, 0.1, 0.2, 0.8], "day": days})
+    log.write_parquet("log.parquet")
+    options = f'{ROLES}store = "store"\nsince = "2026-11-01"\npartition-by = "day"\n'
+    Path("rocframe.toml").write_text(f"[evaluate]\n{options}", encoding="utf-8")
+    code, out, _ = run(capsys, "evaluate", "log.parquet", "--last", "2d", "--format", "json")
+    assert code == 0
+    assert json.loads(out)[0]["auc"] == 0
 
 
 @pytest.fixture

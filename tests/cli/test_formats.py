@@ -9,7 +9,8 @@ import re
 import shutil
 import subprocess
 import sys
-from io import BytesIO
+from contextlib import nullcontext
+from io import BytesIO, StringIO
 from pathlib import Path
 from typing import get_args
 
@@ -22,7 +23,7 @@ import rocframe.cli
 from rocframe.cli import main as cli
 from rocframe.cli import tasks
 from rocframe.cli.formats import TEXT_FORMATS, print_table
-from rocframe.cli.options import FormatName
+from rocframe.cli.options import FormatName, MonitoringOptions
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "command-line.md"
 ROLES = ["--label", "label", "--score", "score", "--by", "segment"]
@@ -70,7 +71,9 @@ COMMANDS = {
     ),
     "drift": (
         ["drift", "log.parquet", "--over", "week"],
-        rf.drift(ROWS, "label", "score", over="week", by="segment"),
+        MonitoringOptions(label="label", score=["score"], by=["segment"]).add_verdicts(
+            rf.drift(ROWS, "label", "score", over="week", by="segment")
+        ),
     ),
     "calibrate": (
         ["calibrate", "log.parquet", "--bins", "5"],
@@ -259,3 +262,47 @@ def test_the_examples_with_jq_print_what_the_page_shows(tmp_path):
             env=environment,
         )
         assert done.stdout == expected
+
+
+class ClosedStream(StringIO):
+    def write(self, _):
+        raise BrokenPipeError
+
+
+@pytest.mark.parametrize(("margin", "code"), [("0.9", 0), ("0", 1)])
+def test_the_exit_code_does_not_depend_on_the_readers_of_the_output(monkeypatch, margin, code):
+    arguments = ["gate", "log.parquet", "new.parquet", *ROLES, "--margin", margin]
+    for closed in ("stdout", "stderr"):
+        other = "stderr" if closed == "stdout" else "stdout"
+        monkeypatch.setattr(sys, closed, ClosedStream())
+        monkeypatch.setattr(sys, other, StringIO())
+        assert cli.main([*arguments, "--format", "json"]) == code
+    assert len(json.loads(sys.stdout.getvalue())) == 4
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["gate", "--help"], ["--version"]])
+def test_a_reader_of_the_help_can_end_early(arguments):
+    read, write = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-m", "rocframe.cli.main", *arguments]
+    result = subprocess.run(
+        command,
+        check=False,
+        stdout=write,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(PAGE.parents[1])},
+    )
+    os.close(write)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("stream", [None, "/dev/full"])
+@pytest.mark.parametrize("arguments", [["--help"], ["evaluate", "log.parquet", *ROLES]])
+def test_an_output_that_cannot_be_written_is_an_error(monkeypatch, capfd, stream, arguments):
+    with nullcontext() if stream is None else Path(stream).open("w") as file:
+        monkeypatch.setattr(sys, "stdout", file)
+        code, _, err = run(capfd, *arguments)
+        sys.stdout.close()
+    assert code == 2
+    assert "rocframe: stdout: the output cannot be written: " in err

@@ -48,10 +48,16 @@ def run(capsys, *arguments):
 
 
 def drift(capsys, *arguments, code):
-    """Return the table that `drift` writes; it prints nothing, and has this exit code."""
+    """Return the table that `drift` writes, without verdicts.
+
+    The command prints nothing, and has this exit code.
+    """
     result = run(capsys, "drift", *arguments, "--quiet", "--out", "out.arrow")
     assert result == (code, "", "")
-    return rf.read("out.arrow")
+    table = rf.read("out.arrow")
+    assert code == (False in table["passed"])
+    assert table.columns[-2:] == ["passed", "verdict"]
+    return table.drop("passed", "verdict")
 
 
 def make_store(capsys):
@@ -69,6 +75,7 @@ def test_a_week_that_differs_from_the_first_fails(capsys):
         "reference": "first",
         "level": 0.95,
         "adjust": "holm",
+        "min_rows": 0,
     }
     code, out, err = run(capsys, "drift", "log.parquet", *AREAS, *EVERY_WEEK)
     assert (code, err) == (1, "")
@@ -116,14 +123,18 @@ def test_without_a_label_the_scores_are_compared(capsys):
     assert rf.about("out.arrow")["label"] is None
     _, out, _ = run(capsys, "drift", "scores.parquet", *options)
     assert out.splitlines()[0] == (
-        "segment  window         PSI  critical  adjusted p      KS    n  n_missing  result"
+        "segment  window         PSI  critical  adjusted p      KS  adjusted p    n  n_missing  "
+        "result"
     )
-    assert out.endswith("Test: PSI, level 0.9, adjustment bh.\n")
+    assert out.endswith("Test: PSI and KS, level 0.9, adjustment bh.\n")
     largest = table["psi"].max()
     drift(capsys, "scores.parquet", *options, "--margin", f"{largest - 0.01}", code=1)
     drift(capsys, "scores.parquet", *options, "--margin", f"{largest + 0.01}", code=0)
     _, out, _ = run(capsys, "drift", "scores.parquet", *options, "--margin", "0.2")
-    assert "FAIL: 1 of 6 windows differs from the reference, with a PSI above 0.2: app 2026" in out
+    assert (
+        "FAIL: 1 of 6 windows differs from the reference, with a PSI or KS above 0.2: app 2026"
+        in out
+    )
 
 
 @pytest.mark.parametrize("label", [["--label", "label"], []])
@@ -146,10 +157,91 @@ def test_files_are_a_reference(capsys, label):
 
 
 @pytest.mark.parametrize("label", [["--label", "label"], []])
+@pytest.mark.parametrize("has_reference", [False, True])
+def test_windows_of_different_resolutions_have_the_largest_of_their_group(
+    capsys, label, has_reference
+):
+    """Each log has its own resolution with --max-envelope."""
+    for day, rows in LOG.group_by("day"):
+        rows.write_parquet(f"{day[0]}.parquet")
+    arguments = ["2026*.parquet", *AREAS, "--store", "store", "--partition-by", "day"]
+    assert run(capsys, "evaluate", *arguments, "--max-envelope", "0.03", "-q")[0] == 0
+    stored = rf.scan("store").collect()
+    assert stored["score_width"].n_unique() > 2
+    widest = stored.group_by("segment").agg(pl.col("score_width").max())
+    rounded = LOG.join(widest, on="segment").with_columns(
+        pl.col("score") // pl.col("score_width") * pl.col("score_width")
+    )
+    first = rounded.filter(day=FIRST)
+    LOG.filter(day=FIRST).drop([] if label else "label").write_parquet("first.parquet")
+    arguments = [*SCORE, *label, "--store", "store"]
+    options = {"over": "day", "by": "segment"}
+    if has_reference:
+        arguments += ["--reference", "first.parquet"]
+        options["reference"] = first
+    table = drift(capsys, *arguments, code=len(label) // 2)
+    if label:
+        expected = rf.drift(rounded, "label", "score", **options)
+    else:
+        expected = rf.score_drift(rounded, "score", **options)
+    assert_frame_equal(table, expected)
+
+
+def test_skipped_files_of_the_reference_are_reported(capsys):
+    Path("first").mkdir()
+    LOG.filter(day=FIRST).write_parquet("first/0.parquet")
+    Path("first/1.parquet").write_bytes(b"")
+    arguments = ["log.parquet", *AREAS, "--over", "day", "--reference", "first/*.parquet"]
+    code, _, err = run(capsys, "drift", *arguments, "--skip-unreadable", "--out", "first/2.parquet")
+    assert code == 1
+    assert "rocframe: skipped first/1.parquet: " in err
+    about = rf.about("first/2.parquet")
+    assert about["files_reference"] == ["first/0.parquet"]
+    assert [*about["files_skipped"]] == ["first/1.parquet"]
+    again = run(capsys, "drift", *arguments, "--skip-unreadable", "--out", "first/2.parquet", "-q")
+    assert again[0] == 1
+    assert rf.about("first/2.parquet") == about
+
+
+def test_a_reference_that_is_a_window_and_a_folder_is_an_error(capsys):
+    folder = Path(str(LATE))
+    folder.mkdir()
+    first = LOG.filter(day=FIRST)
+    first.write_parquet(folder / "0.parquet")
+    arguments = ["log.parquet", *AREAS, "--over", "day", "--reference"]
+    code, _, err = run(capsys, "drift", *arguments, str(LATE))
+    assert code == 2
+    assert f"--reference {LATE}: this is a window, and also a file or folder.\n" in err
+    table = drift(capsys, *arguments, f"./{LATE}", code=1)
+    expected = rf.drift(LOG, "label", "score", over="day", by="segment", reference=first)
+    assert_frame_equal(table, expected)
+
+
+def test_references_have_the_time_zone_and_the_type_of_the_windows(capsys):
+    times = pl.col("day").cast(pl.Datetime).dt.replace_time_zone("America/New_York")
+    price = pl.col("batch").cast(pl.Decimal(6, 2)) / 10
+    rows = LOG.with_columns(day=times, price=price.cast(pl.Decimal(6, 2)))
+    rows.write_parquet("rows.parquet")
+    for over, text in (
+        (["--over", "day", "--every", "1w"], "2026-11-09"),
+        (["--over", "price"], "2.20"),
+    ):
+        arguments = ["drift", "rows.parquet", *AREAS, *over, "--reference"]
+        code, out, _ = run(capsys, *arguments, text, "--format", "jsonl", "-q")
+        assert code == 1
+        assert {json.loads(row)["reference"][: len(text)] for row in out.splitlines()} == {text}
+    code, _, err = run(
+        capsys, "drift", "rows.parquet", *AREAS, *EVERY_WEEK, "--reference", "2026-11-10"
+    )
+    assert (code, "datetime" in err) == (2, False)
+    assert "The windows are: 2026-11-02 00:00:00, 2026-11-09 00:00:00, " in err
+
+
+@pytest.mark.parametrize("label", [["--label", "label"], []])
 def test_the_windows_of_a_store_are_its_partitions(capsys, label):
     make_store(capsys)
     arguments = [*SCORE, *label, "--store", "store", "--last", "14d"]
-    table = drift(capsys, *arguments, code=len(label) // 2)
+    table = drift(capsys, *arguments, code=1)
     rows = LOG.filter(pl.col("day") > date(2026, 11, 15))
     if label:
         expected = rf.drift(rows, "label", "score", by="segment", over="day")
@@ -180,20 +272,99 @@ def test_integers_are_times_of_windows(capsys):
     assert " cannot be compared" not in out
 
 
-def test_windows_that_cannot_be_compared_do_not_fail_but_are_counted(capsys):
+def test_windows_that_cannot_be_compared_fail_unless_they_are_small(capsys):
     rows = LOG.filter(segment="web")
     rows = rows.filter(pl.col("label") | (pl.col("day") != FIRST + timedelta(days=3)))
     rows.write_parquet("rows.parquet")
-    code, out, _ = run(capsys, "drift", "rows.parquet", *AREAS, "--over", "day", "--adjust", "holm")
-    assert code == 0
-    assert (
-        "PASS: none of 26 windows differs from the reference. 1 window cannot be compared.\n" in out
-    )
-    assert out.splitlines()[4].endswith("no negatives")
-    rows.filter(day=FIRST).write_parquet("rows.parquet")
     code, out, _ = run(capsys, "drift", "rows.parquet", *AREAS, "--over", "day")
+    assert code == 1
+    assert "FAIL: 1 of 27 windows cannot be compared: web 2026-11-05.\n" in out
+    assert out.splitlines()[4].endswith("FAIL: no negatives")
+    options = ["--over", "day", "--min-rows", "1"]
+    code, out, _ = run(capsys, "drift", "rows.parquet", *AREAS, *options)
     assert code == 0
-    assert "PASS: no window is compared with a reference.\n" in out
+    assert "PASS: none of 26 windows differs from the reference. 1 window does not count" in out
+    assert out.splitlines()[4].endswith("does not count: no negatives")
+
+
+@pytest.mark.parametrize("label", [["--label", "label"], []])
+def test_the_first_window_passes(capsys, label):
+    LOG.filter(day=FIRST).write_parquet("rows.parquet")
+    for reference in ("first", "previous"):
+        arguments = [*SCORE, *label, "--over", "day", "--reference", reference]
+        code, out, _ = run(capsys, "drift", "rows.parquet", *arguments)
+        assert code == 0
+        assert "PASS: no window is compared with a reference.\n" in out
+
+
+def verdicts(capsys, rows, *arguments, code=1):
+    """Return the verdict on each day of rows with a column `day`."""
+    rows.write_parquet("rows.parquet")
+    arguments = ["rows.parquet", "--score", "score", "--over", "day", *arguments, "-q"]
+    exit_code, out, _ = run(capsys, "drift", *arguments, "--format", "json")
+    assert exit_code == code
+    return [row["verdict"] for row in json.loads(out)]
+
+
+def test_an_area_without_a_variance_cannot_be_compared(capsys):
+    label = np.arange(200) % 2 == 0
+    score = np.where(np.arange(200) < 100, label, 0.5)
+    rows = pl.DataFrame({"day": np.arange(200) // 100, "label": label, "score": score})
+    options = ["--label", "label", "--margin", "0.1"]
+    assert verdicts(capsys, rows, *options) == ["reference", "undecided"]
+
+
+def test_the_test_of_ks_finds_what_the_bins_do_not(capsys):
+    """All scores of the reference are equal, or a shift is within a bin of most of its rows."""
+    constant = pl.DataFrame({"day": [1] * 500 + [2] * 500, "score": [0.0] * 500 + [1.0] * 500})
+    assert verdicts(capsys, constant) == ["reference", "drift"]
+    assert verdicts(capsys, constant, "--margin", "1", code=0) == ["reference", "no_drift"]
+    share = RNG.random((2, 500))
+    mass = np.where(share < 0.95, [[0.0], [-1.0]], share)
+    assert verdicts(capsys, constant.with_columns(score=mass.ravel())) == ["reference", "drift"]
+
+
+def test_missing_scores_fail_above_a_limit(capsys):
+    score = pl.Series(RNG.random(1000)).set(pl.Series(np.arange(1000) >= 600), None)
+    rows = pl.DataFrame({"day": [1] * 500 + [2] * 500, "score": score})
+    options = ["--missing", "drop", "--bins", "2"]
+    assert verdicts(capsys, rows, *options) == ["reference", "missing_scores"]
+    assert verdicts(capsys, rows, *options, "--max-missing", "0.8", "--margin", "0.5", code=0) == [
+        "reference",
+        "no_drift",
+    ]
+    rows = rows.filter((pl.col("day") == 1) | pl.col("score").is_null())
+    assert verdicts(capsys, rows, *options) == ["reference", "missing_scores"]
+    assert verdicts(capsys, rows, *options, "--max-missing", "1") == ["reference", "undecided"]
+
+
+def test_bins_are_those_of_score_drift(capsys):
+    for bins, argument in (("4", 4), ("-1:0.3:0.6:1", [-1, 0.3, 0.6, 1])):
+        table = drift(capsys, "log.parquet", *SCORE, *EVERY_WEEK, f"--bins={bins}", code=1)
+        assert_frame_equal(table, rf.score_drift(WEEKS, "score", by="segment", bins=argument))
+
+
+def test_windows_that_overlap_the_reference_have_no_test(capsys):
+    options = ["--over", "batch", "--every", "7", "--period", "14", "--format", "json", "-q"]
+    code, out, _ = run(capsys, "drift", "log.parquet", *AREAS, *options)
+    assert code == 1
+    assert [row["verdict"] for row in json.loads(out) if row["segment"] == "web"] == [
+        "reference",
+        "no_test",
+        *["no_drift"] * 3,
+    ]
+
+
+def test_a_long_table_shows_windows_that_fail_and_the_last_ones(capsys):
+    n = 100 * 40
+    rows = pl.DataFrame({"day": np.arange(n) // 40, "score": RNG.random(n)})
+    rows = rows.with_columns(pl.col("score") + 9 * (pl.col("day") == 3)).write_parquet(
+        "log.parquet"
+    )
+    code, out, _ = run(capsys, "drift", "log.parquet", "--score", "score", "--over", "day")
+    assert code == 1
+    assert [int(line.split()[0]) for line in out.splitlines()[1:61]] == [3, *range(41, 100)]
+    assert out.splitlines()[61] == "... and 40 more windows"
 
 
 def test_stdout_has_the_table_only_and_the_verdict_is_on_stderr(capsys):
@@ -202,7 +373,7 @@ def test_stdout_has_the_table_only_and_the_verdict_is_on_stderr(capsys):
     assert code == 1
     assert err.startswith("FAIL: 1 of 6 windows differs from the reference: app 2026-11-23.\n")
     rows = json.loads(out)
-    failing = [row for row in rows if row["p_adjusted"] and row["p_adjusted"] < 0.05]
+    failing = [row for row in rows if row["passed"] is False]
     assert [(row["segment"], row["window"]) for row in failing] == [("app", "2026-11-23")]
 
 

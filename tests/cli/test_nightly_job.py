@@ -161,13 +161,21 @@ def test_a_drift_is_the_exit_code_of_the_job():
     job = run(JOB.replace("--score score --score new_score", "--score new_score --score score"))
     assert (job.code, job.out) == (1, "")
     _, drift, gate = results()
-    changed = [
-        (row["segment"], row["window"])
-        for row in drift
-        if row["p_adjusted"] is not None and row["p_adjusted"] < 0.05
-    ]
+    changed = [(row["segment"], row["window"]) for row in drift if row["passed"] is False]
     assert changed == [("web", str(DAYS[-2]))]
     assert {row["verdict"] for row in gate} == {"inferior"}
+
+
+def test_a_week_whose_labels_are_not_known_yet_does_not_count():
+    write_logs(DAYS)
+    for day in DAYS[-2:]:
+        unlabeled = log_of(day).with_columns(label=pl.lit(None, pl.Boolean))
+        unlabeled.write_parquet(f"logs/day={day}/0.parquet")
+    job = run(JOB)
+    assert job.code == 0, job.err
+    verdicts = {row["window"]: row["verdict"] for row in results()[1]}
+    assert [*verdicts.values()] == ["no_drift", "no_drift", "ignored"]
+    assert run(JOB.replace("--min-rows 20", "")).code == 1
 
 
 def test_damaged_logs_are_skipped_or_an_error():
