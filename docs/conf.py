@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import imagesize
 from docutils import nodes
 from docutils.statemachine import StringList
+from sphinx.errors import ExtensionError
 from sphinx.ext.autosummary import Autosummary
 from sphinx.transforms import SphinxTransform
 from sphinx.util.docutils import SphinxDirective
@@ -20,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import live_charts
 import reference
+import shrink
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -57,37 +59,60 @@ html_theme = "pydata_sphinx_theme"
 html_title = f"rocframe {release}"
 html_static_path = ["_static"]
 html_css_files = ["tables.css"]
-html_sidebars = {"**": []}  # code needs the width
+html_favicon = "_static/favicon.svg"
+# Other pages, such as those of functions, have no list at the side: code needs the width.
+SIDE_LIST = ["sidebar-nav-bs.html"]
+html_sidebars = {"**": [], "course/*": SIDE_LIST, "gallery/*": SIDE_LIST} | {
+    name: SIDE_LIST
+    for name in (
+        *("guide", "uncertainty", "decisions", "calibration", "folds", "classes", "monitoring"),
+        *("large-logs", "command-line"),
+    )
+}
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
     "navbar_align": "left",
     "navbar_end": ["theme-switcher"],
+    "primary_sidebar_end": [],
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],
-    "show_nav_level": 2,
+    "header_links_before_dropdown": 6,
+}
+
+# Terms that readers search, and the section that answers each: an entry of the index below its
+# heading, which the search lists first.
+SEARCH_TERMS = {
+    "install": ("index", "Install"),
+    "sample size": ("uncertainty", "Sample size and power"),
+    "McNemar": ("uncertainty", "Compare models where they are used"),
+    "fairness": ("uncertainty", "Groups of rows"),
+    "Youden": ("decisions", "Choose a threshold"),
+    "PSI": ("monitoring", "Before there are labels"),
 }
 
 
+def add_search_terms(_app: Sphinx, name: str, source: list[str]) -> None:
+    """Add the entries of the index to the source of a page."""
+    for term, (page, section) in SEARCH_TERMS.items():
+        if page == name:
+            heading = re.compile(rf"^(#+ {re.escape(section)}\n)", re.MULTILINE)
+            source[0], n_found = heading.subn(rf"\1\n```{{index}} ! {term}\n```\n", source[0])
+            if n_found != 1:
+                raise ExtensionError(f"{page}.md needs one heading {section!r}: see SEARCH_TERMS")
+
+
 class Pictures(SphinxTransform):
-    """Show each picture in the version for light or for dark pages, with a link to its file."""
+    """Show each picture with its width, which Sphinx needs to link it to its file."""
 
     default_priority = 10  # before Sphinx copies the images
 
     def apply(self, **_: Any) -> None:
-        """Set the widths of the images, and add their versions for dark pages."""
+        """Set the widths of the images."""
         folder = Path(self.env.doc2path(self.env.docname)).parent
-        for image in list(self.document.findall(nodes.image)):
-            path = folder / image["uri"]
-            # Sphinx links only images with a width to their files.
-            image.setdefault("width", f"{imagesize.get(path)[0]}px")
-            if path.with_stem(f"{path.stem}-dark").exists():
-                dark = image.deepcopy()
-                dark["uri"] = str(Path(image["uri"]).with_stem(f"{path.stem}-dark"))
-                dark["classes"].append("only-dark")
-                image["classes"].append("only-light")
-                image.parent.insert(image.parent.index(image) + 1, dark)
+        for image in self.document.findall(nodes.image):
+            image.setdefault("width", f"{imagesize.get(folder / image['uri'])[0]}px")
 
 
 class Thumbnails(SphinxDirective):
@@ -161,8 +186,10 @@ def add_examples(
 
 def setup(app: Sphinx) -> None:
     """Add the transform, the directives and the hook of this file to Sphinx."""
+    app.connect("source-read", add_search_terms)
     app.add_transform(Pictures)
     live_charts.setup(app)
+    app.connect("build-finished", shrink.shrink, priority=900)  # after the steps that write files
     app.add_directive("thumbnails", Thumbnails)
     app.add_directive("autosummary", FunctionCards, override=True)
     # numpydoc has the priority 500, and must see the docstring alone.

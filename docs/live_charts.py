@@ -1,19 +1,23 @@
 """Show live charts instead of pictures, on the landing page, in the gallery and for dashboards.
 
 A page shows the picture until a script has drawn the chart, and without JavaScript. The site
-contains the specification of each chart and the script that draws, so a page needs no network.
+contains the specification of each chart, compressed, and the script that draws, so a page needs no
+network.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from base64 import b64encode
 from concurrent.futures import ProcessPoolExecutor
+from gzip import compress
 from hashlib import sha256
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import demo_pages
 from docutils import nodes
 from pictures import DASHBOARD, DIGESTS, dashboard, pictures
 from sphinx.transforms import SphinxTransform
@@ -92,11 +96,11 @@ def start(app: Sphinx, env: BuildEnvironment, _names: list[str]) -> None:
 
 
 def write(folder: Path, sources: list[Path]) -> None:
-    """Write the specifications of the charts of pages, and the files that all charts share.
+    """Write the specifications of the charts of pages, the files that all charts share, and demos.
 
     If the pages and the digests of their charts have not changed, the files are not written again.
     """
-    texts = (path.read_bytes() for path in (*sources, DIGESTS))
+    texts = (path.read_bytes() for path in (*sources, DIGESTS, Path(demo_pages.__file__)))
     digest = sha256(b"\0".join([rf.__version__.encode(), *texts])).hexdigest()
     stamp = folder / "digest.txt"
     if stamp.exists() and stamp.read_text(encoding="utf-8") == digest:
@@ -108,7 +112,12 @@ def write(folder: Path, sources: list[Path]) -> None:
         path = folder / _script(image)
         path.parent.mkdir(exist_ok=True)
         spec = json_for_html(with_page_colors(chart_spec(chart, validate=False)))
-        path.write_text(f"liveCharts[{json.dumps(_script(image))}] = {spec};\n", encoding="utf-8")
+        text = b64encode(compress(spec.encode(), mtime=0)).decode()
+        path.write_text(f'liveCharts[{json.dumps(_script(image))}] = "{text}";\n', encoding="utf-8")
+    demos = folder.parents[1] / demo_pages.FOLDER
+    demos.mkdir(exist_ok=True)
+    demo_pages.write(demos)
+    demo_pages.share_script(demos, f"../{FOLDER}/rocframe.js")
     stamp.write_text(digest, encoding="utf-8")
 
 

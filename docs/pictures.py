@@ -26,7 +26,10 @@ HERE = Path(__file__).parent
 IMAGES = HERE / "images"
 DIGESTS = IMAGES / "digests.json"
 DASHBOARD = "gallery/dashboard.png"
-SCREENSHOTS = (DASHBOARD, "gallery/report.png")  # a browser draws them
+SCREENSHOTS = (  # a browser draws them
+    *(DASHBOARD, "gallery/report.png"),
+    *("start/report.png", "start/dashboard.png", "start/nightly.png"),
+)
 PART = re.compile(
     r"^```python\n(?P<code>.*?)^```\n"
     r"(?:\n```text\n.*?^```\n)?"

@@ -13,7 +13,9 @@ window.liveCharts = {};
         document.head.append(script);
       });
     }
-    return structuredClone(liveCharts[name]);
+    const bytes = Uint8Array.from(atob(liveCharts[name]), (character) => character.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    return new Response(stream).json();
   }
 
   const isDashboard = (spec) => spec.usermeta?.rocframe === "dashboard";
