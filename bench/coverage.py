@@ -1,15 +1,18 @@
-"""Run the coverage study: `python -m bench.coverage [--samples N] [--resampled N] [--seed S]`.
+"""Run the coverage study: `python -m bench.coverage [--only TITLE] [--write]`.
 
 The study simulates how often confidence intervals contain the true value, and how often bands
-contain the true curve. It prints the tables of docs/coverage.md. The numbers are the same in each
-run with the same options.
+contain the true curve. It prints its tables. `--write` also writes them to docs/coverage, whose
+charts are on the page docs/coverage.md. The numbers are the same in each run with the same options.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
+import re
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
@@ -19,9 +22,12 @@ import polars as pl
 import rocframe as rf
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
+
+TABLES = Path(__file__).parents[1] / "docs" / "coverage"
+CAPTION = re.compile(r"(?P<text>\w[^|]*):\n?")
 
 LEVEL = 0.95
 SIZES = (20, 50, 200)
@@ -427,7 +433,7 @@ def reader_studies(samples: int, resampled: int, n_boot: int, seed: int) -> Iter
     """Yield rejections of equal modalities, and the coverage of a mean, in reader studies."""
     del resampled, n_boot
     sizes = [f"{r} readers, {n} cases" for r, n in STUDY_SIZES]
-    header = ["variances", "mean AUC", *(f"test, {size}" for size in sizes)]
+    header = ["correlation, variance of readers", "mean AUC", *(f"test, {size}" for size in sizes)]
     header += [f"interval, {size}" for size in sizes]
     header += [f'`fixed="{factor}"`, {sizes[-1]}' for factor in FIXED_FACTORS]
     yield f"| {' | '.join(header)} |"
@@ -777,7 +783,7 @@ def partial_areas(samples: int, resampled: int, n_boot: int, seed: int) -> Itera
     truth, label, resampling = normal(0.8), pl.col("label"), ("bootstrap", "bootstrap_bca")
     for n in PARTIAL_SIZES:
         yield f"{n} positives and {n} negatives:\n"
-        yield "| | " + " | ".join(ties.name for ties in TIES) + " |"
+        yield "| method | " + " | ".join(ties.name for ties in TIES) + " |"
         yield "| --- |" + " --- |" * len(TIES)
         # Two models of equal quality whose scores have a correlation of 1/2 in each class.
         a, b = (truth.samples(samples, n, seed + i) for i in range(2))
@@ -817,7 +823,7 @@ def two_way_areas(samples: int, resampled: int, n_boot: int, seed: int) -> Itera
         texts = [
             f"AUC {area}, FPR {a:g}-{b:g}, TPR {c:g}-{d:g}" for area, (a, b), (c, d) in RECTANGLES
         ]
-        yield "| | " + " | ".join(texts) + " |"
+        yield "| method | " + " | ".join(texts) + " |"
         yield "| --- |" + " --- |" * len(RECTANGLES)
         for ci in BOOTSTRAPS:
             cells = []
@@ -1228,6 +1234,8 @@ def calibration_limits(samples: int, resampled: int, n_boot: int, seed: int) -> 
                 cells.append(f"{100 * inside.drop_nulls().mean():.1f} ({width:.3f})")
             yield f"| `{method}` | `{ci}` | " + " | ".join(cells) + " |"
         yield ""
+        yield "| `method` | consistency limits |"
+        yield "| --- | --- |"
         for method in dict(CALIBRATION_METHODS):
             used = samples if method == "quantile" else resampled
             result = rf.calibration(
@@ -1241,7 +1249,8 @@ def calibration_limits(samples: int, resampled: int, n_boot: int, seed: int) -> 
             inside = result["event_rate"].is_between(
                 result["consistency_lower"], result["consistency_upper"]
             )
-            yield f"`consistency`, `{method}`: {100 * inside.mean():.1f}\n"
+            yield f"| `{method}` | {100 * inside.mean():.1f} |"
+        yield ""
 
 
 def _true_event_rate(result: pl.DataFrame, exponent: int, *, in_bins: bool) -> pl.Series:
@@ -1284,7 +1293,7 @@ def bands(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]
 def points(samples: int, resampled: int, n_boot: int, seed: int) -> Iterator[str]:
     """Yield the coverage of pointwise bands at single false positive rates."""
     yield "`bootstrap`:\n"
-    yield "| | rows | " + " | ".join(f"FPR {fpr:g}" for fpr in RATES) + " |"
+    yield "| curve | rows | " + " | ".join(f"FPR {fpr:g}" for fpr in RATES) + " |"
     yield "| --- | --- |" + " --- |" * len(RATES)
     options = {"by": "sample", "level": LEVEL, "n_boot": n_boot, "seed": seed, "grid": RATES}
     for area in (0.7, 0.9, 0.97):
@@ -1588,8 +1597,147 @@ def _true_value(metric: str, area: float, prevalence: float) -> float:
     return float(-np.trapezoid(total, score))
 
 
+def printed_tables(lines: Iterable[str]) -> list[list[list[str]]]:
+    """Return the rows of printed tables, with their headers; equal headers are those of one table.
+
+    If several captions are above the parts of a table, they are in its first column.
+    """
+    parts: dict[tuple[str, ...], list[tuple[str, list[str]]]] = {}
+    caption, header = "", None
+    for line in "\n".join(lines).splitlines():
+        if not line.startswith("|"):
+            header = None
+            if match := CAPTION.fullmatch(line):
+                caption = match["text"]
+        elif not line.startswith("| ---"):
+            cells = [cell.strip().replace("`", "") for cell in line.strip("|").split("|")]
+            if header is None:
+                header = tuple(cells)
+                parts.setdefault(header, [])
+            else:
+                parts[header].append((caption, cells))
+    found = []
+    for names, rows in parts.items():
+        if len({caption for caption, _ in rows}) > 1:
+            found.append([["case", *names], *([caption, *cells] for caption, cells in rows)])
+        else:
+            found.append([[*names], *(cells for _, cells in rows)])
+    return found
+
+
+def write_tables(name: str, tables: Sequence[Sequence[Sequence[str]]]) -> None:
+    """Write tables to files in `TABLES`. The comments at the start of a file remain."""
+    for number, rows in enumerate(tables, start=1):
+        path = TABLES / (f"{name}.csv" if number == 1 else f"{name}-{number}.csv")
+        old = path.read_text(encoding="utf-8").splitlines(keepends=True) if path.exists() else []
+        with path.open("w", encoding="utf-8", newline="") as file:
+            file.writelines(line for line in old if line.startswith("#"))
+            csv.writer(file, lineterminator="\n").writerows(rows)
+
+
+# The parts, the divisors of their numbers of samples, and the names of their files.
+PARTS: dict[str, tuple[Callable[..., Iterator[str]], int, str]] = {
+    "Intervals of an AUC: coverage in percent (mean width)": (intervals, 1, "auc"),
+    "Intervals of unbalanced classes: coverage in percent (mean width)": (
+        unbalanced_intervals,
+        1,
+        "auc-unbalanced",
+    ),
+    "Tests of drift: rejections without drift, in percent": (drift_tests, 1, "drift"),
+    "Tests of scores without labels: rejections without drift, in percent": (
+        score_drift_tests,
+        1,
+        "score-drift",
+    ),
+    "Tests of drift with clusters: rejections without drift, in percent": (
+        clustered_drift_tests,
+        2,
+        "drift-clusters",
+    ),
+    "Reader studies: rejections of equal modalities, and coverage of a mean, in percent": (
+        reader_studies,
+        1,
+        "reader-studies",
+    ),
+    "Means over readers: coverage in percent (mean width)": (reader_intervals, 1, "readers"),
+    "Areas pooled over imputed data sets: coverage in percent (mean width)": (
+        pooled_intervals,
+        1,
+        "imputations",
+    ),
+    "Hosmer-Lemeshow test: rejections of calibrated scores, in percent": (
+        hosmer_lemeshow_tests,
+        1,
+        "hosmer-lemeshow",
+    ),
+    "Decision curves: coverage of the net benefit in percent": (net_benefits, 1, "net-benefit"),
+    "Cost curves: coverage of the lowest cost in percent": (lowest_costs, 2, "lowest-cost"),
+    "Intervals of a partial area: coverage in percent (mean width)": (
+        partial_areas,
+        2,
+        "partial-areas",
+    ),
+    "Intervals of a two-way partial area: coverage in percent (mean width)": (
+        two_way_areas,
+        2,
+        "two-way-areas",
+    ),
+    "Intervals of other metrics: coverage in percent (mean width)": (
+        metric_intervals,
+        1,
+        "other-metrics",
+    ),
+    "Intervals of KS: coverage in percent (mean width)": (ks_intervals, 1, "ks"),
+    "Intervals of the H measure: coverage in percent (mean width)": (h_intervals, 2, "h-measure"),
+    "Intervals at chosen thresholds: coverage in percent (mean width)": (
+        rule_intervals,
+        1,
+        "chosen-thresholds",
+    ),
+    "Thresholds with a guarantee: violated constraints in percent": (guarantees, 2, "guarantees"),
+    "Thresholds with a guarantee, other shapes: violations in percent": (
+        guarantees_of_shapes,
+        2,
+        "guarantees-shapes",
+    ),
+    "Calibration: coverage of one event rate in percent (mean width)": (
+        calibration_limits,
+        5,
+        "calibration",
+    ),
+    "Means over folds: mean error of vertical means": (mean_bias, 1, "vertical-means"),
+    "Means over folds, one model: coverage in percent (mean width)": (
+        means_of_one_model,
+        2,
+        "test-sets",
+    ),
+    "Means over folds, fitted models: coverage in percent (mean width)": (
+        means_of_trained_models,
+        2,
+        "cross-validation",
+    ),
+    "Tests of areas: rejections of models with equal or different areas, in percent": (
+        few_positives,
+        2,
+        "tests-of-areas",
+    ),
+    "Metrics of equal models: rejections (coverage of the difference) in percent": (
+        compared_metrics,
+        2,
+        "tests-of-metrics",
+    ),
+    "Release gate: passes of models that are worse by the margin, in percent": (
+        false_passes,
+        1,
+        "release-gate",
+    ),
+    "Bands: coverage of the curve / of one point, in percent (mean width)": (bands, 2, "bands"),
+    "Pointwise bands: coverage of one point, in percent": (points, 2, "pointwise-bands"),
+}
+
+
 def main(arguments: list[str] | None = None) -> None:
-    """Print all tables."""
+    """Print all tables, and write them to files."""
     parser = argparse.ArgumentParser(prog="python -m bench.coverage")
     parser.add_argument(
         "--samples", type=int, default=4000, help="samples for methods without resampling"
@@ -1600,76 +1748,14 @@ def main(arguments: list[str] | None = None) -> None:
     )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", help="run the parts whose title contains this text")
+    parser.add_argument("--write", action="store_true", help="write the tables to docs/coverage")
     options = parser.parse_args(arguments)
-    # A part, and the divisor of its numbers of samples: 2 for slow parts.
-    parts: dict[str, tuple[Callable[..., Iterator[str]], int]] = {
-        "Intervals of an AUC: coverage in percent (mean width)": (intervals, 1),
-        "Intervals of unbalanced classes: coverage in percent (mean width)": (
-            unbalanced_intervals,
-            1,
-        ),
-        "Tests of drift: rejections without drift, in percent": (drift_tests, 1),
-        "Tests of scores without labels: rejections without drift, in percent": (
-            score_drift_tests,
-            1,
-        ),
-        "Tests of drift with clusters: rejections without drift, in percent": (
-            clustered_drift_tests,
-            2,
-        ),
-        "Reader studies: rejections of equal modalities, and coverage of a mean, in percent": (
-            reader_studies,
-            1,
-        ),
-        "Means over readers: coverage in percent (mean width)": (reader_intervals, 1),
-        "Areas pooled over imputed data sets: coverage in percent (mean width)": (
-            pooled_intervals,
-            1,
-        ),
-        "Hosmer-Lemeshow test: rejections of calibrated scores, in percent": (
-            hosmer_lemeshow_tests,
-            1,
-        ),
-        "Decision curves: coverage of the net benefit in percent": (net_benefits, 1),
-        "Cost curves: coverage of the lowest cost in percent": (lowest_costs, 2),
-        "Intervals of a partial area: coverage in percent (mean width)": (partial_areas, 2),
-        "Intervals of a two-way partial area: coverage in percent (mean width)": (two_way_areas, 2),
-        "Intervals of other metrics: coverage in percent (mean width)": (metric_intervals, 1),
-        "Intervals of KS: coverage in percent (mean width)": (ks_intervals, 1),
-        "Intervals of the H measure: coverage in percent (mean width)": (h_intervals, 2),
-        "Intervals at chosen thresholds: coverage in percent (mean width)": (rule_intervals, 1),
-        "Thresholds with a guarantee: violated constraints in percent": (guarantees, 2),
-        "Thresholds with a guarantee, other shapes: violations in percent": (
-            guarantees_of_shapes,
-            2,
-        ),
-        "Calibration: coverage of one event rate in percent (mean width)": (calibration_limits, 5),
-        "Means over folds: mean error of vertical means": (mean_bias, 1),
-        "Means over folds, one model: coverage in percent (mean width)": (means_of_one_model, 2),
-        "Means over folds, fitted models: coverage in percent (mean width)": (
-            means_of_trained_models,
-            2,
-        ),
-        "Tests of areas: rejections of models with equal or different areas, in percent": (
-            few_positives,
-            2,
-        ),
-        "Metrics of equal models: rejections (coverage of the difference) in percent": (
-            compared_metrics,
-            2,
-        ),
-        "Release gate: passes of models that are worse by the margin, in percent": (
-            false_passes,
-            1,
-        ),
-        "Bands: coverage of the curve / of one point, in percent (mean width)": (bands, 2),
-        "Pointwise bands: coverage of one point, in percent": (points, 2),
-    }
-    for title, (part, divisor) in parts.items():
+    for title, (part, divisor, name) in PARTS.items():
         if options.only not in title:
             continue
         start = time.perf_counter()
         print(f"{title}\n")
+        lines = []
         for line in part(
             max(1, options.samples // divisor),
             max(1, options.resampled // divisor),
@@ -1677,6 +1763,9 @@ def main(arguments: list[str] | None = None) -> None:
             options.seed,
         ):
             print(line, flush=True)
+            lines.append(line)
+        if options.write:
+            write_tables(name, printed_tables(lines))
         print(f"({time.perf_counter() - start:.0f} s)\n")
 
 

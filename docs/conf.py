@@ -38,7 +38,9 @@ extensions = [
     "myst_parser",
     "sphinx_design",
 ]
-exclude_patterns = ["_build"]
+# The API pages include the texts of the folder reference.
+exclude_patterns = ["_build", "reference"]
+templates_path = ["_templates"]
 nitpicky = True
 default_role = "literal"  # single backticks in docstrings enclose code
 # Only names of rocframe are checked, except the type variable `FrameT`. To resolve types of other
@@ -49,6 +51,9 @@ myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
 
 autosummary_generate = True
+autosummary_context = {
+    "fragments": {f"rocframe.{path.stem}": path.name for path in reference.FRAGMENTS.glob("*.md")}
+}
 autodoc_typehints = "signature"
 autodoc_member_order = "bysource"
 python_maximum_signature_line_length = 80
@@ -58,6 +63,7 @@ numpydoc_xref_param_type = False
 html_theme = "pydata_sphinx_theme"
 html_title = f"rocframe {release}"
 html_static_path = ["_static"]
+html_extra_path = ["llms.txt"]  # docs/llms.py writes it
 html_css_files = ["tables.css"]
 html_favicon = "_static/favicon.svg"
 # Other pages, such as those of functions, have no list at the side: code needs the width.
@@ -179,9 +185,13 @@ class FunctionCards(Autosummary):
 def add_examples(
     _app: Sphinx, what: str, name: str, _object: object, _options: object, lines: list[str]
 ) -> None:
-    """Add columns, a picture and links to examples below the docstring of a function."""
+    """Add a picture below the examples of a function, and links to more examples at the end."""
     if what == "function":
-        lines += ["", *reference.function_lines(name.removeprefix("rocframe."))]
+        function = name.removeprefix("rocframe.")
+        starts = (":Parameters:", ":Returns:")
+        start = next((i for i, line in enumerate(lines) if line.startswith(starts)), len(lines))
+        lines[start:start] = reference.picture_lines(function)
+        lines += ["", *reference.example_lines(function)]
 
 
 def setup(app: Sphinx) -> None:

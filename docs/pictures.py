@@ -1,7 +1,8 @@
 """Run the code of the documentation pages, and return the charts that their pictures show.
 
 An image that directly follows a ```python block, or the output of this block, shows the variable
-`chart` of the block. Other images repeat a picture of another place, or are screenshots.
+`chart` of the block. The images of the page on coverage show tables in docs/coverage. Other images
+repeat a picture of another place, or are screenshots.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+import altair as alt
 import polars as pl
 
 import rocframe as rf
@@ -25,6 +27,10 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 IMAGES = HERE / "images"
 DIGESTS = IMAGES / "digests.json"
+COVERAGE = HERE / "coverage"
+# Columns of the tables of coverage that distinguish their rows.
+COVERAGE_KEYS = ("case", "ci", "method", "AUC", "positives, negatives")
+COVERAGE_KEYS += ("old AUC", "margin", "correlation")
 DASHBOARD = "gallery/dashboard.png"
 SCREENSHOTS = (  # a browser draws them
     *(DASHBOARD, "gallery/report.png"),
@@ -49,7 +55,7 @@ def pictures(selected: str = "", sources: Iterable[Path] | None = None) -> dict[
     `selected` is a part of the paths. Only the pages with such pictures run. `sources` are the
     pages, by default all pages.
     """
-    charts: dict[str, Any] = {}
+    charts: dict[str, Any] = coverage_charts() if sources is None else {}
     with TemporaryDirectory() as folder, chdir(folder):
         Path("data").symlink_to(HERE.parent / "data", target_is_directory=True)
         for page in pages() if sources is None else sources:
@@ -66,6 +72,84 @@ def dashboard() -> Any:
     votes = rf.datasets.vote().filter(pl.col("model").is_in(models))
     curves = rf.curve(votes, "label", "score", by="model")
     return rf.dashboard(curves, threshold=0.5, costs={"fp": 1, "fn": 5})
+
+
+def coverage_charts() -> dict[str, Any]:
+    """Return the charts of the page on coverage, by the paths of their pictures."""
+    areas = {"x": pl.col("column").str.strip_prefix("AUC "), "x_title": "true AUC"}
+    numbers = pl.col("column").str.extract(r"(\d+)")
+    covered = {"y_title": "coverage (%)", "nominal": 95}
+    rejected = {"y_title": "wrong rejections (%)", "nominal": 5}
+    sizes = ["3, 27", "5, 45", "10, 90", "20, 180"]
+    tests = _simulated("tests-of-areas", (pl.col("AUC") == "0.7") & _sizes(sizes))
+    methods = ("normal or chi-squared", "default")
+    gate = _simulated("release-gate", _sizes(["10, 90"]))
+    charts = {
+        "auc": _percent_chart(_simulated("auc"), "case", "ci", **areas, **covered),
+        "ks": _percent_chart(_simulated("ks"), "case", "ci", **areas, **covered),
+        "tests-of-areas": _percent_chart(
+            pl.concat(tests.with_columns(method=pl.lit(name)) for name in methods),
+            *("column", "method"),
+            x=pl.col("positives, negatives"),
+            x_title="positives, negatives",
+            number=(pl.col("method") == "default").cast(pl.Int64),
+            **rejected,
+        ),
+        "release-gate": _percent_chart(
+            gate.with_columns(case=pl.format("AUC {}, correlation {}", "old AUC", "correlation")),
+            *("case", "method"),
+            x=numbers,
+            x_title="groups",
+            **rejected | {"y_title": "samples with a wrong pass (%)"},
+        ),
+        "bands": _percent_chart(
+            _simulated("bands"), "case", "method", x=numbers, x_title="rows", **covered
+        ),
+    }
+    return {f"coverage/{name}.png": chart for name, chart in charts.items()}
+
+
+def _sizes(sizes: list[str]) -> pl.Expr:
+    return pl.col("positives, negatives").is_in(sizes)
+
+
+def _simulated(name: str, where: pl.Expr | bool = True) -> pl.DataFrame:
+    """Return rows of a table in docs/coverage, with one row per cell, whose text is in `cell`."""
+    table = pl.read_csv(COVERAGE / f"{name}.csv", comment_prefix="#", infer_schema=False)
+    keys = [column for column in table.columns if column in COVERAGE_KEYS]
+    return table.filter(where).unpivot(index=keys, variable_name="column", value_name="cell")
+
+
+def _percent_chart(
+    table: pl.DataFrame,
+    panel: str,
+    series: str,
+    *,
+    x: pl.Expr,
+    x_title: str,
+    y_title: str,
+    nominal: float,
+    number: pl.Expr | int = 0,
+) -> Any:
+    """Return a chart of the first, or another, number of each cell, with a line per series."""
+    percent = pl.col("cell").str.extract_all(r"[\d.]+").list.get(number).cast(pl.Float64)
+    data = table.select(panel=panel, series=series, x=x, percent=percent)
+    panels = data["panel"].unique(maintain_order=True).to_list()
+    lines = (
+        alt.Chart()
+        .mark_line(point=True)
+        .encode(
+            alt.X("x:O", title=x_title, sort=None, axis=alt.Axis(labelAngle=0)),
+            alt.Y("percent:Q", title=y_title, scale=alt.Scale(zero=False)),
+            alt.Color("series:N", title=None, sort=None),
+        )
+    )
+    rule = alt.Chart().mark_rule(strokeDash=[4, 4], color="gray").encode(y=alt.datum(nominal))
+    return (
+        alt.layer(rule, lines, data=data)
+        .properties(width=190, height=200)
+        .facet(alt.Facet("panel:N", title=None, sort=panels), columns=4)
+    )
 
 
 def _charts(page: Path, parts: list[re.Match[str]]) -> dict[str, Any]:

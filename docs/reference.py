@@ -1,7 +1,7 @@
-"""What the page of a function shows besides its docstring: columns, definitions and examples.
+"""What the page of a function shows besides its docstring: a picture, and links to examples.
 
-The columns are a table of the page on tables. The definitions are the sections of the page on
-numbers that name the function. The examples are the sections of all pages whose code calls it.
+The picture is that of a section of the gallery. The examples are the sections of all pages whose
+code calls the function. The columns and definitions are in the file of its name in `FRAGMENTS`.
 """
 
 from __future__ import annotations
@@ -9,12 +9,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 from docutils.nodes import make_id
 from pictures import HERE, pages
 
-TABLES = HERE / "tables.md"
+FRAGMENTS = HERE / "reference"
 MAX_EXAMPLES = 8  # number of links on the page of a function
 # The pages and folders with examples, in the order of the links. "" are all other pages.
 EXAMPLE_PAGES = ("cookbook", "guide", "", "course/", "coming-from/")
@@ -41,7 +40,6 @@ class Section:
     page_title: str
     title: str
     code: str
-    body: str
     picture: str | None = None
     text: str = ""
 
@@ -75,7 +73,6 @@ def sections() -> list[Section]:
                     page_title=headings[0][1],
                     title=heading[1].replace("`", ""),
                     code="\n".join(CODE.findall(body)),
-                    body=body,
                     picture=picture["file"] if picture else None,
                     text=picture["text"] if picture else "",
                 )
@@ -105,69 +102,19 @@ def picture_of(function: str) -> Section | None:
     return None
 
 
-def definitions_of(function: str) -> list[Section]:
-    """Return the sections of the page on numbers that name the function."""
-    numbers = (part for part in sections() if part.page == "numbers")
-    named = re.compile(rf"`(?:rf\.)?{function}[`(]")
-    return [part for part in numbers if part.title != part.page_title and named.search(part.body)]
-
-
-def columns_of(function: str) -> tuple[str, list[str]] | None:
-    """Return the heading and the rows of the table of columns that a function returns."""
-    lines = TABLES.read_text(encoding="utf-8").split("\n")
-    names = rf"(?:`\w+`(?:, | and ))*`{function}`(?:(?:, | and )`\w+`)*"
-    start = next((i for i, line in enumerate(lines) if re.match(rf"{names} returns? ", line)), None)
-    if start is None:
-        return None
-    heading = next(line for line in reversed(lines[:start]) if line.startswith("## "))[3:]
-    table = next((i for i in range(start, len(lines)) if lines[i].startswith(("| ", "#"))), start)
-    if not lines[table].startswith("| column |"):
-        return None
-    end = next(i for i in range(table, len(lines)) if not lines[i].startswith("|"))
-    return heading, [lines[table], *lines[table + 2 : end]]
-
-
-def _rst(cell: str) -> str:
-    """Return a cell of a Markdown table as reStructuredText."""
-    cell = re.sub(r"\*`(\w+)`\*", r"*\1*", cell)
-    parts = re.split(r"(\[[^\]]+\]\([^)]+\))", cell)
-    for i, part in enumerate(parts):
-        link = re.fullmatch(r"\[([^\]]+)\]\(([^#)]*)(#?[^)]*)\)", part)
-        if link:
-            page = Path(link[2] or TABLES.name).with_suffix(".html")
-            parts[i] = f"`{link[1].replace('`', '')} <../{page}{link[3]}>`__"
-        else:
-            # Markup without a space before or after it needs an escaped space.
-            text = re.sub(r"`([^`]+)`", r"``\1``", part)
-            parts[i] = re.sub(r"(\w\*)(?=``)", r"\1\\ ", text)
-    return "".join(parts)
-
-
-def function_lines(function: str) -> list[str]:
-    """Return the reStructuredText below the docstring of a function."""
-    lines: list[str] = []
-    columns = columns_of(function)
-    if columns is not None:
-        heading, rows = columns
-        link = f"`Tables: {heading} <../tables.html#{make_id(heading)}>`__"
-        lines += [".. rubric:: Columns", "", link, ""]
-        lines += [".. list-table::", "   :header-rows: 1", ""]
-        for row in rows:
-            first, *rest = (_rst(cell.strip()) for cell in re.split(r"(?<!\\)\|", row[1:-1]))
-            lines += [f"   * - {first}", *(f"     - {cell}" for cell in rest)]
-        lines.append("")
-    definitions = definitions_of(function)
-    if definitions:
-        lines += [".. rubric:: Definitions", ""]
-        lines += [f"- Numbers: `{part.title} <../{part.link}>`__" for part in definitions]
-        lines.append("")
+def picture_lines(function: str) -> list[str]:
+    """Return the reStructuredText of the picture of a function, with a link to its section."""
     picture = picture_of(function)
-    if picture is not None:
-        lines += [
-            *(".. rubric:: Picture", ""),
-            *(f".. image:: /{picture.picture}", f"   :alt: {picture.text}", ""),
-            *(f"`{picture.page_title} {picture.title} <../{picture.link}>`__", ""),
-        ]
+    if picture is None:
+        return []
+    return [
+        *(f".. image:: /{picture.picture}", f"   :alt: {picture.text}", ""),
+        *(f"`{picture.page_title} {picture.title} <../{picture.link}>`__", ""),
+    ]
+
+
+def example_lines(function: str) -> list[str]:
+    """Return the reStructuredText of the links to sections whose code calls a function."""
     examples = [
         part
         for part in sections()
@@ -175,8 +122,7 @@ def function_lines(function: str) -> list[str]:
         and part.title != part.page_title
         and part.calls(function)
     ][:MAX_EXAMPLES]
-    if examples:
-        lines += [".. rubric:: More examples", ""]
-        lines += [f"- {part.page_title}: `{part.title} <../{part.link}>`__" for part in examples]
-        lines.append("")
-    return lines
+    if not examples:
+        return []
+    links = [f"- {part.page_title}: `{part.title} <../{part.link}>`__" for part in examples]
+    return [".. rubric:: More examples", "", *links, ""]

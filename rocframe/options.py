@@ -78,6 +78,24 @@ GateMethod = Literal[
     "bootstrap",
     "bootstrap_unpaired",
 ]
+ComparisonMethod = Literal[
+    "delong_t",
+    "delong",
+    "delong_t_unpaired",
+    "delong_unpaired",
+    "t_test",
+    "t_test_unpaired",
+    "mcnemar",
+    "mcnemar_exact",
+    "kosinski",
+    "miettinen_nurminen",
+    "delta",
+    "delta_unpaired",
+    "bootstrap",
+    "bootstrap_unpaired",
+    "permutation",
+    "venkatraman",
+]
 
 
 class NotGiven(Enum):

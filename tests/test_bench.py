@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import importlib.util
 import json
 import re
@@ -178,6 +179,50 @@ def test_the_coverage_study_prints_the_same_tables_in_each_run(capsys, monkeypat
         "compare",
     ):
         assert any(line.startswith(f"| `{name}` ") for line in outputs[0])
+    assert_files_have_the_columns(coverage.printed_tables(outputs[0]))
+
+
+def assert_files_have_the_columns(tables):
+    written = [{*header} for _, header, _ in coverage_tables()]
+    for columns, *_ in tables:
+        names = {name for name in columns if name != "case" and not name.startswith("fixed=")}
+        assert any(names <= header for header in written), columns
+
+
+def coverage_tables():
+    """Return the names, headers and rows of the tables in docs/coverage."""
+    tables = []
+    for path in sorted((DOCS / "coverage").glob("*.csv")):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        header, *rows = csv.reader(line for line in lines if not line.startswith("#"))
+        tables.append((path.stem, header, rows))
+    return tables
+
+
+def test_the_page_on_coverage_links_to_the_tables_of_all_parts():
+    from bench import coverage
+
+    tables = coverage_tables()
+    assert all({len(row) for row in rows} == {len(header)} for _, header, rows in tables)
+    names = {name for name, _, _ in tables}
+    assert {re.sub(r"-\d$", "", name) for name in names} == {n for *_, n in coverage.PARTS.values()}
+    page = (DOCS / "coverage.md").read_text(encoding="utf-8")
+    assert {*re.findall(r"\(coverage/([\w-]+)\.csv\)", page)} == names
+
+
+def test_tables_of_the_coverage_study_are_written_below_their_comments(tmp_path, monkeypatch):
+    from bench import coverage
+
+    monkeypatch.setattr(coverage, "TABLES", tmp_path)
+    (tmp_path / "a.csv").write_text("# how\nold\n")
+    part = ["| `ci` | n, m |", "| --- | --- |", "| `t` | 1 (2) |", ""]
+    other = ["| x |", "| --- |", "| 1 |"]
+    tables = coverage.printed_tables(["20 rows:\n", *part, "Then:\n", *part, *other])
+    coverage.write_tables("a", tables)
+    assert (tmp_path / "a.csv").read_text() == (
+        '# how\ncase,ci,"n, m"\n20 rows,t,1 (2)\nThen,t,1 (2)\n'
+    )
+    assert (tmp_path / "a-2.csv").read_text() == "x\n1\n"
 
 
 def test_the_page_on_large_logs_shows_the_saved_measurements():

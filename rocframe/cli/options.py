@@ -6,7 +6,7 @@ The help is shown without numpy, which modules of later layers load: they are im
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from math import isnan
 from pathlib import Path  # noqa: TC003 - cyclopts evaluates the annotations
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
@@ -15,10 +15,17 @@ import polars as pl
 from cyclopts import Parameter
 
 from rocframe.errors import AmbiguousCountError, OptionValueError, RepeatedNameError
-from rocframe.options import NOT_GIVEN, GateMethod, KindName, NotGiven
+from rocframe.options import (
+    NOT_GIVEN,
+    ComparisonMethod,
+    GateMethod,
+    KindName,
+    NotGiven,
+    parse_number,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from rocframe.io.logs import Logs
     from rocframe.reports.evaluation import ReportOptions
@@ -26,8 +33,10 @@ if TYPE_CHECKING:
 FormatName: TypeAlias = Literal["table", "json", "jsonl", "csv"]
 
 COLUMN, FLAG = Parameter(metavar="COLUMN"), Parameter(show_default=False)
+WINDOW_LENGTH = Parameter(metavar="WINDOW_LENGTH", allow_leading_hyphen=True)
 RATE_OR_RANGE = Parameter(metavar="NUMBER|LOW:HIGH")
 OLD, NEW = "old", "new"  # the models of `gate`
+GROUP_OPTIONS = ("--by", "--between", "--over")  # of columns by which a store can be divided
 
 
 @Parameter(name="*")
@@ -56,6 +65,17 @@ class LogOptions:
         out and count them. "worst": rows without a score are errors at every threshold.
     skip_unreadable
         Skip empty, truncated and damaged files, and print their names.
+    store
+        Folder with compressed predictions, to which rocframe evaluate adds logs. All other commands
+        only read it, and no LOG is given. The options have the names of columns in the logs; --by
+        can name any group column of the store.
+    since
+        First day of the store to read, such as 2026-11-01.
+    until
+        Last day of the store to read, which is included.
+    last
+        Length of the window of the store to read, such as 28d, 4w or 3mo; for integers, such as 10.
+        It ends at --until, or at the last day of the store.
     format
         Format of the printed table: "table" for people; "json", "jsonl" (an object on each line) or
         "csv" for programs, with all columns, rows and digits, and all messages on stderr.
@@ -65,7 +85,7 @@ class LogOptions:
         Show each step at once, with the seconds since the start.
     """
 
-    label: Annotated[str, COLUMN]
+    label: Annotated[str | None, COLUMN]
     score: Annotated[list[str], COLUMN]
     by: Annotated[list[str] | None, COLUMN] = None
     positive: Annotated[str | None, Parameter(metavar="VALUE", allow_leading_hyphen=True)] = None
@@ -74,23 +94,72 @@ class LogOptions:
     no_count: Annotated[bool, FLAG] = False
     missing: Literal["raise", "drop", "worst"] = "raise"
     skip_unreadable: Annotated[bool, FLAG] = False
+    store: Annotated[Path | None, Parameter(metavar="FOLDER")] = None
+    since: Annotated[str | None, Parameter(metavar="DAY", allow_leading_hyphen=True)] = None
+    until: Annotated[str | None, Parameter(metavar="DAY", allow_leading_hyphen=True)] = None
+    last: Annotated[str | None, Parameter(metavar="WINDOW_LENGTH")] = None
     format: FormatName | None = None
     quiet: Annotated[bool, Parameter(alias="-q", show_default=False)] = False
     verbose: Annotated[bool, Parameter(alias="-v", show_default=False)] = False
 
+    # Options of single commands:
+    adds_logs = False  # whether the command adds logs to the store
+    drop_missing_parts = False
+    is_over_partition = False  # whether the windows are the partitions of the store
+
+    def check(self, sources: Sequence[str]) -> None:
+        """Raise an error if options cannot be combined with each other or with the logs."""
+        if self.no_count and self.count is not None:
+            raise OptionValueError("--count and --no-count cannot be combined.")
+        if self.quiet and self.verbose:
+            raise OptionValueError("--quiet and --verbose cannot be combined.")
+        if self.store is None and (names := list(self.window_options | self.new_store_options)):
+            raise needs_store(names[0])
+        if self.since is not None and self.last is not None:
+            raise OptionValueError(
+                "--last: --since is given as well.\nLeave out one of the two options."
+            )
+        if self.store is None and not sources:
+            raise OptionValueError(
+                "LOG: no logs are given.\nPass files, folders or globs, or a store as --store."
+            )
+        if self.store is not None and sources and not self.adds_logs:
+            raise OptionValueError(
+                f"--store {self.store}: this command reads a store, and adds no logs.\n"
+                "Add logs with rocframe evaluate LOG --store, or leave out LOG or --store."
+            )
+
+    @property
+    def window_options(self) -> dict[str, str]:
+        """The options that select a window, without those that are not given."""
+        options = {"since": self.since, "until": self.until, "last": self.last}
+        return {name: text for name, text in options.items() if text is not None}
+
+    @property
+    def new_store_options(self) -> dict[str, Any]:
+        """The given options of a new store, of `evaluate` only."""
+        return {}
+
+    @property
+    def columns(self) -> dict[str, Sequence[str]]:
+        """The columns that each option names, such as "--by", in rising order of precedence."""
+        optional = {"--weight": self.weight, "--count": self.count, "--label": self.label}
+        others = {option: [name] for option, name in optional.items() if name is not None}
+        return {"--by": self.by or [], "--score": self.score, **others}
+
     def required_columns(self) -> dict[str, str]:
         """Return a dict from each column to read to its option, such as "--by"."""
-        # Commands without the option --id have no attribute `id`.
-        names = {"--by": self.by, "--id": getattr(self, "id", None), "--score": self.score}
-        for option in ("--by", "--score"):
-            values = names[option] or []
-            for name in values:
-                if values.count(name) > 1:
-                    raise RepeatedNameError.compose(option[2:], name, values)
-        columns = {name: option for option, values in names.items() for name in values or []}
-        columns |= {} if self.weight is None else {self.weight: "--weight"}
-        columns |= {} if self.count is None else {self.count: "--count"}
-        return {**columns, self.label: "--label"}
+        columns: dict[str, str] = {}
+        for option, names in self.columns.items():
+            if repeated := [name for name in names if names.count(name) > 1]:
+                raise RepeatedNameError.compose(option[2:], repeated[0], names)
+            columns |= dict.fromkeys(names, option)
+        return columns
+
+    @property
+    def group_columns(self) -> dict[str, str]:
+        """The group columns to read from a store, with their options."""
+        return {name: option for option in GROUP_OPTIONS for name in self.columns.get(option, [])}
 
     def check_count(self, logs: Logs) -> None:
         """Raise an error if logs have a column "count" and no option says what it means."""
@@ -101,18 +170,18 @@ class LogOptions:
                 "If the column holds these numbers, pass --count count. If not, pass --no-count."
             )
 
-    def report_options(self, label_dtype: pl.DataType) -> ReportOptions:
+    def report_options(self, schema: Mapping[str, pl.DataType]) -> ReportOptions:
         """Return the options of the report, with `--positive` in the dtype of the labels."""
         from rocframe.reports.evaluation import ReportOptions
 
-        return ReportOptions(**self._report_arguments(label_dtype))
+        positive = parse_value(self.positive, schema.get(self.label or "", pl.String()))
+        return ReportOptions(**self._report_arguments() | {"positive": positive})
 
-    def _report_arguments(self, label_dtype: pl.DataType) -> dict[str, Any]:
+    def _report_arguments(self) -> dict[str, Any]:
         return {
             "label": self.label,
             "score": scores_by_model(self.score),
             "by": self.by,
-            "positive": parse_positive(self.positive, label_dtype),
             "weight": self.weight,
             "count": self.count,
             "missing": self.missing,
@@ -164,9 +233,14 @@ class EvaluationOptions(LogOptions):
     subject_to: Annotated[list[str] | None, Parameter(metavar="METRIC=LOW:HIGH")] = None
     title: Annotated[str | None, Parameter(metavar="TEXT")] = None
 
-    def _report_arguments(self, label_dtype: pl.DataType) -> dict[str, Any]:
+    @property
+    def columns(self) -> dict[str, Sequence[str]]:
+        """The columns that each option names."""
+        return {"--id": self.id or [], **super().columns}
+
+    def _report_arguments(self) -> dict[str, Any]:
         return {
-            **super()._report_arguments(label_dtype),
+            **super()._report_arguments(),
             "over": NOT_GIVEN if self.over is None else self.over,
             "id": one_or_all(self.id),
             "ci": None if self.ci == "none" else self.ci,
@@ -181,8 +255,8 @@ class EvaluationOptions(LogOptions):
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class StoreArguments:
-    """The options of `evaluate` about a store.
+class StoreEvaluationOptions(EvaluationOptions):
+    """The options of `evaluate`, which also adds logs to a store.
 
     Attributes
     ----------
@@ -203,13 +277,6 @@ class StoreArguments:
     max_envelope
         Instead of --resolution, use the coarsest resolution for which the uncertainty of each AUC
         of a log is at most this number, such as 1e-4.
-    since
-        First day to evaluate, such as 2026-11-01.
-    until
-        Last day to evaluate, which is included.
-    last
-        Length of the window to evaluate, such as 28d, 4w or 3mo; for integers, such as 10. It ends
-        at --until, or at the last day of the store.
     drop_missing_parts
         Accept that files of the store are missing whose logs do not exist or are not given.
     """
@@ -219,29 +286,24 @@ class StoreArguments:
     resolution: Annotated[float | None, Parameter(metavar="NUMBER")] = None
     relative: Annotated[bool, FLAG] = False
     max_envelope: Annotated[float | None, Parameter(metavar="NUMBER")] = None
-    since: Annotated[str | None, Parameter(metavar="DAY", allow_leading_hyphen=True)] = None
-    until: Annotated[str | None, Parameter(metavar="DAY", allow_leading_hyphen=True)] = None
-    last: Annotated[str | None, Parameter(metavar="LENGTH")] = None
     drop_missing_parts: Annotated[bool, FLAG] = False
 
-    def check(self) -> None:
-        """Raise an error if an option is given without `--store`, or with another option."""
-        given = [
-            f"--{field.name.replace('_', '-')}"
-            for field in fields(self)
-            if field.name != "store"
-            and getattr(self, field.name) is not None
-            and getattr(self, field.name) is not False
-        ]
-        if self.store is None and given:
-            raise OptionValueError(
-                f"{given[0]}: this option needs a store.\nPass a folder as --store, or leave out "
-                f"{given[0]}."
-            )
-        if self.since is not None and self.last is not None:
-            raise OptionValueError(
-                "--last: --since is given as well.\nLeave out one of the two options."
-            )
+    adds_logs = True
+
+    def check(self, sources: Sequence[str]) -> None:
+        """Raise an error if options cannot be combined with each other or with the logs."""
+        if self.drop_missing_parts and self.store is None:
+            raise needs_store("drop_missing_parts")
+        super().check(sources)
+
+    @property
+    def new_store_options(self) -> dict[str, Any]:
+        """The given options of a new store."""
+        names = ("partition_by", "resolution", "relative", "max_envelope")
+        options = {name: getattr(self, name) for name in names}
+        return {
+            k: value for k, value in options.items() if value is not None and value is not False
+        }
 
 
 @Parameter(name="*")
@@ -317,23 +379,23 @@ class DecisionOptions(ThresholdOptions):
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class ReleaseOptions(ThresholdOptions):
-    """The options of `gate`.
+class ModelOptions(ThresholdOptions):
+    """The options of commands that compare models.
 
     Attributes
     ----------
-    margin
-        Largest acceptable deterioration of the metric, such as 0.005.
+    between
+        Column with the name of the model, if the logs or the store have one row for each prediction
+        of each model.
+    baseline
+        The model with which the others are compared: a value of the column --between, or one of
+        several --score columns.
     id
-        Column that identifies a row in both logs, so that the test is paired. Without it, the test
+        Column that identifies a row of all models, so that the test is paired. Without it, the test
         needs many more rows. Repeat it for several columns.
-    metric
-        Metric of the models, such as recall, precision, average_precision or brier. Metrics of a
-        point of the curve also need --threshold, a rate, --alerts or --rule. brier and log_loss
-        need probabilities.
     threshold
-        Threshold of both models, chosen without these logs. Repeat it if the new model has another
-        threshold; the first one is that of the old model.
+        Threshold of all models, chosen without these logs, or, repeated, MODEL=NUMBER for each
+        model. Two numbers in gate are those of the old and of the new model.
     fpr
         False positive rate at which the metric is compared, or the range of a partial area, such as
         0:0.1.
@@ -349,6 +411,104 @@ class ReleaseOptions(ThresholdOptions):
         Number of the rows with the highest scores at which the metric is compared.
     rule
         Rule that chooses the threshold of each model, as in decide, except bayes.
+    unmatched
+        Rows whose --id only one model has. "raise": stop with an error. "drop": leave them out of
+        the comparison and count them.
+    cluster
+        Column of clusters of dependent rows, such as all rows of one user. Two logs also need --id.
+    seed
+        Seed of the random draws of the method bootstrap.
+    """
+
+    between: Annotated[str | None, COLUMN] = None
+    baseline: Annotated[str | None, Parameter(metavar="MODEL", allow_leading_hyphen=True)] = None
+    id: Annotated[list[str] | None, COLUMN] = None
+    threshold: Annotated[
+        list[str] | None, Parameter(metavar="NUMBER|MODEL=NUMBER", allow_leading_hyphen=True)
+    ] = None
+    fpr: Annotated[str | None, RATE_OR_RANGE] = None
+    tpr: Annotated[str | None, RATE_OR_RANGE] = None
+    specificity: Annotated[str | None, RATE_OR_RANGE] = None
+    sensitivity: Annotated[str | None, RATE_OR_RANGE] = None
+    alert_rate: Annotated[float | None, Parameter(metavar="NUMBER")] = None
+    alerts: Annotated[float | None, Parameter(metavar="NUMBER")] = None
+    rule: Annotated[str | None, Parameter(metavar="RULE")] = None
+    unmatched: Literal["raise", "drop"] = "raise"
+    cluster: Annotated[str | None, COLUMN] = None
+    seed: Annotated[int, Parameter(metavar="NUMBER")] = 0
+
+    @property
+    def columns(self) -> dict[str, Sequence[str]]:
+        """The columns that each option names."""
+        optional = {"--cluster": self.cluster, "--between": self.between}
+        single = {option: [name] for option, name in optional.items() if name is not None}
+        return {**single, "--id": self.id or [], **super().columns}
+
+    def check(self, sources: Sequence[str]) -> None:
+        """Raise an error if options cannot be combined with each other or with the logs."""
+        super().check(sources)
+        if self.between is not None and len(self.score) > 1:
+            problem = "several --score columns are models as well"
+            hint = "Pass one --score column, or leave out --between."
+            raise _invalid_value("--between", self.between, problem, hint)
+
+    def arguments(self, models: pl.DataType | None, pair: Sequence[str] = ()) -> dict[str, Any]:
+        """Return the arguments of `gate` and `compare` without columns, `method` and `metric`.
+
+        `models` is the dtype of the column --between. Two thresholds are those of the models
+        `pair`.
+        """
+        from rocframe.comparisons.hypothesis import RATES_OF_AREAS
+
+        return {
+            "threshold": self._threshold_argument(models or pl.String(), pair),
+            **{name: parse_rate(f"--{name}", getattr(self, name)) for name in RATES_OF_AREAS},
+            "alert_rate": self.alert_rate,
+            "alerts": self.alerts,
+            "rule": self.rule,
+            **self.rule_arguments(),
+            "unmatched": self.unmatched,
+            "cluster": self.cluster,
+            "seed": self.seed,
+        }
+
+    def _threshold_argument(
+        self, models: pl.DataType, pair: Sequence[str]
+    ) -> float | dict[Any, float] | None:
+        """Return the threshold of all models, or a dict with that of each model."""
+        thresholds: dict[Any, float] = {}
+        for number, text in enumerate(self.threshold or []):
+            name, equals, value = text.rpartition("=")
+            threshold = _float_from_text(value)
+            if threshold is None:
+                problem = "expected a number, or a model and a number"
+                raise _invalid_value("--threshold", text, problem, THRESHOLD_HINT)
+            if not equals and len(self.threshold or []) == 1:
+                return threshold
+            if not equals and number >= len(pair):
+                problem = (
+                    "expected the threshold of the old and of the new model"
+                    if pair
+                    else "this threshold has no model"
+                )
+                raise _invalid_value("--threshold", text, problem, THRESHOLD_HINT)
+            thresholds[parse_value(name, models) if equals else pair[number]] = threshold
+        return thresholds or None
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class ReleaseOptions(ModelOptions):
+    """The options of `gate`.
+
+    Attributes
+    ----------
+    margin
+        Largest acceptable deterioration of the metric, such as 0.005.
+    metric
+        Metric of the models, such as recall, precision, average_precision or brier. Metrics of a
+        point of the curve also need --threshold, a rate, --alerts or --rule. brier and log_loss
+        need probabilities.
     method
         Method of the test. The default depends on the metric and on --id; it is printed.
     level
@@ -360,45 +520,14 @@ class ReleaseOptions(ThresholdOptions):
     min_rows
         Groups with fewer positives or negatives in the old log do not count. With 0, every group
         does.
-    unmatched
-        Rows whose --id only one log contains. "raise": stop with an error. "drop": leave them out
-        of the comparison and count them.
-    cluster
-        Column of clusters of dependent rows, such as all rows of one user. Two logs also need --id.
-    seed
-        Seed of the random draws of the method bootstrap.
     """
 
     margin: Annotated[float, Parameter(metavar="NUMBER", allow_leading_hyphen=True)]
-    id: Annotated[list[str] | None, COLUMN] = None
     metric: Annotated[str, Parameter(metavar="METRIC")] = "auc"
-    threshold: Annotated[
-        list[float] | None, Parameter(metavar="NUMBER", allow_leading_hyphen=True)
-    ] = None
-    fpr: Annotated[str | None, RATE_OR_RANGE] = None
-    tpr: Annotated[str | None, RATE_OR_RANGE] = None
-    specificity: Annotated[str | None, RATE_OR_RANGE] = None
-    sensitivity: Annotated[str | None, RATE_OR_RANGE] = None
-    alert_rate: Annotated[float | None, Parameter(metavar="NUMBER")] = None
-    alerts: Annotated[float | None, Parameter(metavar="NUMBER")] = None
-    rule: Annotated[str | None, Parameter(metavar="RULE")] = None
     method: Annotated[GateMethod | None, Parameter(metavar="METHOD")] = None
     level: Annotated[float, Parameter(metavar="LEVEL")] = 0.95
     adjust: Literal["holm", "bh", "none"] = "holm"
     min_rows: Annotated[int, Parameter(metavar="NUMBER")] = 0
-    unmatched: Literal["raise", "drop"] = "raise"
-    cluster: Annotated[str | None, COLUMN] = None
-    seed: Annotated[int, Parameter(metavar="NUMBER")] = 0
-
-    def required_columns(self) -> dict[str, str]:
-        """Return a dict from each column to read to its option, such as "--by"."""
-        columns = {} if self.cluster is None else {self.cluster: "--cluster"}
-        return {**columns, **super().required_columns()}
-
-    @property
-    def id_argument(self) -> str | list[str] | None:
-        """The argument `id` of `gate`."""
-        return one_or_all(self.id)
 
     def gate_method(self, *, side_by_side: bool) -> GateMethod | NotGiven:
         """Return the method of the test; raise an error if it does not fit the option `id`."""
@@ -421,53 +550,174 @@ class ReleaseOptions(ThresholdOptions):
             raise _invalid_value("--method", self.method, problem, hint)
         return self.method
 
-    def point_arguments(self) -> dict[str, Any]:
-        """Return the arguments of `gate` about points of curves and about rules."""
-        from rocframe.comparisons.hypothesis import RATES_OF_AREAS
-
+    def arguments(self, models: pl.DataType | None, pair: Sequence[str] = ()) -> dict[str, Any]:
+        """Return the arguments of `gate` except the columns and `method`."""
         return {
-            "threshold": self._threshold_argument(),
-            **{name: parse_rate(f"--{name}", getattr(self, name)) for name in RATES_OF_AREAS},
-            "alert_rate": self.alert_rate,
-            "alerts": self.alerts,
-            "rule": self.rule,
-            **self.rule_arguments(),
-        }
-
-    def _threshold_argument(self) -> float | dict[str, float] | None:
-        """Return the threshold of both models, or those of the old and of the new model."""
-        values = self.threshold or []
-        if len(values) > 2:
-            problem = "expected the threshold of the old and of the new model"
-            raise _invalid_value("--threshold", f"{values[2]:g}", problem, "Pass one or two.")
-        if len(values) == 2:
-            return dict(zip((OLD, NEW), values, strict=True))
-        return values[0] if values else None
-
-    def gate_arguments(self, label_dtype: pl.DataType) -> dict[str, Any]:
-        """Return the arguments of `gate` except the columns of scores, models and ids."""
-        arguments = self._report_arguments(label_dtype)
-        del arguments["score"]
-        return {
-            **arguments,
-            **self.point_arguments(),
+            **super().arguments(models, pair),
             "margin": self.margin,
             "metric": self.metric,
             "level": self.level,
-            "adjust": None if self.adjust == "none" else self.adjust,
+            "adjust": adjustment(self.adjust),
             "min_rows": self.min_rows,
-            "unmatched": self.unmatched,
-            "cluster": self.cluster,
-            "seed": self.seed,
         }
 
 
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class ComparisonOptions(ModelOptions):
+    """The options of `compare`.
+
+    Attributes
+    ----------
+    metric
+        Metric of the models, such as auc (the default), recall or brier. Metrics of a point of the
+        curve also need --threshold, a rate, --alerts or --rule. Repeat it for several metrics.
+    method
+        Method of the test. The default depends on the metric and on --id; it is printed.
+    margin
+        Test whether each model is not worse than the --baseline by this margin.
+    level
+        Confidence level of the limits, above 0 and below 1, such as 0.95.
+    adjust
+        Adjustment of the p-values for the number of tests in each group. "holm" limits the
+        probability of at least one false rejection, "bh" the expected share of false rejections.
+        "none": no adjustment.
+    """
+
+    metric: Annotated[list[str] | None, Parameter(metavar="METRIC")] = None
+    method: Annotated[ComparisonMethod | None, Parameter(metavar="METHOD")] = None
+    margin: Annotated[float | None, Parameter(metavar="NUMBER", allow_leading_hyphen=True)] = None
+    level: Annotated[float, Parameter(metavar="LEVEL")] = 0.95
+    adjust: Literal["holm", "bh", "none"] = "holm"
+
+    def arguments(self, models: pl.DataType | None, pair: Sequence[str] = ()) -> dict[str, Any]:
+        """Return the arguments of `compare` except the columns and `method`."""
+        return {
+            **super().arguments(models, pair),
+            "metric": one_or_all(self.metric) or "auc",
+            "margin": self.margin,
+            "level": self.level,
+            "adjust": adjustment(self.adjust),
+        }
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class MonitoringOptions(LogOptions):
+    """The options of `drift`.
+
+    Attributes
+    ----------
+    label
+        Column with the true class: Boolean, 0/1, or, with --positive, any values. Without it, the
+        distributions of the scores are compared instead of the AUC.
+    over
+        Column of the windows, such as the day. By default, the partition column of the store.
+    every
+        Distance between the starts of two windows of the column --over, such as 1w, or 10 for
+        integers. By default, each value of the column is a window.
+    period
+        Length of a window, such as 4w. By default, --every.
+    offset
+        Shift of the starts of all windows, such as 2d.
+    reference
+        Window with which the others are compared: "first", "previous", a value of --over (with
+        --every, the start of a window), or files of predictions, such as those of the first month.
+    margin
+        With --label, a window fails if its AUC is shown to be lower than that of the reference by
+        more than this margin, such as 0.02. Without --label, PSI must also be above it, such as
+        0.1. By default, a window fails if it differs from the reference.
+    level
+        Confidence level, above 0 and below 1, such as 0.95. A window fails if its adjusted p-value
+        is at most 1 - level.
+    adjust
+        Adjustment of the p-values for the number of windows of a group. "holm" limits the
+        probability of at least one false alarm, "bh" the expected share of false alarms. "none": no
+        adjustment.
+    """
+
+    label: Annotated[str | None, COLUMN] = None
+    over: Annotated[str | None, COLUMN] = None
+    every: Annotated[str | None, WINDOW_LENGTH] = None
+    period: Annotated[str | None, WINDOW_LENGTH] = None
+    offset: Annotated[str | None, WINDOW_LENGTH] = None
+    reference: Annotated[str, Parameter(metavar="WINDOW|FILE", allow_leading_hyphen=True)] = "first"
+    margin: Annotated[float | None, Parameter(metavar="NUMBER", allow_leading_hyphen=True)] = None
+    level: Annotated[float, Parameter(metavar="LEVEL")] = 0.95
+    adjust: Literal["holm", "bh", "none"] = "holm"
+
+    @property
+    def columns(self) -> dict[str, Sequence[str]]:
+        """The columns that each option names."""
+        return {"--over": [] if self.over is None else [self.over], **super().columns}
+
+    def check(self, sources: Sequence[str]) -> None:
+        """Raise an error if options cannot be combined with each other or with the logs."""
+        super().check(sources)
+        if self.over is None and self.store is None:
+            raise OptionValueError(
+                "--over: the column of the windows is not given.\nUse, for example, --over day."
+            )
+        for name in ("period", "offset"):
+            if (text := getattr(self, name)) is not None and self.every is None:
+                problem = "the windows have no distance"
+                raise _invalid_value(f"--{name}", text, problem, "Pass --every as well.")
+        if self.label is None and self.positive is not None:
+            hint = "Pass --label as well."
+            raise _invalid_value("--positive", self.positive, "there is no column of labels", hint)
+        if self.label is None and self.margin is not None:
+            parse_number("margin", self.margin, low=0, closed="left", example=0.1)
+
+    @property
+    def is_over_partition(self) -> bool:  # type: ignore[override]
+        """Whether the windows are the partitions of the store."""
+        return self.over is None
+
+    def fails(self) -> pl.Expr:
+        """Return whether each window of the result fails."""
+        adjusted = pl.col("psi_p_adjusted" if self.label is None else "p_adjusted")
+        fails = (adjusted <= 1 - self.level).fill_null(value=False)
+        if self.label is None and self.margin is not None:
+            fails &= (pl.col("psi") > self.margin).fill_null(value=False)
+        return fails
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class CalibrateOptions(LogOptions):
+    """The options of `calibrate`.
+
+    Attributes
+    ----------
+    bins
+        Number of bins of ece, mce, the Hosmer-Lemeshow test and the parts of the Brier score, or
+        their edges from 0 to 1, such as 0:0.1:0.5:1.
+    method
+        Type of the bins: with equal numbers of rows ("quantile") or equal widths ("uniform").
+    """
+
+    bins: Annotated[str, Parameter(metavar="NUMBER|EDGES")] = "10"
+    method: Literal["quantile", "uniform"] = "quantile"
+
+    def bins_argument(self) -> int | list[float]:
+        """Return the number of bins, or their edges."""
+        numbers = [_float_from_text(part) for part in self.bins.split(":")]
+        if None in numbers or (len(numbers) == 1 and not self.bins.isdecimal()):
+            problem = "expected a number of bins or their edges"
+            hint = "Use, for example, --bins 10 or --bins 0:0.1:0.5:1."
+            raise _invalid_value("--bins", self.bins, problem, hint)
+        return int(self.bins) if len(numbers) == 1 else numbers  # type: ignore[return-value]
+
+
 # The options of each command.
-COMMAND_OPTIONS: dict[str, tuple[type, ...]] = {
-    "evaluate": (EvaluationOptions, StoreArguments),
-    "report": (EvaluationOptions,),
-    "decide": (DecisionOptions,),
-    "gate": (ReleaseOptions,),
+COMMAND_OPTIONS: dict[str, type[LogOptions]] = {
+    "evaluate": StoreEvaluationOptions,
+    "report": EvaluationOptions,
+    "decide": DecisionOptions,
+    "gate": ReleaseOptions,
+    "compare": ComparisonOptions,
+    "drift": MonitoringOptions,
+    "calibrate": CalibrateOptions,
 }
 
 
@@ -476,11 +726,25 @@ def scores_by_model(names: Sequence[str]) -> str | dict[str, str]:
     return names[0] if len(names) == 1 else {name: name for name in names}
 
 
+def adjustment(name: str) -> str | None:
+    """Return the argument `adjust` for an option."""
+    return None if name == "none" else name
+
+
+def needs_store(name: str) -> OptionValueError:
+    """Return the error for an option that is given without `--store`."""
+    option = f"--{name.replace('_', '-')}"
+    return OptionValueError(
+        f"{option}: this option needs a store.\nPass a folder as --store, or leave out {option}."
+    )
+
+
 def one_or_all(names: list[str] | None) -> str | list[str] | None:
     """Return a single name as a string, and several names as a list."""
     return names[0] if names is not None and len(names) == 1 else names
 
 
+THRESHOLD_HINT = "Use, for example, --threshold 0.5, or --threshold a=0.4 --threshold b=0.5."
 COST_HINT = "Use, for example, --cost fp=1 --cost fn=5."
 BENEFIT_HINT = "Use, for example, --benefit tp=20 --benefit fp=-1."
 RANGE_HINT = "Use, for example, --subject-to precision=0.9:1 or --subject-to alerts=:100."
@@ -545,8 +809,8 @@ def _invalid_value(option: str, text: str, problem: str, hint: str) -> OptionVal
     return OptionValueError(f"{option} {text}: {problem}.\n{hint}")
 
 
-def parse_positive(text: str | None, dtype: pl.DataType) -> object:
-    """Return the positive class as a value of the dtype of the labels; as text if this fails."""
+def parse_value(text: str | None, dtype: pl.DataType) -> object:
+    """Return the value that a text has in a column of this dtype; the text if this fails."""
     if text is None:
         return None
     if dtype == pl.Boolean:

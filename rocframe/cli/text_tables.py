@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import polars as pl
+
+from rocframe.cli.options import NEW
 from rocframe.rates import CONFUSION
 from rocframe.reports.text_columns import (
     NO_VALUE,
@@ -15,11 +18,18 @@ from rocframe.reports.text_columns import (
     note_columns,
     number_column,
 )
-from rocframe.schemas.table_type import ROW_COUNTS, THRESHOLD
-from rocframe.text import format_count, format_p_value, format_percent, format_threshold
+from rocframe.schemas.table_type import ROW_COUNTS, THRESHOLD, WINDOW_END
+from rocframe.text import (
+    format_count,
+    format_p_value,
+    format_percent,
+    format_threshold,
+    format_values,
+    join_first,
+)
 
 if TYPE_CHECKING:
-    import polars as pl
+    from rocframe.cli.options import MonitoringOptions
 
 COLUMN_GAP = "  "
 MIN_NAME_WIDTH = 8
@@ -67,8 +77,11 @@ def release_table(table: pl.DataFrame, *, width: int | None, max_rows: int = 60)
     metric = table.columns[table.columns.index("se") + 1].removesuffix("_old")
     title = METRIC_TITLES.get(metric, metric)
     level = format_percent(table["ci_level"][0])
+    # The names of new models, unless the models are OLD and NEW.
+    models = [] if set(table["model_new"]) == {NEW} else name_columns(top, ["model_new"])
     columns = [
         *names,
+        *models,
         number_column(f"{title} old", top[f"{metric}_old"]),
         number_column(f"{title} new", top[f"{metric}_new"]),
         number_column("worse by", top["deterioration"]),
@@ -77,7 +90,128 @@ def release_table(table: pl.DataFrame, *, width: int | None, max_rows: int = 60)
         number_column("adjusted p", top["p_adjusted"], format_p_value),
         TextColumn(title="result", cells=_gate_results(top), kind="word"),
     ]
+    return _aligned_text(
+        columns, len(names) + len(models), width, table.height - top.height, "more group"
+    )
+
+
+def models_table(table: pl.DataFrame, *, width: int | None, max_rows: int = 60) -> str:
+    """Return comparisons of models as text: a line per group, pair and metric."""
+    top = table.head(max_rows)
+    keys = [*group_columns(table, "model_b"), "model_b"]
+    names = name_columns(top, [*keys, "metric"] if "metric" in table.columns else keys)
+    metric = table.columns[table.columns.index("df") + 1].removesuffix("_a")
+    title = METRIC_TITLES.get(metric, metric)
+    columns = [
+        *names,
+        *(number_column(f"{title} {side}", top[f"{metric}_{side}"]) for side in "ab"),
+        number_column("difference", top["difference"]),
+        *interval_columns(top, table),
+        number_column("p", top["p_value"], format_p_value),
+        number_column("adjusted p", top["p_adjusted"], format_p_value),
+        *note_columns(top, table),
+    ]
+    return _aligned_text(columns, len(names), width, table.height - top.height, "more row")
+
+
+def probabilities_table(table: pl.DataFrame, *, width: int | None, max_rows: int = 60) -> str:
+    """Return measures of calibration as text: a line per group."""
+    top = table.head(max_rows)
+    names = name_columns(top, group_columns(table, "brier"))
+    columns = [
+        *names,
+        *(number_column(title, top[name]) for title, name in CALIBRATION_TITLES.items()),
+        number_column("Spiegelhalter p", top["spiegelhalter_p"], format_p_value),
+        *(count_column(name, top[name]) for name in ROW_COUNTS),
+        *note_columns(top, table),
+    ]
     return _aligned_text(columns, len(names), width, table.height - top.height, "more group")
+
+
+CALIBRATION_TITLES = {
+    "Brier": "brier",
+    "Brier skill": "brier_skill",
+    "ECE": "ece",
+    "ICI": "ici",
+    "intercept": "calibration_intercept",
+    "slope": "calibration_slope",
+}
+
+
+def windows_table(
+    table: pl.DataFrame, options: MonitoringOptions, *, width: int | None, max_rows: int = 60
+) -> str:
+    """Return windows with their references as text: a line per group and window."""
+    top = table.head(max_rows)
+    names = name_columns(top, _window_keys(table))
+    if "auc" in table.columns:
+        values = [
+            number_column("AUC", top["auc"]),
+            *interval_columns(top, table),
+            number_column("reference", top["reference_auc"]),
+            number_column("difference", top["difference"]),
+            number_column("adjusted p", top["p_adjusted"], format_p_value),
+            *(count_column(name, top[name]) for name in ROW_COUNTS),
+        ]
+    else:
+        values = [
+            number_column("PSI", top["psi"]),
+            number_column("critical", top["psi_critical"]),
+            number_column("adjusted p", top["psi_p_adjusted"], format_p_value),
+            number_column("KS", top["ks"]),
+            count_column("n", top["n"]),
+            count_column("n_missing", top["n_missing"]),
+        ]
+    fails, own = top.select(fails=options.fails(), own=_is_reference(table, options)).get_columns()
+    results = [
+        "FAIL" if failed else "reference" if is_own else (note or "").replace("_", " ")
+        for failed, is_own, note in zip(fails, own, top["note"], strict=True)
+    ]
+    columns = [*names, *values, TextColumn(title="result", cells=results, kind="word")]
+    return _aligned_text(columns, len(names), width, table.height - top.height, "more window")
+
+
+def _window_keys(table: pl.DataFrame) -> list[str]:
+    """Return the group columns of windows, without the ends of the windows."""
+    keys = group_columns(table, "auc" if "auc" in table.columns else "psi")
+    return [name for name in keys if name != WINDOW_END]
+
+
+def _is_reference(table: pl.DataFrame, options: MonitoringOptions) -> pl.Expr:
+    """Return whether each window is its own reference; windows are right of the groups."""
+    window = table.columns[len(options.by or [])]
+    return (pl.col("reference") == pl.col(window)).fill_null(value=False)
+
+
+def drift_summary(table: pl.DataFrame, options: MonitoringOptions) -> str:
+    """Return which windows fail as a sentence, and the test."""
+    p_value = "p_adjusted" if "auc" in table.columns else "psi_p_adjusted"
+    compared = table.filter(pl.col(p_value).is_not_null())
+    failing = compared.filter(options.fails())
+    is_many = failing.height > 1
+    text = f"{'differ' if is_many else 'differs'} from the reference"
+    if options.margin is not None and options.label is not None:
+        verb = "are" if is_many else "is"
+        text = f"{verb} worse than the reference by more than {options.margin:g}"
+    elif options.margin is not None:
+        text += f", with a PSI above {options.margin:g}"
+    windows = format_count(compared.height, "window")
+    if not compared.height:
+        lines = ["PASS: no window is compared with a reference."]
+    elif not failing.height:
+        lines = [f"PASS: none of {windows} {text}."]
+    else:
+        keys = zip(*(format_values(failing[name]) for name in _window_keys(table)), strict=True)
+        names = join_first([" ".join(key) for key in keys])
+        lines = [f"FAIL: {failing.height:,} of {windows} {text}: {names}."]
+    unknown = pl.col(p_value).is_null() & ~_is_reference(table, options)
+    if options.reference == "previous":  # the first window has no reference and no note
+        unknown &= pl.col("note").is_not_null()
+    if n_unknown := table.filter(unknown).height:
+        lines[0] += f" {format_count(n_unknown, 'window')} cannot be compared."
+    test = f"{table['test'][0]}" if "test" in table.columns and table.height else "PSI"
+    lines.append(f"Test: {test}, level {options.level:g}, adjustment {options.adjust}.")
+    return "\n".join(lines)
 
 
 METRIC_TITLES = {"auc": "AUC", "average_precision": "AP", "brier": "Brier", "log_loss": "log loss"}

@@ -29,7 +29,7 @@ from rocframe.inputs.roles import Roles
 from rocframe.kernel.scan import Seed, stream_keys
 from rocframe.kinds import check_metric_settings
 from rocframe.metrics.statistics import parse_rule
-from rocframe.options import NOT_GIVEN, NotGiven, parse_integer, public
+from rocframe.options import NOT_GIVEN, ComparisonMethod, NotGiven, parse_integer, public
 from rocframe.rates import Settings
 from rocframe.resampling import replicate_rows
 from rocframe.schemas.statistics import comparison_columns, replicate_columns
@@ -361,26 +361,6 @@ def compare(
         # The adjustment with `family="all"` and the check of the baseline require all groups.
         independent_groups=family == "group" and baseline is None,
     )
-
-
-ComparisonMethod = Literal[
-    "delong_t",
-    "delong",
-    "delong_t_unpaired",
-    "delong_unpaired",
-    "t_test",
-    "t_test_unpaired",
-    "mcnemar",
-    "mcnemar_exact",
-    "kosinski",
-    "miettinen_nurminen",
-    "delta",
-    "delta_unpaired",
-    "bootstrap",
-    "bootstrap_unpaired",
-    "permutation",
-    "venkatraman",
-]
 
 
 def parse_compared(

@@ -1,6 +1,6 @@
 """Tests of pairs of models: of mean losses, by bootstrap, by permutation, and their records.
 
-The sources are in the docstring of `compare`, the definitions in docs/numbers.md.
+The sources are in the docstring of `compare`, the definitions in docs/reference/compare.md.
 """
 
 from __future__ import annotations

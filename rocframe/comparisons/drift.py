@@ -62,6 +62,7 @@ def drift(
     over: str = WINDOW,
     by: By = None,
     reference: object = "first",
+    margin: float | None = None,
     alternative: Alternative = "two-sided",
     level: float = 0.95,
     adjust: Adjust | None = "holm",
@@ -100,6 +101,9 @@ def drift(
         - A value of the column `over`: this window.
         - A table of other predictions, such as those of the first month, with all columns that the
           arguments use except `over`: its rows of the same group.
+    margin : float, default None
+        Largest acceptable deterioration, from 0 to below 1. The one-sided alternative is that the
+        AUC of the window is lower than that of the reference by more than the margin.
     alternative : {"two-sided", "greater", "less"}, default "two-sided"
         The two values differ (`"two-sided"`), or the AUC of the window is larger (`"greater"`) or
         smaller (`"less"`) than that of the reference.
@@ -138,7 +142,7 @@ def drift(
         The difference and its test are null if the window is the reference, if the group lacks the
         reference, or if an AUC is null; the test also if a class of one of the windows has fewer
         than two rows or clusters, if the windows overlap, or if the variance is 0. If the
-        difference is then also 0, `p_value` is 1, or 1/2 for a one-sided test.
+        difference is then also 0, `p_value` is 1, or 1/2 for a one-sided test without `margin`.
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
         no_negatives, one_positive, one_negative, one_positive_cluster, one_negative_cluster,
@@ -194,7 +198,9 @@ def drift(
     """
     options = DriftOptions(
         reference=parse_reference(reference),
-        hypothesis=Hypothesis.parse(Quantity(), None, alternative, parse_level(level)),
+        hypothesis=Hypothesis.parse(
+            Quantity(), margin, alternative, parse_level(level), inferiority=True
+        ),
         adjust=adjust,
     )
     check_adjust(adjust)

@@ -336,8 +336,12 @@ class Hypothesis:
         level: float,
         *,
         with_ratio: bool = False,
+        inferiority: bool = False,
     ) -> Hypothesis:
-        """Return the hypothesis a - b < margin, or > -margin if low values are better."""
+        """Return the hypothesis a - b < margin, or > -margin if low values are better.
+
+        With `inferiority`, it is a - b < -margin, if high values are better.
+        """
         check_alternative(alternative)
         if margin is None:
             return cls(
@@ -350,10 +354,12 @@ class Hypothesis:
         largest = max(quantity.max_difference, 1)
         size = parse_number("margin", margin, low=0, high=largest, closed="left", example=0.02)
         if alternative != "two-sided":
-            problem = (
-                "margin= already defines a one-sided alternative: model_b is not inferior to "
-                "model_a"
+            claim = (
+                "the AUC of the window is lower than that of the reference by more than the margin"
+                if inferiority
+                else "model_b is not inferior to model_a"
             )
+            problem = f"margin= already defines a one-sided alternative: {claim}"
             hint = "Pass either margin= or alternative=."
             raise OptionValueError.compose("alternative", alternative, problem, hint)
         lower_is_better = quantity.better == "lower"
@@ -363,10 +369,10 @@ class Hypothesis:
             raise OptionValueError.compose("margin", margin, problem, hint)
         return cls(
             quantity=quantity,
-            null=-size if lower_is_better else size,
+            null=-size if lower_is_better or inferiority else size,
             alternative="greater" if lower_is_better else "less",
             level=level,
-            non_inferiority=True,
+            non_inferiority=not inferiority,
             with_ratio=with_ratio,
         )
 
@@ -492,8 +498,9 @@ def difference_columns(
     # the null hypothesis.
     statistic[(variance == 0) & (difference == 0) & (offset == 0)] = 0.0
     p_value = normal_p_value(statistic, hypothesis.alternative, df)
-    if hypothesis.non_inferiority:  # a difference of 0 with variance 0 is within any margin
-        p_value[(variance == 0) & (difference == 0) & np.isnan(statistic)] = 0.0
+    if hypothesis.null != 0:  # a difference of 0 with variance 0 is within any margin
+        within = (variance == 0) & (difference == 0) & np.isnan(statistic)
+        p_value[within] = 0.0 if hypothesis.non_inferiority else 1.0
     z = normal_quantile(hypothesis.level) if df is None else stdtrit(df, (1 + hypothesis.level) / 2)
     largest = quantity.max_difference
     ratio = {}

@@ -492,7 +492,7 @@ def psi_columns(
     psi = np.where(used, (p - q) * np.log(p / q), 0.0).sum(axis=1)
     sizes = pairs.sizes
     # The terms of first and second order of the expected value without drift, for bins with equal
-    # shares: see docs/numbers.md.
+    # shares: see docs/reference/score_drift.md.
     first, second = (1 / sizes[0] ** k + 1 / sizes[1] ** k for k in (1, 2))
     scale = first + n_bins / 2 * second
     p_value = np.where(n_bins > 1, chdtrc(np.maximum(n_bins - 1, 1), psi / scale), 1.0)

@@ -171,7 +171,7 @@ def curve(
     `net_benefit`.
     Aliases: `recall`, `sensitivity` and `hit_rate` for `tpr`; `fall_out` for `fpr`; `specificity`
     for `tnr`; `miss_rate` for `fnr`; `ppv` for `precision`; `rpp` and `yrate` for `alert_rate`.
-    docs/numbers.md has their formulas.
+    The page of `add_metrics` has their formulas.
 
     With `benefit` and `cost`, the curve is that of Fawcett's (2004) algorithm 6: `tp` and `fn` are
     sums of benefits, and `fp` and `tn` are sums of costs. For unequal costs of errors, `cost` is

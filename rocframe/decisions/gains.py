@@ -178,14 +178,16 @@ class Edges:
         """Return the edges on all curves; only with `interpolate` they divide ties."""
         axis = CurveAxis.from_curves(curves, RATES["alert_rate"], n_values=len(edges))
         curve = np.arange(len(curves.firsts))
-        values = np.broadcast_to(axis.round_values(edges), (len(curve), len(edges)))
-        row, _, is_equal = axis.outer_rows(curve, values, "last")
+        # Edges are rounded only for the comparison with the rates of rows, which are rounded too.
+        rounded = np.broadcast_to(axis.round_values(edges), (len(curve), len(edges)))
+        values = np.broadcast_to(edges, rounded.shape)
+        row, _, is_equal = axis.outer_rows(curve, rounded, "last")
         below = np.minimum(row + 1, curves.lasts[:, None])
         fraction = np.zeros(row.shape)
         if interpolate:
             curve = np.broadcast_to(curve[:, None], row.shape)
             fraction = np.where(is_equal, 0, axis.fraction_between(curve, values, row, below))
-        is_above = values < axis.values(curves.firsts, np.arange(len(curves.firsts)))[:, None]
+        is_above = rounded < axis.values(curves.firsts, np.arange(len(curves.firsts)))[:, None]
         return cls(values=values, row=row, below=below, fraction=fraction, is_above=is_above)
 
     def interpolate(self, counts: Array) -> FloatArray:

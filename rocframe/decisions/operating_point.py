@@ -168,7 +168,12 @@ def operating_point(
     With `guarantee`, the probability that a true metric at the chosen threshold violates its limit
     is at most 1 - `guarantee`: exact binomial tests (Clopper and Pearson) in a fixed sequence of
     thresholds, and Bonferroni's correction for several limits. The new data must be of the same
-    population. With too few rows, no threshold has the guarantee (`no_solution`).
+    population. With too few rows, no threshold has the guarantee (`no_solution`). Rates that only
+    rise or fall with the threshold, such as the TPR, need a single test. For precision, FDR, NPV
+    and the false omission rate, the sequence starts at few predictions, ends with the first test
+    that does not reject, and starts again at 3, 9 and 27 times as many, with a small part of the
+    error probability. Accuracy, error rate and Jaccard index have ten sequences, which start at
+    each tenth of the alert rate, with a tenth of the error probability each.
 
     References
     ----------

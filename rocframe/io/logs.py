@@ -528,8 +528,11 @@ class StoreOptions:
         """The score columns of the parts."""
         return self.score if len(self.score) > 1 else (SCORE_COLUMN,)
 
-    def check_match(self, stored: StoreOptions, folder: Path) -> None:
-        """Raise an error if a given option differs from that of a store."""
+    def check_match(self, stored: StoreOptions, folder: Path, keys: Mapping[str, str]) -> None:
+        """Raise an error if a given option differs from that of a store.
+
+        `keys` are the group columns to read, with their options, such as "--by".
+        """
         for name in ("label", "score", "positive", "weight", "count", "partition_by"):
             given, expected = getattr(self, name), getattr(stored, name)
             if given is not None and given != expected:
@@ -542,10 +545,10 @@ class StoreOptions:
             )
             if not same:
                 raise _other_option(folder, self._rounding_text(), rounding)
-        for name in self.by:
+        for name, option in keys.items():
             if name not in stored.keys:
                 columns = " ".join(f"--by {key}" for key in stored.keys) or "no --by"
-                raise _other_option(folder, f"--by {name}", columns)
+                raise _other_option(folder, f"{option} {name}", columns)
 
     def _rounding_text(self) -> str:
         if self.max_envelope is not None:

@@ -41,9 +41,12 @@ USUAL_KEYS = (MODEL, FOLD, CLASS)  # columns of these names are usually group co
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ReportOptions:
-    """The options of `report`; several scores are a mapping after `with_models`."""
+    """The options of `report`; several scores are a mapping after `with_models`.
 
-    label: Column
+    Without a `label`, they are only the roles of the columns.
+    """
+
+    label: Column | None
     score: Scores
     by: By = None
     over: str | Sequence[str] | NotGiven | None = NOT_GIVEN
@@ -126,9 +129,8 @@ class ReportOptions:
     @property
     def columns(self) -> list[Column]:
         """The columns of predictions that the options use, without the group columns."""
-        optional = [self.weight, self.counted]
-        weights = [column for column in optional if column is not None]
-        return [self.label, *self.scores.values(), *weights, *self.id_columns]
+        optional = [self.label, *self.scores.values(), self.weight, self.counted]
+        return [*(column for column in optional if column is not None), *self.id_columns]
 
     @property
     def id_columns(self) -> list[Column]:
@@ -195,11 +197,11 @@ class ReportOptions:
     def provenance(self, rows: pl.DataFrame) -> dict[str, Any]:
         """Return names of columns, the positive class, `missing` and the number of rows."""
         positive = self.positive
-        if positive is None:
+        if positive is None and self.label is not None:
             label = column_expression("label", self.label)
             boolean = rows.lazy().select(label).collect_schema().dtypes() == [pl.Boolean]
             positive = True if boolean else 1
-        if not isinstance(positive, bool | int | float | str):
+        if not isinstance(positive, bool | int | float | str | None):
             positive = str(positive)
         count = self.counted
         n_rows = rows.height
@@ -207,7 +209,7 @@ class ReportOptions:
             counts = column_expression("count", count).cast(pl.Int64)
             n_rows = rows.select(counts.sum()).item()
         return {
-            "label": _column_name(self.label),
+            "label": None if self.label is None else _column_name(self.label),
             "score": list(self.scores),
             "positive": positive,
             "weight": None if self.weight is None else _column_name(self.weight),

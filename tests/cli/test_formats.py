@@ -18,6 +18,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import rocframe as rf
+import rocframe.cli
 from rocframe.cli import main as cli
 from rocframe.cli import tasks
 from rocframe.cli.formats import TEXT_FORMATS, print_table
@@ -30,7 +31,8 @@ ROWS = pl.DataFrame(
         "id": range(240),
         "segment": ["café", None, 'a,"b"\n', ""] * 60,
         "label": [True, False, False, True, False] * 48,
-        "score": [(i * 37 % 101) / 97 for i in range(240)],
+        "score": [(i * 37 % 101) / 101 for i in range(240)],
+        "week": [i // 80 for i in range(240)],
     }
 )
 NEW = ROWS.with_columns(score=pl.Series([(i * 41 % 103) / 97 for i in range(240)]))
@@ -42,6 +44,7 @@ def _folder(tmp_path, monkeypatch):
     monkeypatch.setattr(tasks, "find_spec", lambda _: None)
     ROWS.write_parquet("log.parquet")
     NEW.write_parquet("new.parquet")
+    GATED.write_parquet("long.parquet")
 
 
 def run(capfd, *arguments):
@@ -60,6 +63,18 @@ COMMANDS = {
         ["gate", "log.parquet", "new.parquet", "--id", "id", "--margin", "0.6"],
         rf.gate(GATED, "label", "score", between="log", baseline="old", by="segment", id="id",
                 margin=0.6),
+    ),
+    "compare": (
+        ["compare", "long.parquet", "--between", "log", "--id", "id"],
+        rf.compare(GATED, "label", "score", between="log", by="segment", id="id"),
+    ),
+    "drift": (
+        ["drift", "log.parquet", "--over", "week"],
+        rf.drift(ROWS, "label", "score", over="week", by="segment"),
+    ),
+    "calibrate": (
+        ["calibrate", "log.parquet", "--bins", "5"],
+        rf.calibration_summary(ROWS, "label", "score", by="segment", bins=5),
     ),
 }  # fmt: skip
 
@@ -220,7 +235,7 @@ def test_the_page_lists_all_exit_codes():
     section = PAGE.read_text(encoding="utf-8").split("## Exit codes")[1]
     listed = re.findall(r"^\| (\d+) \|", section, re.MULTILINE)
     names = ("SUCCESS", "NOT_PASSED", "USER_ERROR", "INTERNAL_ERROR", "INTERRUPTED")
-    assert list(map(int, listed)) == [getattr(cli, name) for name in names]
+    assert list(map(int, listed)) == [getattr(rocframe.cli, name) for name in names]
 
 
 @pytest.mark.skipif(shutil.which("jq") is None, reason="jq is not installed")

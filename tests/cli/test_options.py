@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime, time
 import polars as pl
 import pytest
 
-from rocframe.cli.options import EvaluationOptions, parse_positive
+from rocframe.cli.options import EvaluationOptions, parse_value
 
 
 @pytest.mark.parametrize(
@@ -31,19 +31,19 @@ from rocframe.cli.options import EvaluationOptions, parse_positive
         ("yes", pl.Binary(), b"yes"),
     ],
 )
-def test_the_positive_class_gets_the_dtype_of_the_labels(text, dtype, value):
-    actual = parse_positive(text, dtype)
+def test_a_text_gets_the_dtype_of_the_labels(text, dtype, value):
+    actual = parse_value(text, dtype)
     assert actual == value
     assert type(actual) is type(value)
 
 
 def test_a_missing_positive_class_is_none():
-    assert parse_positive(None, pl.String()) is None
+    assert parse_value(None, pl.String()) is None
 
 
 def test_costs_are_options_of_the_report():
     options = EvaluationOptions(label="label", score=["score"], cost=["fp=1,fn=5"], prevalence=0.2)
-    report = options.report_options(pl.Boolean())
+    report = options.report_options({})
     assert (report.costs, report.prevalence) == ({"fp": 1.0, "fn": 5.0}, 0.2)
 
 
@@ -51,5 +51,5 @@ def test_a_capacity_is_an_option_of_the_report():
     options = EvaluationOptions(
         label="label", score=["score"], subject_to=["alerts=:100", "precision=0.5:"]
     )
-    report = options.report_options(pl.Boolean())
+    report = options.report_options({})
     assert report.subject_to == {"alerts": (None, 100.0), "precision": (0.5, None)}

@@ -141,7 +141,7 @@ def test_a_second_run_reads_no_log_and_changes_no_part(capsys, monkeypatch):
     def fail(*_):
         raise AssertionError
 
-    monkeypatch.setattr("rocframe.cli.tasks.open_logs", fail)
+    monkeypatch.setattr("rocframe.cli.sources.open_logs", fail)
     monkeypatch.setattr("rocframe.io.store_update.file_digest", fail)
     assert evaluate(capsys, *CREATE)[0][1:] == ["3 unchanged"]
     assert files() == before
@@ -300,8 +300,8 @@ WRONG = [
     (["--out", "store/out"], "store/out: the path is in the store 'store'.\n"),
     (["logs", "--store", "loop"], "loop: the folder cannot be created: File exists.\n"),
     (["--stor", "x"], "Unknown option: --stor. Did you mean --store?"),
-    (["--store", "gone"], "gone: the store does not exist.\nPass logs to create it"),
-    (["--store", "empty"], "empty: the store is empty.\nPass logs to add them to the store."),
+    (["--store", "gone"], "gone: the store does not exist.\nCheck the path, or"),
+    (["--store", "empty"], "empty: the store is empty.\nCheck the path, or add logs with "),
     (["logs", "--store", "new", "--last", "7d"], "--last 7d: the store 'new' has no --part"),
     (["logs", "--store", "new"], f"logs/{DAYS[0]}.parquet: --label label: the positive class "),
     (
@@ -650,7 +650,8 @@ def test_a_store_whose_first_update_was_killed_is_empty(capsys):
     killed_in("store_update.write", 2)
     assert len(parts()) == 1
     assert error_of(capsys, *STORE) == (
-        "store: the store is empty.\nPass logs to add them to the store."
+        "store: the store is empty.\n"
+        "Check the path, or add logs with rocframe evaluate LOG --store."
     )
     with pytest.raises(rf.StorageError, match="the folder contains no Parquet files"):
         rf.scan("store")
@@ -808,7 +809,10 @@ def test_missing_parts_are_read_again_or_dropped_on_request(capsys):
     shutil.rmtree("store/day=2026-11-02")
     shutil.rmtree("store/day=2026-11-03")
     Path("logs/2026-11-03.parquet").unlink()
-    text = "store: the store is empty.\nPass logs to add them to the store."
+    text = (
+        "store: the store is empty.\n"
+        "Check the path, or add logs with rocframe evaluate LOG --store."
+    )
     assert error_of(capsys, *STORE, "--drop-missing-parts") == text
     assert list(Path("store").iterdir()) == []
 

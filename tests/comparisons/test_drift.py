@@ -154,6 +154,59 @@ def test_the_areas_are_those_of_auc_and_the_tests_those_of_compare():
     assert table.filter(window=MONDAY).select(pl.col(TEST).is_null().all()).row(0) == (True,) * 7
 
 
+@pytest.mark.parametrize("margin", [0, 0.02, 0.3])
+def test_with_a_margin_the_test_is_whether_a_window_is_worse_by_more_than_the_margin(margin):
+    weeks = rf.windows(LOG, "day", every="1w")
+    table = rf.drift(weeks, "label", "score", by="segment", margin=margin)
+    plain = rf.drift(weeks, "label", "score", by="segment")
+    tested = ["p_adjusted", "p_value", "statistic"]
+    assert_frame_equal(table.drop(tested), plain.drop(tested))
+    for segment in ("a", "b"):
+        rows = table.filter(segment=segment).drop_nulls("df")
+        assert rows.height == 3
+        parts = [brute_force(weeks.filter(window=w, segment=segment)) for w in rows["window"]]
+        first = brute_force(weeks.filter(window=MONDAY, segment=segment))
+        expected = []
+        for window in parts:
+            difference, _, _, _, se, _, df = welch(window, first, 0.95)
+            expected.append(stats.t.cdf((difference + margin) / se, df))
+        assert rows["p_value"].to_list() == pytest.approx(expected)
+        assert rows["p_adjusted"].to_list() == pytest.approx(holm(expected))
+        assert (rows["statistic"] * rows["se"]).to_list() == pytest.approx(
+            (rows["difference"] + margin).to_list()
+        )
+
+
+@pytest.mark.parametrize(("margin", "p"), [(0.1, 1.0), (0, 0.5)])
+def test_windows_that_separate_the_classes_are_not_worse(margin, p):
+    rows = pl.DataFrame({"w": [1, 2] * 6, "label": [0, 0, 1, 1] * 3, "score": [0, 0, 1, 1] * 3})
+    table = rf.drift(rows, "label", "score", over="w", margin=margin)
+    assert table["auc"].to_list() == [1, 1]
+    assert table["p_value"].to_list() == [None, p]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [20, 100])
+def test_a_window_that_is_worse_by_the_margin_is_rarely_said_to_be_worse_by_more(n):
+    """At the boundary of the hypothesis, the test rejects in about 5 % of 4,000 logs."""
+    rng, n_logs = np.random.default_rng(8), 4000
+    label = np.tile(np.arange(2 * n) % 2, 2)
+    window = np.repeat([0, 1], 2 * n)
+    areas = np.array([0.85, 0.8])
+    shift = 2**0.5 * stats.norm.ppf(areas)
+    score = rng.normal(size=(n_logs, 4 * n)) + shift[window] * label
+    logs = pl.DataFrame(
+        {
+            "log": np.repeat(np.arange(n_logs), 4 * n),
+            "w": np.tile(window, n_logs),
+            "label": np.tile(label, n_logs),
+            "score": score.ravel(),
+        }
+    )
+    table = rf.drift(logs, "label", "score", over="w", by="log", margin=0.05).filter(w=1)
+    assert 0.035 < (table["p_value"] < 0.05).mean() < 0.065
+
+
 def test_a_segment_that_drifts_is_found_since_the_week_of_the_change():
     many = log(per_day=150, seed=3)
     table = rf.drift(rf.windows(many, "day", every="1w"), "label", "score", by="segment")

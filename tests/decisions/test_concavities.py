@@ -5,7 +5,6 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import pairwise
 from math import inf, nan
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -269,22 +268,6 @@ def test_the_gain_is_positive_where_scores_are_reversed_and_negative_for_chance(
     good = found.filter(model="good")
     assert (good["gain_chosen"] > 0).all()
     assert good["gain_realised"].mean() < 0
-
-
-def test_the_page_about_decisions_shows_the_gains_of_the_bundled_log():
-    page = Path(__file__).parents[2].joinpath("docs", "decisions.md").read_text(encoding="utf-8")
-    curves = rf.curve(rf.datasets.vote(), "label", "score", by=["model", "fold"])
-    gains = (
-        curves.roc.repaired_auc()
-        .group_by("model")
-        .agg(
-            pl.col("gain_chosen", "gain_realised").mean(),
-            better=(pl.col("gain_realised") > 0).sum(),
-        )
-    )
-    for model, chosen, realised, better in gains.iter_rows():
-        line = f"| `{model}` | {chosen:.4f} | {realised:.4f} | {better} |"
-        assert line.replace("-", "−") in page
 
 
 def test_curves_without_a_class_are_null_with_a_note():
