@@ -67,14 +67,14 @@ html_extra_path = ["llms.txt"]  # docs/llms.py writes it
 html_css_files = ["tables.css"]
 html_favicon = "_static/favicon.svg"
 # Other pages, such as those of functions, have no list at the side: code needs the width.
-SIDE_LIST = ["sidebar-nav-bs.html"]
-html_sidebars = {"**": [], "course/*": SIDE_LIST, "gallery/*": SIDE_LIST} | {
-    name: SIDE_LIST
-    for name in (
-        *("guide", "uncertainty", "decisions", "calibration", "folds", "classes", "monitoring"),
-        *("large-logs", "command-line"),
-    )
-}
+LISTED = ["guide", "uncertainty", "decisions", "calibration", "folds", "classes", "monitoring"]
+LISTED += ["large-logs", "command-line"]
+LISTED += [
+    f"{folder}/{page.stem}"
+    for folder in ("course", "gallery")
+    for page in Path(__file__).with_name(folder).glob("*.md")
+]
+html_sidebars = {"**": []} | dict.fromkeys(LISTED, ["sidebar-nav-bs.html"])
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {

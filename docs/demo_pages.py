@@ -24,6 +24,8 @@ FOLDER = "demo"
 REPORT, DASHBOARD, NIGHTLY = NAMES = ("report.html", "dashboard.html", "nightly.html")
 # The policy allows only scripts in the page.
 POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy"[^>]*>\n')
+DIGITS = re.compile(r"(?<![\w.])\d+\.\d{6,}(?:e-?\d+)?")
+DATA = re.compile(r'(?<=<script type="application/json">).*?(?=</script>)', re.DOTALL)
 NIGHTLY_OPTIONS = (
     "--label label --score score --by model --store store --partition-by month --out out --quiet"
 )
@@ -46,11 +48,17 @@ def write(folder: Path) -> None:
         move("out/charts.html", target)
 
 
+def rounded(text: str) -> str:
+    """Return JSON with six significant digits of each number, which no chart distinguishes."""
+    return DIGITS.sub(lambda number: f"{float(number[0]):.6g}", text)
+
+
 def share_script(folder: Path, script: str) -> None:
-    """Replace the copy of the script in each page by a link to `script`."""
+    """Replace the copy of the script in each page by a link to `script`, and round the numbers."""
     for name in NAMES:
         page = folder / name
         start, copy, end = page.read_text(encoding="utf-8").partition(embed_script())
         assert copy, name
         start = POLICY.sub("", start).replace("</head>", f'<script src="{script}"></script>\n</head>')
-        page.write_text(start + end, encoding="utf-8")
+        text = DATA.sub(lambda data: rounded(data[0]), start + end)
+        page.write_text(text, encoding="utf-8")

@@ -112,7 +112,7 @@ def write(folder: Path, sources: list[Path]) -> None:
         path = folder / _script(image)
         path.parent.mkdir(exist_ok=True)
         spec = json_for_html(with_page_colors(chart_spec(chart, validate=False)))
-        text = b64encode(compress(spec.encode(), mtime=0)).decode()
+        text = b64encode(compress(demo_pages.rounded(spec).encode(), mtime=0)).decode()
         path.write_text(f'liveCharts[{json.dumps(_script(image))}] = "{text}";\n', encoding="utf-8")
     demos = folder.parents[1] / demo_pages.FOLDER
     demos.mkdir(exist_ok=True)
