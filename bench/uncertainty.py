@@ -85,7 +85,13 @@ def _comparisons(scale: float) -> Iterator[Timed]:
         5.0,
         None,
         lambda: rf.compare(
-            ten, "label", names[:10], metric="recall", alerts=_scaled(500, scale), seed=1
+            ten,
+            "label",
+            names[:10],
+            metric="recall",
+            alerts=_scaled(500, scale),
+            n_boot=_scaled(2_000, scale),
+            seed=1,
         ),
     )
     yield Timed(

@@ -62,9 +62,8 @@ KindName: TypeAlias = Literal[
     "predictive_value",
     "skill",
 ]
-GateMethod = Literal[
-    "newcombe",
-    "newcombe_unpaired",
+# Tests of both `gate` and `compare`.
+SharedMethod = Literal[
     "delong_t",
     "delong",
     "delong_t_unpaired",
@@ -78,24 +77,8 @@ GateMethod = Literal[
     "bootstrap",
     "bootstrap_unpaired",
 ]
-ComparisonMethod = Literal[
-    "delong_t",
-    "delong",
-    "delong_t_unpaired",
-    "delong_unpaired",
-    "t_test",
-    "t_test_unpaired",
-    "mcnemar",
-    "mcnemar_exact",
-    "kosinski",
-    "miettinen_nurminen",
-    "delta",
-    "delta_unpaired",
-    "bootstrap",
-    "bootstrap_unpaired",
-    "permutation",
-    "venkatraman",
-]
+GateMethod = Literal["newcombe", "newcombe_unpaired", SharedMethod]
+ComparisonMethod = Literal[SharedMethod, "mcnemar_exact", "kosinski", "permutation", "venkatraman"]
 
 
 class NotGiven(Enum):

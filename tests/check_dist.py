@@ -34,7 +34,19 @@ SDIST_FOLDERS = {
     "rocframe": PACKAGE_FILES,
     "tests": {".py", ".json", ".csv", ".parquet", ".md", ".R", ".txt"},
     "data": {".parquet", ".py", ".md"},
-    "docs": {".md", ".py", ".ipynb", ".svg", ".png", ".css", ".js", ".rst", ".json"},
+    "docs": {
+        ".md",
+        ".py",
+        ".ipynb",
+        ".svg",
+        ".png",
+        ".css",
+        ".js",
+        ".rst",
+        ".json",
+        ".csv",
+        ".txt",
+    },
     "bench": {".py", ".md"},
 }
 MOST_BYTES = 10_000_000

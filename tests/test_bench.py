@@ -31,8 +31,9 @@ def test_every_benchmark_of_this_package_runs():
     assert {"one_vs_rest, streamed", "multiclass_auc", "multiclass_metrics"} <= names
 
 
+@pytest.mark.slow
 def test_every_benchmark_of_intervals_and_tests_runs():
-    cases = list(uncertainty.benchmarks(0.005))
+    cases = list(uncertainty.benchmarks(0.001))
     assert len(cases) == len({case.name + case.table for case in cases})
     for case in cases:
         assert case.run().height > 0
@@ -51,6 +52,7 @@ def test_every_benchmark_of_decisions_runs():
         assert case.peer is None or case.peer[1]() is not None
 
 
+@pytest.mark.slow
 def test_every_benchmark_of_calibration_runs():
     for case in calibration.benchmarks(0.0005):
         assert case.run().height > 0
@@ -60,6 +62,7 @@ def test_every_benchmark_of_drawing_runs():
     assert [case.run() is not None for case in drawing.benchmarks(100)] == [True] * 3
 
 
+@pytest.mark.slow
 def test_every_benchmark_of_reports_runs(tmp_path):
     pytest.importorskip("vl_convert")
     assert len(pages.benchmarks()) == 3
@@ -151,13 +154,14 @@ def test_the_coverage_study_prints_the_same_tables_in_each_run(capsys, monkeypat
     ):
         monkeypatch.setattr(coverage, name, getattr(coverage, name)[:1])
     monkeypatch.setattr(coverage, "TIES", coverage.TIES[::3])
-    arguments = ["--samples", "8", "--resampled", "4", "--replicates", "6"]
+    arguments = ["--samples", "4", "--resampled", "4", "--replicates", "6"]
     outputs = []
-    for _ in range(2):
-        coverage.main(arguments)
+    for part in ("", "other metrics"):
+        coverage.main([*arguments, "--only", part])
         text = capsys.readouterr().out
         outputs.append([line for line in text.splitlines() if not line.endswith(" s)")])
-    assert outputs[0] == outputs[1]
+    assert len(outputs[1]) > 5
+    assert set(outputs[1]) <= set(outputs[0])
     for name in (*coverage.FORMULAS, *coverage.BOOTSTRAPS):
         assert sum(line.startswith(f"| `{name}` |") for line in outputs[0]) >= len(coverage.SIZES)
     for name in (*coverage.SIMULTANEOUS, *coverage.POINTWISE):

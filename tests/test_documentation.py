@@ -38,7 +38,8 @@ every_page = pytest.mark.parametrize(
 )
 # The examples of these pages resample, read large logs, or write files of charts.
 SLOW_PAGES = [
-    DOCS / f"{name}.md" for name in ("decisions", "large-logs", "notebooks", "uncertainty")
+    *(DOCS / f"{name}.md" for name in ("decisions", "large-logs", "notebooks", "uncertainty")),
+    *(DOCS / "gallery").glob("*.md"),
 ]
 
 

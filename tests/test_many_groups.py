@@ -197,6 +197,7 @@ OF_GROUPS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", OF_GROUPS.values(), ids=OF_GROUPS)
 def test_python_is_not_called_group_by_group(verb):
     tiny = predictions(20_000, 5, 4)

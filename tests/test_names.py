@@ -264,6 +264,7 @@ RESERVING = {**OF_PREDICTIONS, **OF_CURVES}
 RESERVING = {name: verb for name, verb in RESERVING.items() if verb.function != "add_metrics"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RESERVING)
 def test_a_group_column_with_the_name_of_a_column_of_the_result_raises_an_error(name):
     verb, of_curves = RESERVING[name], name in OF_CURVES

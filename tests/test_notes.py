@@ -102,6 +102,7 @@ def result(record: object, rows: pl.DataFrame) -> pl.DataFrame:
     return (record.of_predictions if of_curves else record)(rows, by="g", missing="drop")
 
 
+@pytest.mark.slow
 def test_the_note_of_a_row_with_null_values_is_not_null():
     """A value that is null for the ordinary rows too is null for all rows by the method."""
     checked = set()

@@ -34,9 +34,25 @@ if TYPE_CHECKING:
     from rocframe.cli.tasks import CommandResult
     from rocframe.reports.progress import Progress
 
+FILES = (
+    "Files, globs or folders of Parquet, Arrow IPC or CSV files with one row per prediction. If a "
+    "folder is named day=5, its logs have a column day with the value 5."
+)
+AddedLog = Annotated[str, Parameter(help=f"{FILES} Not required with --store.")]
+Log = Annotated[str, Parameter(help=f"{FILES} Not with --store.")]
+TableFile = Annotated[
+    Path | None,
+    Parameter(
+        metavar="FILE",
+        alias="-o",
+        help="File to write the table to, in an existing folder, such as table.json. The suffix is "
+        ".json, .jsonl, .csv, .parquet or .arrow.",
+    ),
+]
+
 
 def evaluate_command(
-    *log: str,
+    *log: AddedLog,
     options: StoreEvaluationOptions,
     out: Annotated[Path | None, Parameter(metavar="FOLDER|FILE", alias="-o")] = None,
     max_error: Annotated[float | None, Parameter(metavar="NUMBER")] = None,
@@ -47,10 +63,6 @@ def evaluate_command(
 
     Parameters
     ----------
-    log
-        Files, globs or folders of Parquet, Arrow IPC or CSV files with one row per prediction.
-        If a folder is named day=5, its logs have a column day with the value 5. Not required
-        with --store.
     out
         Folder for the files, which is created if it does not exist, or file for the printed
         table: .json, .jsonl, .csv, .parquet or .arrow. Without a folder, no curves are
@@ -66,7 +78,7 @@ def evaluate_command(
 
 
 def report_command(
-    *log: str,
+    *log: Log,
     options: EvaluationOptions,
     out: Annotated[Path, Parameter(metavar="FILE", alias="-o")],
 ) -> int:
@@ -76,10 +88,6 @@ def report_command(
 
     Parameters
     ----------
-    log
-        Files, globs or folders of Parquet, Arrow IPC or CSV files with one row per prediction.
-        If a folder is named day=5, its logs have a column day with the value 5. Not with
-        --store.
     out
         HTML file to write, in an existing folder.
     """
@@ -88,26 +96,12 @@ def report_command(
     return _run(report_logs, log, options, out)
 
 
-def decide_command(
-    *log: str,
-    options: DecisionOptions,
-    out: Annotated[Path | None, Parameter(metavar="FILE", alias="-o")] = None,
-) -> int:
+def decide_command(*log: Log, options: DecisionOptions, out: TableFile = None) -> int:
     """Choose a threshold for each group, by cost, profit or a metric, and print the table.
 
     Rows with score >= threshold are predicted positive. Without --rule, the thresholds have the
     highest Youden index. The printed thresholds are rounded to 6 significant digits; the file
     has all digits.
-
-    Parameters
-    ----------
-    log
-        Files, globs or folders of Parquet, Arrow IPC or CSV files with one row per prediction.
-        If a folder is named day=5, its logs have a column day with the value 5. Not with
-        --store.
-    out
-        File to write the table to, in an existing folder, such as thresholds.json. The
-        suffix is .json, .jsonl, .csv, .parquet or .arrow.
     """
     from rocframe.cli.tasks import decide_logs
     from rocframe.cli.text_tables import decisions_table
@@ -115,34 +109,15 @@ def decide_command(
     return _run(decide_logs, log, options, out, decisions_table)
 
 
-def compare_command(
-    *log: str,
-    options: ComparisonOptions,
-    out: Annotated[Path | None, Parameter(metavar="FILE", alias="-o")] = None,
-) -> int:
-    """Compare models in each group: the columns --score, or the values of --between.
-
-    Parameters
-    ----------
-    log
-        Files, globs or folders of Parquet, Arrow IPC or CSV files with one row per prediction.
-        If a folder is named day=5, its logs have a column day with the value 5. Not with
-        --store.
-    out
-        File to write the table to, in an existing folder, such as comparison.json. The
-        suffix is .json, .jsonl, .csv, .parquet or .arrow.
-    """
+def compare_command(*log: Log, options: ComparisonOptions, out: TableFile = None) -> int:
+    """Compare models in each group: the columns --score, or the values of --between."""
     from rocframe.cli.tasks import compare_logs
     from rocframe.cli.text_tables import models_table
 
     return _run(compare_logs, log, options, out, models_table)
 
 
-def gate_command(
-    *log: str,
-    options: ReleaseOptions,
-    out: Annotated[Path | None, Parameter(metavar="FILE", alias="-o")] = None,
-) -> int:
+def gate_command(*log: str, options: ReleaseOptions, out: TableFile = None) -> int:
     """Test in each group that a new model is not worse than the old one by a margin.
 
     Exit codes: 0 if the new model is shown to be non-inferior in every group, 1 if it is not
@@ -157,9 +132,6 @@ def gate_command(
         column in OLD. Or one log, or a store, with a score of each model: --score OLD_COLUMN
         --score NEW_COLUMN. With --baseline, any number of logs with the column --between or
         with several columns of scores.
-    out
-        File to write the table to, in an existing folder, such as gate.json. The
-        suffix is .json, .jsonl, .csv, .parquet or .arrow.
     """
     from rocframe.cli.tasks import gate_logs
     from rocframe.cli.text_tables import release_table
@@ -167,25 +139,11 @@ def gate_command(
     return _run(gate_logs, log, options, out, release_table)
 
 
-def drift_command(
-    *log: str,
-    options: MonitoringOptions,
-    out: Annotated[Path | None, Parameter(metavar="FILE", alias="-o")] = None,
-) -> int:
+def drift_command(*log: Log, options: MonitoringOptions, out: TableFile = None) -> int:
     """Compare the AUC of time windows with a reference, or the scores if there is no --label.
 
     Exit codes: 0 if no window fails, 1 if a window fails, 2 for an error in options or logs.
     Windows that cannot be compared, for example because they have no positives, do not fail.
-
-    Parameters
-    ----------
-    log
-        Files, globs or folders of Parquet, Arrow IPC or CSV files with one row per prediction.
-        If a folder is named day=5, its logs have a column day with the value 5. Not with
-        --store.
-    out
-        File to write the table to, in an existing folder, such as drift.json. The
-        suffix is .json, .jsonl, .csv, .parquet or .arrow.
     """
     from rocframe.cli.tasks import drift_logs
     from rocframe.cli.text_tables import windows_table
@@ -196,23 +154,8 @@ def drift_command(
     return _run(drift_logs, log, options, out, text)
 
 
-def calibrate_command(
-    *log: str,
-    options: CalibrateOptions,
-    out: Annotated[Path | None, Parameter(metavar="FILE", alias="-o")] = None,
-) -> int:
-    """Print measures of the calibration of probabilities for each group.
-
-    Parameters
-    ----------
-    log
-        Files, globs or folders of Parquet, Arrow IPC or CSV files with one row per prediction.
-        If a folder is named day=5, its logs have a column day with the value 5. Not with
-        --store.
-    out
-        File to write the table to, in an existing folder, such as calibration.json. The
-        suffix is .json, .jsonl, .csv, .parquet or .arrow.
-    """
+def calibrate_command(*log: Log, options: CalibrateOptions, out: TableFile = None) -> int:
+    """Print measures of the calibration of probabilities for each group."""
     from rocframe.cli.tasks import calibrate_logs
     from rocframe.cli.text_tables import probabilities_table
 

@@ -45,11 +45,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         gc.disable()
     _escape_output()
     try:
-        if HELP_OPTIONS.isdisjoint(arguments):
-            code = application()(arguments)
-        else:  # the options are not parsed
-            application().help_print([*takewhile(COMMANDS.__contains__, arguments)])
+        path = [*takewhile(COMMANDS.__contains__, arguments)]
+        has_help = not HELP_OPTIONS.isdisjoint(arguments)
+        # The options are not parsed. An unknown command is an error.
+        if has_help and (path or arguments[0] in HELP_OPTIONS):
+            application().help_print(path)
             code = SUCCESS
+        else:
+            result = application()(arguments)  # not a number without a command
+            code = result if isinstance(result, int) else SUCCESS
         sys.stdout.flush()
     except CycloptsError as error:
         code = _fail(_parsing_error_text(error, arguments))
@@ -74,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception:  # noqa: BLE001 - the traceback is shown
         traceback.print_exc()
         code = INTERNAL_ERROR
-    return code if isinstance(code, int) else SUCCESS
+    return code
 
 
 def _escape_output() -> None:

@@ -58,7 +58,8 @@ class CommandResult:
     """The table to print, the files that were written, and the skipped logs with the reasons.
 
     `lacks_page` is True without vl-convert. `unused_keys` are columns that are usually keys, but
-    that no option names. `summary` is text below the table. `has_passed` is that of the gate.
+    that no option names. `summary` is text below the table. `has_passed` is False if a group or a
+    window fails.
     """
 
     table: pl.DataFrame
@@ -320,7 +321,7 @@ def drift_logs(
     )
 
 
-WINDOW_OPTIONS = (*("over", "every", "period", "offset", "reference", "margin", "level", "adjust"),)
+WINDOW_OPTIONS = ("over", "every", "period", "offset", "reference", "margin", "level", "adjust")
 
 
 def _length(text: str, dtype: pl.DataType) -> str | int:

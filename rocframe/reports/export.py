@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import altair as alt
 
-from rocframe.charts.style import DARK, LIGHT, Palette
+from rocframe.charts.style import DARK, LIGHT, Palette, light
 from rocframe.errors import MissingExtraError, OptionValueError, StorageError
 from rocframe.io.files import check_target, local_path, replacement
 from rocframe.options import check_supported, check_text, parse_number, public
@@ -253,6 +253,8 @@ def chart_spec(chart: alt.TopLevelMixin, *, validate: bool = True) -> dict[str, 
             "Pass the result of .roc.chart(), or any other Altair chart."
         )
     # The user may have enabled another data transformer, such as one that writes the data to files.
+    # Altair would search the metadata of all installed packages for the theme, for each chart.
+    alt.theme.register("rocframe", enable=False)(light)
     theme = "rocframe" if alt.theme.active == "default" else alt.theme.active
     with alt.data_transformers.enable("default", max_rows=None), alt.theme.enable(theme):
         spec: dict[str, Any] = _json_value(chart.to_dict(validate=validate))

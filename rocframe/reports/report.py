@@ -6,6 +6,7 @@ import json
 import os
 import re
 from dataclasses import fields
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,6 +61,8 @@ from rocframe.text import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    from jinja2 import Template
 
     from rocframe.comparisons.pairing import Unmatched
     from rocframe.inference import AUCIntervalMethod
@@ -261,7 +264,6 @@ def report_page(
     and `max_envelope` of a store. `files` are the files of all curves and areas, for pages with
     less.
     """
-    from jinja2 import Environment, StrictUndefined  # a dependency of Altair
     from markupsafe import Markup
 
     areas = tables.areas
@@ -275,9 +277,6 @@ def report_page(
     # Calibration curves and the dashboard show the pooled rows of averaged curves.
     pooled = curves if tables.pooled is None else GroupedCurves.from_table(tables.pooled)
     versions = _versions()
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
-    environment.filters["breakable"] = _with_line_breaks
-    environment.filters["json"] = lambda spec: Markup(json_for_html(spec))
     scripts = embed_script(), PAGE_SCRIPT.read_text(encoding="utf-8").strip()
     sections = _sections(
         tables, options, selection, points, curves=curves, pooled=pooled, on_step=on_step
@@ -288,7 +287,7 @@ def report_page(
     dashboard = dashboard_section(
         pooled, selection, tables.calibration, costs=options.costs, prevalence=options.prevalence
     )
-    return environment.from_string(PAGE_TEMPLATE.read_text(encoding="utf-8")).render(
+    return _template().render(
         title=title,
         version=versions["rocframe"],
         data_line=_data_line(areas, provenance),
@@ -396,6 +395,18 @@ def _sections(
         if figures:
             sections.append({"title": "Calibration", "caption": caption, "figures": figures})
     return sections
+
+
+@cache
+def _template() -> Template:
+    """Compile the template of a page, which takes as long as the charts of a small page."""
+    from jinja2 import Environment, StrictUndefined  # a dependency of Altair
+    from markupsafe import Markup
+
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    environment.filters["breakable"] = _with_line_breaks
+    environment.filters["json"] = lambda spec: Markup(json_for_html(spec))
+    return environment.from_string(PAGE_TEMPLATE.read_text(encoding="utf-8"))
 
 
 def _with_line_breaks(name: str) -> str:

@@ -87,7 +87,7 @@ def test_the_area_is_the_trimmed_statistic_of_mann_and_whitney():
 
 
 def test_the_standard_error_is_that_of_the_derivatives_with_respect_to_the_rows():
-    table = sample(60)
+    table = sample(30)
     se = rf.auc(table, "label", "score", **BOTH)["se"].item()
     step = Fraction(1, 10**9)
     cases = [oracles.Case(p, s, 1, Fraction(1)) for p, s in table.select("label", "score").rows()]

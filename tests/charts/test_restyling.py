@@ -247,6 +247,7 @@ def test_a_line_of_equal_cost_touches_the_curve_at_its_row_of_lowest_cost():
         assert y + slope * (ring["fpr"] - x) == pytest.approx(ring["tpr"], rel=1e-6)
 
 
+@pytest.mark.render
 def test_sums_with_panels_draw_all_layers_of_all_charts():
     models = MODELS.filter(pl.col("age") != "55+")
     curves = rf.curve(models, "label", "score", by=["model", "age"])

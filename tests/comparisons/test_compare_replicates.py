@@ -40,10 +40,9 @@ def keys_of(table: pl.DataFrame) -> list[str]:
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_the_standard_deviation_of_the_differences_is_the_standard_error(frame, call):
+def test_the_standard_deviation_of_the_differences_is_the_standard_error(call):
     options = {**CALLS[call], **SEEDED, "by": "g"}
-    found = rf.compare(frame(predictions()), "label", MODELS, replicates=True, **options)
-    found = found.lazy().collect()
+    found = rf.compare(predictions().lazy(), "label", MODELS, replicates=True, **options).collect()
     tests = rf.compare(predictions(), "label", MODELS, method="bootstrap", **options)
     keys = keys_of(found)
     spread = found.group_by(keys, maintain_order=True).agg(se=pl.col("difference").std())

@@ -97,7 +97,7 @@ def test_mover_combines_the_limits_of_two_proportions(prevalence):
 @pytest.mark.parametrize(("n", "prevalence"), [(200, 0.02), (1000, 0.1)])
 def test_limits_of_net_benefits_of_rare_events_keep_their_level(n, prevalence):
     rng = np.random.default_rng(3)
-    samples, threshold = 1500, 0.2
+    samples, threshold = 1000, 0.2
     label = rng.random((samples, n)) < prevalence
     both = rng.random((samples, n)) < 0.5  # half of the decisions of two equal models agree
     rate = np.where(label, 0.3, 0.02)
@@ -119,7 +119,7 @@ def test_limits_of_net_benefits_of_rare_events_keep_their_level(n, prevalence):
         (pl.lit(true).is_between("lower", "upper")).mean().alias("net_benefit"),
         (pl.lit(0.0).is_between("difference_lower", "difference_upper")).mean().alias("difference"),
     ).row(0)
-    assert min(covered) > 0.935  # three standard errors below 0.95 are 0.933
+    assert min(covered) > 0.93  # three standard errors below 0.95 are 0.929
 
 
 def test_the_default_for_clusters_is_the_bootstrap():

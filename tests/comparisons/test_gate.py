@@ -362,7 +362,7 @@ def test_no_limit_is_below_the_difference_and_the_statistic_is_the_first_crossin
 def test_a_model_that_is_worse_by_the_margin_seldom_passes(
     n_groups, area, margin, correlation, sizes
 ):
-    samples = 1000
+    samples = 500
     rows = simulate(samples * n_groups, *sizes, area=area, margin=margin, correlation=correlation)
     p_value = decide(rows, margin=margin, adjust=None)["p_value"].fill_null(1).to_numpy()
     # Holm's method passes a group if and only if the smallest p-value is at most 0.05 / n_groups.

@@ -126,8 +126,9 @@ def test_the_rest_have_one_threshold():
         assert_frame_equal(found.filter(g=g), expected)
 
 
-@pytest.mark.parametrize("family", ["group", "all"])
-@pytest.mark.parametrize(("adjust", "adjusted"), [("holm", holm), ("bh", bh)])
+@pytest.mark.parametrize(
+    ("family", "adjust", "adjusted"), [("group", "holm", holm), ("all", "bh", bh)]
+)
 def test_a_family_has_all_pairs_and_metrics_of_a_group_or_of_the_table(family, adjust, adjusted):
     found = compare(people(groups=2), METRICS, by="g", adjust=adjust, family=family)
     parts = [found] if family == "all" else found.partition_by("g")

@@ -60,7 +60,7 @@ def ks(y: Floats, score: Floats, w: Floats) -> float:
 
 
 def slope(y: Floats, score: Floats, w: Floats) -> float:
-    fit = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000)
+    fit = LogisticRegression(C=np.inf, tol=1e-10, solver="newton-cholesky")
     return float(fit.fit(np.log(score / (1 - score))[:, None], y, sample_weight=w).coef_[0, 0])
 
 
@@ -75,10 +75,9 @@ FUNCTIONS: dict[str, tuple[Any, float, bool, dict[str, float]]] = {
 
 
 @pytest.mark.parametrize("metric", FUNCTIONS)
-@pytest.mark.parametrize("seed", [1, 2])
-def test_the_variance_is_the_sum_of_squared_derivatives(metric, seed):
+def test_the_variance_is_the_sum_of_squared_derivatives(metric):
     function, step, is_together, options = FUNCTIONS[metric]
-    table = models(seed)
+    table = models(1)
     y, a, b = (table[name].to_numpy().astype(float) for name in ("label", "a", "b"))
 
     def difference(weight: Floats) -> float:
@@ -309,7 +308,7 @@ def test_merged_rows_have_the_same_estimates_and_the_same_distribution(options, 
         return resampled_pair(comparison, pair)
 
     def results() -> pl.DataFrame:
-        return rf.compare(table, "label", ["a", "b"], seed=1, n_boot=2000, **options)
+        return rf.compare(table, "label", ["a", "b"], seed=1, n_boot=1000, **options)
 
     monkeypatch.setattr(comparison_tests, "_resampled_pair", counted)
     found = results()
@@ -318,7 +317,7 @@ def test_merged_rows_have_the_same_estimates_and_the_same_distribution(options, 
     assert rows[0] < 0.7 * rows[1]
     random = ["lower", "upper", "p_value", "p_adjusted", "se", "statistic"]
     assert_frame_equal(found.drop(random), expected.drop(random))
-    # Two standard deviations of 2,000 resamples differ by 2.2 % (standard error).
+    # Two standard deviations of 1,000 resamples differ by 3.2 % (standard error).
     if expected["se"].null_count():
         assert found["se"].null_count() == 2
     else:

@@ -57,13 +57,13 @@ CALLS |= {
 
 
 @pytest.mark.parametrize(("verb", "options"), CALLS.values(), ids=CALLS)
-def test_a_long_table_and_any_order_of_rows_and_models_give_the_same_table(frame, verb, options):
+def test_a_long_table_and_any_order_of_rows_and_models_give_the_same_table(verb, options):
     table = wide()
     expected = verb(table, "label", ["a", "b", "c"], **options)
-    found = verb(frame(shuffled(table)), "label", ["c", "a", "b"], **options).lazy().collect()
+    found = verb(shuffled(table).lazy(), "label", ["c", "a", "b"], **options).collect()
     assert_frame_equal(found, expected, check_exact=True)
-    for rows in (melted(table), shuffled(melted(shuffled(table, 1)), 2)):
-        found = verb(frame(rows), "label", "score", id="id", **options).lazy().collect()
+    for rows in (melted(table), shuffled(melted(shuffled(table, 1)), 2).lazy()):
+        found = verb(rows, "label", "score", id="id", **options).lazy().collect()
         assert_frame_equal(found, expected, check_exact=True)
 
 

@@ -159,7 +159,7 @@ def test_the_covariances_of_areas_are_those_of_delong(options):
     ids=str,
 )
 def test_the_jackknife_leaves_out_each_case(metric, threshold):
-    table = readings(n=16)
+    table = readings(n=10)
     options = {"fpr": metric} if isinstance(metric, tuple) else {"metric": metric}
     found = rows(study(table, covariance="jackknife", threshold=threshold, **options))
     expected = components(

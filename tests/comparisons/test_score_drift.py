@@ -141,7 +141,7 @@ def test_ks_p_values_are_exact_for_small_windows_and_else_of_the_limit(rows, met
         assert row["ks_p"] == pytest.approx(wanted, rel=1e-8)
 
 
-@pytest.mark.parametrize(("n", "m"), [(1, 1), (2, 3), (3, 3), (4, 2), (5, 4)])
+@pytest.mark.parametrize(("n", "m"), [(1, 1), (2, 3), (3, 3), (4, 2)])
 def test_ks_p_values_are_shares_of_all_orders_of_the_rows(n, m):
     def distance(ranks):
         steps = range(n + m + 1)

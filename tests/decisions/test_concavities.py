@@ -201,13 +201,13 @@ def repaired_over_folds(table: pl.DataFrame, **options) -> list[tuple[float, ...
     return rows
 
 
-def test_each_fold_is_repaired_in_the_concavities_of_the_other_folds(frame):
+def test_each_fold_is_repaired_in_the_concavities_of_the_other_folds():
     columns = ["n_concavities", "auc", "auc_repaired", "gain_realised", "gain_chosen"]
     unscored = TABLE.with_columns(pl.when(pl.int_range(pl.len()) % 9 > 0).then("score"))
     for table in (TABLE, unscored):
         curves = rf.curve(table, "label", "score", by=["model", "fold"], missing="worst")
         for options in ({}, {"which": "all"}):
-            found = rf.repaired_auc(frame(curves), **options).lazy().collect()
+            found = rf.repaired_auc(curves, **options)
             for model in ("a", "b"):
                 expected = repaired_over_folds(table.filter(model=model), **options)
                 values = found.filter(model=model).select(columns).to_numpy()

@@ -91,7 +91,7 @@ def assert_same_in_all_cuts(
     [(3, {}), (3, {"count": COUNTS}), (2, {"weight": EXACT_WEIGHTS, "count": COUNTS})],
     ids=["rows", "counts", "weights"],
 )
-@examples(1 / 2)
+@examples(1 / 4)
 @given(data=st.data(), threads_used=any_number_of_threads)
 def test_tables_do_not_depend_on_the_size_of_pieces(exact, mass, data, threads_used):
     table = data.draw(tables(missing=True, min_size=6, max_size=40, mass=mass))

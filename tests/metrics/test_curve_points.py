@@ -51,7 +51,7 @@ def compared(table: pl.DataFrame, axis: str, asked: list[float], **roles: object
 
 @pytest.mark.slow
 @pytest.mark.parametrize("axis", AXES)
-@examples(1 / 2)
+@examples(1 / 3)
 @given(tables(mass={"count": COUNTS}, missing=True), values)
 def test_points_and_metrics_equal_those_of_at(axis, table, asked):
     result, expected = compared(table, axis, asked, count="count", missing="worst")
@@ -60,7 +60,7 @@ def test_points_and_metrics_equal_those_of_at(axis, table, asked):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("axis", AXES)
-@examples(1 / 2)
+@examples(1 / 3)
 @given(tables(mass={"weight": ANY_WEIGHTS}, missing=True), values)
 def test_weighted_points_and_metrics_equal_those_of_at(axis, table, asked):
     result, expected = compared(table, axis, asked, weight="weight", missing="drop")

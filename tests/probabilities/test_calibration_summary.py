@@ -1,5 +1,8 @@
 """The table of `calibration_summary` against scikit-learn, scipy and the definitions."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
@@ -177,3 +180,19 @@ def test_losses_are_those_of_summary_and_minimum_cllr_ignores_increasing_functio
     assert_frame_equal(table.select("brier", "log_loss"), both.select("brier", "log_loss"))
     assert table["cllr_min"][0] == table["cllr_min"][1]
     assert table["discrimination"][0] == table["discrimination"][1]
+
+
+def test_the_page_on_calibration_states_the_mean_ece_of_calibrated_scores():
+    page = (Path(__file__).parents[2] / "docs/calibration.md").read_text(encoding="utf-8")
+    stated = re.search(
+        r"mean `ece` is ([\d.]+) with 100 rows, ([\d.]+) with 1,000 and ([\d.]+) with 10,000",
+        " ".join(page.split()),
+    )
+    rng = np.random.default_rng(1)
+    for n, samples, text in zip((100, 1_000, 10_000), (200, 40, 10), stated.groups(), strict=True):
+        sample = np.repeat(np.arange(samples), n)
+        score = rng.beta(1, 3, n * samples)
+        label = rng.random(n * samples) < score
+        frame = pl.DataFrame({"sample": sample, "score": score, "label": label})
+        table = rf.calibration_summary(frame, "label", "score", by="sample")
+        assert f"{table['ece'].mean():.2f}" == text
