@@ -68,7 +68,7 @@ html_css_files = ["tables.css"]
 html_favicon = "_static/favicon.svg"
 # Other pages, such as those of functions, have no list at the side: code needs the width.
 LISTED = ["guide", "uncertainty", "decisions", "calibration", "folds", "classes", "monitoring"]
-LISTED += ["large-logs", "command-line"]
+LISTED += ["large-logs", "pipelines", "command-line"]
 LISTED += [
     f"{folder}/{page.stem}"
     for folder in ("course", "gallery")
@@ -95,6 +95,7 @@ SEARCH_TERMS = {
     "McNemar": ("uncertainty", "Compare models where they are used"),
     "fairness": ("uncertainty", "Groups of rows"),
     "Youden": ("decisions", "Choose a threshold"),
+    "MLflow": ("pipelines", "MLflow"),
     "PSI": ("monitoring", "Before there are labels"),
 }
 
@@ -116,9 +117,9 @@ class Pictures(SphinxTransform):
 
     def apply(self, **_: Any) -> None:
         """Set the widths of the images."""
-        folder = Path(self.env.doc2path(self.env.docname)).parent
         for image in self.document.findall(nodes.image):
-            image.setdefault("width", f"{imagesize.get(folder / image['uri'])[0]}px")
+            _, path = self.env.relfn2path(image["uri"])
+            image.setdefault("width", f"{imagesize.get(path)[0]}px")
 
 
 class Thumbnails(SphinxDirective):
@@ -185,7 +186,11 @@ class FunctionCards(Autosummary):
 def add_examples(
     _app: Sphinx, what: str, name: str, _object: object, _options: object, lines: list[str]
 ) -> None:
-    """Add a picture below the examples of a function, and links to more examples at the end."""
+    """Add a picture below the examples of a function, and links to more examples at the end.
+
+    Initials at the beginning of a reference are no letters of a list.
+    """
+    lines[:] = [re.sub(r"^(\s*- [A-Z])\. ", r"\1\\. ", line) for line in lines]
     if what == "function":
         function = name.removeprefix("rocframe.")
         starts = (":Parameters:", ":Returns:")

@@ -12,19 +12,22 @@ from io import StringIO
 from pathlib import Path
 from shutil import move
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import polars as pl
-from pictures import dashboard
+from pictures import HERE, dashboard
 
 import rocframe as rf
 from rocframe.cli.main import main
 from rocframe.reports.export import embed_script
 
 FOLDER = "demo"
+CODE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 REPORT, DASHBOARD, NIGHTLY = NAMES = ("report.html", "dashboard.html", "nightly.html")
 # The policy allows only scripts in the page.
 POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy"[^>]*>\n')
-DIGITS = re.compile(r"(?<![\w.])\d+\.\d{6,}(?:e-?\d+)?")
+SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
+DIGITS = re.compile(r"(?<![\w.])\d+\.\d{5,}(?:e-?\d+)?")
 DATA = re.compile(r'(?<=<script type="application/json">).*?(?=</script>)', re.DOTALL)
 NIGHTLY_OPTIONS = (
     "--label label --score score --by model --store store --partition-by month --out out --quiet"
@@ -32,9 +35,11 @@ NIGHTLY_OPTIONS = (
 
 
 def write(folder: Path) -> None:
-    """Write the three pages."""
-    votes = rf.datasets.vote()
-    rf.report(votes, "label", "score", path=folder / REPORT, by=["model", "fold"], id="id")
+    """Write the three pages; the report is that of the predictions of the landing page."""
+    names: dict[str, Any] = {}
+    exec("".join(CODE.findall(HERE.joinpath("index.md").read_text(encoding="utf-8"))[:2]), names)
+    columns = {"by": "model", "id": "customer", "title": "Buyers"}
+    rf.report(names["predictions"], "bought", "score", path=folder / REPORT, **columns)
     rf.save_chart(dashboard(), folder / DASHBOARD)
     target = folder.resolve() / NIGHTLY
     with TemporaryDirectory() as place, chdir(place):
@@ -49,8 +54,8 @@ def write(folder: Path) -> None:
 
 
 def rounded(text: str) -> str:
-    """Return JSON with six significant digits of each number, which no chart distinguishes."""
-    return DIGITS.sub(lambda number: f"{float(number[0]):.6g}", text)
+    """Return JSON with five significant digits of each fraction, which no chart distinguishes."""
+    return DIGITS.sub(lambda number: f"{float(number[0]):.5g}", text)
 
 
 def share_script(folder: Path, script: str) -> None:
@@ -60,5 +65,6 @@ def share_script(folder: Path, script: str) -> None:
         start, copy, end = page.read_text(encoding="utf-8").partition(embed_script())
         assert copy, name
         start = POLICY.sub("", start).replace("</head>", f'<script src="{script}"></script>\n</head>')
+        end = SCRIPT.sub(lambda code: f"<script>rocframeReady.then(() => {{{code[1]}\n}});</script>", end)
         text = DATA.sub(lambda data: rounded(data[0]), start + end)
         page.write_text(text, encoding="utf-8")

@@ -20,10 +20,11 @@ from typing import Any
 import altair as alt
 import demo_pages
 import scale
-from pictures import DIGESTS, IMAGES, SCREENSHOTS, digest, pictures
+from pictures import DASHBOARD, DIGESTS, IMAGES, REPORT, SCREENSHOTS, digest, pictures
 from PIL import Image
 from vl_convert import vegalite_to_png
 
+import rocframe as rf
 
 BROWSER = "chromium"
 BROWSER_OPTIONS = (
@@ -64,20 +65,29 @@ def write_png(picture: Image.Image, image: str) -> None:
 
 
 def write_screenshots() -> None:
-    """Write the pictures of the pages that the landing page links."""
+    """Write the pictures of the report of the gallery, and of the pages of the landing page."""
     with TemporaryDirectory() as folder:
         demo_pages.write(Path(folder))
+        votes = Path(folder, "votes.html")
+        rf.report(rf.datasets.vote(), "label", "score", path=votes, by=["model", "fold"], id="id")
+        write_png(screenshot(votes, 1150), REPORT)
         for name, height in zip(demo_pages.NAMES, HEIGHTS, strict=True):
-            page, file = Path(folder, name), Path(folder, f"{name}.png")
-            options = [f"--window-size={WIDTH},{height}", f"--screenshot={file}"]
-            command = [BROWSER, *BROWSER_OPTIONS, *options, page.as_uri()]
-            subprocess.run(command, check=True, capture_output=True)
-            picture, image = Image.open(file), f"{page.stem}.png"
-            if f"gallery/{image}" in SCREENSHOTS:
-                write_png(picture, f"gallery/{image}")
+            picture = screenshot(Path(folder, name), height)
+            if name == demo_pages.DASHBOARD:
+                write_png(picture, DASHBOARD)
             card = Image.new("RGB", CARD, "white")
             card.paste(picture)
-            write_png(card.resize((CARD[0] // 2, CARD[1] // 2), Image.Resampling.LANCZOS), f"start/{image}")
+            half = card.resize((CARD[0] // 2, CARD[1] // 2), Image.Resampling.LANCZOS)
+            write_png(half, f"start/{Path(name).stem}.png")
+
+
+def screenshot(page: Path, height: int) -> Image.Image:
+    """Return a picture of the upper part of a page."""
+    file = page.with_suffix(".png")
+    options = [f"--window-size={WIDTH},{height}", f"--screenshot={file}"]
+    command = [BROWSER, *BROWSER_OPTIONS, *options, page.as_uri()]
+    subprocess.run(command, check=True, capture_output=True)
+    return Image.open(file)
 
 
 if __name__ == "__main__":

@@ -1,52 +1,67 @@
-"""Make the built site smaller: remove files that no page loads, and markup without an effect."""
+"""Make the built site smaller: remove files that no page loads, and markup without an effect.
+
+The style sheets of the theme keep the rules of elements that the pages have. Pictures are stored
+without losses as WebP.
+"""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from pathlib import Path
+from PIL import Image
 
+if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
-# Source maps, the icons of companies, and the script for icons of other sets than the font.
-UNUSED = ("*.map", "fa-brands-400.woff2", "scripts/fontawesome.js*", "webpack-macros.html")
-ICON_SCRIPT = re.compile(r"<script[^>]*scripts/fontawesome\.js[^>]*></script>")
-# The names and the rules of the icons in the style sheet of the theme.
-ICON = re.compile(r"\.(?P<name>fa-[\w-]+)\{--fa:\"[^\"]*\"\}")
+# Source maps, icons that no page has, and the script for icons of other sets than the font.
+UNUSED = ("*.map", "fa-brands-400.woff2", "fa-regular-400.woff2", "fontawesome.js*")
+UNUSED += ("webpack-macros.html",)
+SHEETS = ("styles/pydata*.css", "sphinx-design*.css", "basic.css")
 KEPT = re.compile(r"<(?P<tag>pre|script|style)\b.*?</(?P=tag)>", re.DOTALL)
 COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-# Names, punctuation and spaces in code have the color of plain text.
-PLAIN = re.compile(r'<span class="(?:n|nn|nx|p|w)">([^<]*)</span>')
-LITERAL = re.compile(r'<code class="docutils literal notranslate">(.*?)</code>', re.DOTALL)
+# Hints for browsers and for search services, and versions of files that the caches of browsers use.
+HINT = re.compile(
+    r'<link rel="(?:preload|next|prev|index)"[^>]*>|<meta name="docsearch[^>]*>'
+    r"|<script[^>]*scripts/fontawesome\.js[^>]*></script>"
+    r'|\?(?:digest|v)=\w+(?=")|(?<= )title="Link to this [a-z]+"|(?<=<script )data-cfasync="false"'
+)
+# Names, operators, punctuation and spaces in code have the color of plain text.
+PLAIN = re.compile(r'<span class="(?:n|nn|nx|o|p|w)">([^<]*)</span>')
 WORD = re.compile(r'<span class="pre">([^<]*)</span>')
+LITERAL = re.compile(r'<code class="docutils literal notranslate">(.*?)</code>', re.DOTALL)
+SIGNATURE = re.compile(r'<dt class="sig .*?</dt>', re.DOTALL)
+RULE = re.compile(r"(?P<selectors>[^{}@;]+)\{(?P<body>[^{}]*)\}")
+CLASS = re.compile(r"\.(-?[A-Za-z_][\w-]*)")
 
 
-def shrink(app: Sphinx, _error: Exception | None) -> None:
-    """Remove unused files of the theme, and shorten the pages and the style sheet."""
-    site = app.outdir
-    for pattern in UNUSED:
-        for path in (site / "_static").rglob(pattern):
-            path.unlink()
-    used = set()
+def shrink(app: Sphinx, error: Exception | None) -> None:
+    """Remove unused files of the theme, and shorten the pages, their pictures and style sheets."""
+    if error:
+        return
+    site, static = app.outdir, app.outdir / "_static"
+    for path in {path for pattern in UNUSED for path in static.rglob(pattern)}:
+        path.unlink()
+    words = set()
     for path in site.rglob("*.html"):
         text = shorter(path.read_text(encoding="utf-8"))
-        used |= set(re.findall(r"\bfa-[\w-]+", text))
+        words |= set(re.findall(r"[\w-]+", text))
         path.write_text(text, encoding="utf-8")
-    for path in (site / "_static").rglob("*.js"):
-        used |= set(re.findall(r"\bfa-[\w-]+", path.read_text(encoding="utf-8")))
-    for path in (site / "_static" / "styles").glob("pydata*.css"):
-        text = path.read_text(encoding="utf-8")
-        path.write_text(
-            ICON.sub(lambda rule: rule[0] if rule["name"] in used else "", text), encoding="utf-8"
-        )
+    for path in static.rglob("*.js"):
+        words |= set(re.findall(r"[\w-]+", path.read_text(encoding="utf-8")))
+    for path in [path for pattern in SHEETS for path in static.glob(pattern)]:
+        path.write_text(used_rules(path.read_text(encoding="utf-8"), words), encoding="utf-8")
+    for path in (site / "_images").glob("*.png"):
+        Image.open(path).convert("RGB").save(path.with_suffix(".webp"), lossless=True)
+        path.unlink()
 
 
 def shorter(page: str) -> str:
-    """Return a page without indentation, comments, and spans that have no style."""
-    page = ICON_SCRIPT.sub("", page)
-    page = LITERAL.sub(lambda code: WORD.sub(r"\1", f'<code class="literal">{code[1]}</code>'), page)
+    """Return a page without indentation, comments, hints, and markup that has no style."""
+    page = HINT.sub("", page)
+    page = LITERAL.sub(lambda code: WORD.sub(r"\1", f"<code>{code[1]}</code>"), page)
+    page = SIGNATURE.sub(lambda part: PLAIN.sub(r"\1", WORD.sub(r"\1", part[0])), page)
+    page = re.sub(r"(_images/[\w.-]+)\.png(?=\")", r"\1.webp", page)
     parts, start = [], 0
     for kept in KEPT.finditer(page):
         parts += [_flat(page[start : kept.start()]), PLAIN.sub(r"\1", kept[0])]
@@ -56,3 +71,18 @@ def shorter(page: str) -> str:
 
 def _flat(html: str) -> str:
     return re.sub(r"\s*\n\s*", "\n", COMMENT.sub("", html))
+
+
+def used_rules(sheet: str, words: set[str]) -> str:
+    """Return a style sheet with only the selectors whose classes are words of pages or scripts."""
+
+    def kept(rule: re.Match[str]) -> str:
+        selectors = [
+            selector
+            for selector in re.split(r",(?![^(]*\))", rule["selectors"])
+            if words.issuperset(CLASS.findall(re.sub(r":not\([^)]*\)", "", selector)))
+        ]
+        return f"{','.join(selectors)}{{{rule['body']}}}" if selectors else ""
+
+    sheet = re.sub(r"/\*.*?\*/", "", sheet, flags=re.DOTALL).replace("code.literal", "code")
+    return RULE.sub(kept, sheet)

@@ -6,6 +6,7 @@ window.liveCharts = {};
 
   // A page that is opened from disk can run scripts of its folder, but not read other files.
   async function loadSpec(name) {
+    await rocframeReady;
     if (!liveCharts[name]) {
       await new Promise((resolve, reject) => {
         const script = document.createElement("script");
