@@ -62,9 +62,9 @@ def share_script(folder: Path, script: str) -> None:
     """Replace the copy of the script in each page by a link to `script`, and round the numbers."""
     for name in NAMES:
         page = folder / name
-        start, copy, end = page.read_text(encoding="utf-8").partition(embed_script())
+        start, copy, end = page.read_text(encoding="utf-8").partition("<script>" + embed_script())
         assert copy, name
         start = POLICY.sub("", start).replace("</head>", f'<script src="{script}"></script>\n</head>')
-        end = SCRIPT.sub(lambda code: f"<script>rocframeReady.then(() => {{{code[1]}\n}});</script>", end)
+        end = SCRIPT.sub(r"<script>rocframeReady.then(() => {\1\n});</script>", "<script>" + end)
         text = DATA.sub(lambda data: rounded(data[0]), start + end)
         page.write_text(text, encoding="utf-8")
