@@ -74,7 +74,7 @@ LISTED += [
     for folder in ("course", "gallery")
     for page in Path(__file__).with_name(folder).glob("*.md")
 ]
-html_sidebars = {"**": []} | dict.fromkeys(LISTED, ["sidebar-nav-bs.html"])
+html_sidebars = {"**": []} | {page: ["sidebar-nav-bs.html"] for page in LISTED}
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {

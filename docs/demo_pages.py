@@ -64,7 +64,9 @@ def share_script(folder: Path, script: str) -> None:
         page = folder / name
         start, copy, end = page.read_text(encoding="utf-8").partition("<script>" + embed_script())
         assert copy, name
-        start = POLICY.sub("", start).replace("</head>", f'<script src="{script}"></script>\n</head>')
+        start = POLICY.sub("", start).replace(
+            "</head>", f'<script src="{script}"></script>\n</head>'
+        )
         end = SCRIPT.sub(r"<script>rocframeReady.then(() => {\1\n});</script>", "<script>" + end)
         text = DATA.sub(lambda data: rounded(data[0]), start + end)
         page.write_text(text, encoding="utf-8")

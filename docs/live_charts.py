@@ -42,7 +42,9 @@ LOADER = """// Run the script that draws charts, which is compressed here.
 const rocframeReady = new Response(
   new Blob([Uint8Array.from(atob("%s"), (character) => character.charCodeAt(0))])
     .stream().pipeThrough(new DecompressionStream("gzip")),
-).text().then((code) => document.head.append(Object.assign(document.createElement("script"), { text: code })));
+).text().then((text) => {
+  document.head.append(Object.assign(document.createElement("script"), { text }));
+});
 """
 CSS = """.live-chart {{ {light} --paper: var(--pst-color-background); }}
 html[data-theme=dark] .live-chart {{ {dark} --paper: var(--pst-color-background); }}

@@ -91,6 +91,16 @@ def problems(site: Path) -> list[str]:
             for chart in page.charts
             if not (site / "_static" / "charts" / chart).exists()
         ]
+    found += not_searched(site, pages)
+    n_bytes = sum(path.stat().st_size for path in site.rglob("*") if path.is_file())
+    if n_bytes > MAX_BYTES:
+        found.append(f"the site has {n_bytes:,} bytes, more than {MAX_BYTES:,}")
+    return found
+
+
+def not_searched(site: Path, pages: dict[Path, Page]) -> list[str]:
+    """Return a line for each heading and each term that the search does not find."""
+    found = []
     index = json.loads(re.sub(r"^[^{]*|\)[^)]*$", "", (site / "searchindex.js").read_text()))
     titles = {re.sub(r"\W+", " ", title).strip().lower() for title in index["alltitles"]}
     for path, page in pages.items():
@@ -99,15 +109,14 @@ def problems(site: Path) -> list[str]:
             if name and name not in titles and path.stem not in {"search", "genindex", "changelog"}:
                 found.append(f"{path.name}: the search index lacks the heading {heading}")
     names = index["docnames"]
-    if "changelog" in [names[place[0]] for places in index["alltitles"].values() for place in places]:
+    if "changelog" in [
+        names[place[0]] for places in index["alltitles"].values() for place in places
+    ]:
         found.append("searchindex.js: the changelog is searched")
     for term, page in SEARCHED.items():
         entries = [names[place[0]] for place in index["indexentries"].get(term, ())]
         if page in names and page not in entries:
             found.append(f"searchindex.js: the search for {term!r} does not lead to {page}")
-    n_bytes = sum(path.stat().st_size for path in site.rglob("*") if path.is_file())
-    if n_bytes > MAX_BYTES:
-        found.append(f"the site has {n_bytes:,} bytes, more than {MAX_BYTES:,}")
     return found
 
 
