@@ -25,6 +25,7 @@ import shrink
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
+    from sphinx.environment import BuildEnvironment
 
 project = "rocframe"
 author = "The rocframe developers"
@@ -108,6 +109,14 @@ def add_search_terms(_app: Sphinx, name: str, source: list[str]) -> None:
             source[0], n_found = heading.subn(rf"\1\n```{{index}} ! {term}\n```\n", source[0])
             if n_found != 1:
                 raise ExtensionError(f"{page}.md needs one heading {section!r}: see SEARCH_TERMS")
+
+
+def pages_with_terms(
+    _app: Sphinx, env: BuildEnvironment, added: set[str], changed: set[str], _removed: set[str]
+) -> list[str]:
+    """Return the pages to read again: Sphinx forgets the entries of pages that it does not read."""
+    pages = {page for page, _ in SEARCH_TERMS.values()} & env.found_docs
+    return sorted(pages) if added or changed else []
 
 
 class Pictures(SphinxTransform):
@@ -202,6 +211,7 @@ def add_examples(
 def setup(app: Sphinx) -> None:
     """Add the transform, the directives and the hook of this file to Sphinx."""
     app.connect("source-read", add_search_terms)
+    app.connect("env-get-outdated", pages_with_terms)
     app.add_transform(Pictures)
     live_charts.setup(app)
     app.connect("build-finished", shrink.shrink, priority=900)  # after the steps that write files
