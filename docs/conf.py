@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -20,10 +22,13 @@ import rocframe as rf
 sys.path.insert(0, str(Path(__file__).parent))
 
 import live_charts
+import pictures
 import reference
 import shrink
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sphinx.application import Sphinx
     from sphinx.environment import BuildEnvironment
 
@@ -66,6 +71,7 @@ html_title = f"rocframe {release}"
 html_static_path = ["_static"]
 html_extra_path = ["llms.txt"]  # docs/llms.py writes it
 html_css_files = ["tables.css"]
+html_js_files = [("copy.js", {"defer": "defer"})]
 html_favicon = "_static/favicon.svg"
 # Other pages, such as those of functions, have no list at the side: code needs the width.
 LISTED = ["guide", "uncertainty", "decisions", "calibration", "folds", "classes", "monitoring"]
@@ -132,33 +138,73 @@ class Pictures(SphinxTransform):
 
 
 class Thumbnails(SphinxDirective):
-    """Show each section of a page of the gallery as a card with the picture of the section."""
+    """Show cards with the panels of pictures, without axes and legends.
 
-    required_arguments = 1
+    The argument is the name of a page in the same folder: its sections become cards. Without it,
+    each line of the content is the title of a section of this page and a picture.
+    """
+
+    optional_arguments = 1
+    has_content = True
     SECTION = re.compile(
-        r"^## (?P<title>.+)$(?:(?!^## ).*\n)*?^(?P<picture>!\[[^\]]*\]\([^)]*\))$", re.MULTILINE
+        r"^## (?P<title>.+)$(?:(?!^## ).*\n)*?"
+        r"^!\[[^\]]*\]\(\.\./(?P<picture>images/[^)]*)\)$",
+        re.MULTILINE,
     )
+    ROOM = 4 / 3  # width per height of the room for a picture
 
     def run(self) -> list[nodes.Node]:
-        """Return the cards of the page that the directive names."""
-        name = self.arguments[0]
+        """Return the cards."""
+        name = self.arguments[0] if self.arguments else Path(self.env.docname).name
         page = Path(self.env.doc2path(self.env.docname)).with_name(f"{name}.md")
-        self.env.note_dependency(str(page))
-        lines = ["::::{grid} 1 2 3 3", ":gutter: 2", ""]
-        for section in self.SECTION.finditer(page.read_text(encoding="utf-8")):
+        for path in (page, pictures.PANELS):
+            self.env.note_dependency(str(path))
+        if self.content:
+            found = [tuple(line.split(": ")) for line in self.content]
+        else:
+            found = self.SECTION.findall(page.read_text(encoding="utf-8"))
+        texts = {part.picture: part.text for part in reference.sections()}
+        lines = ["::::{grid} 2 2 3 4", ":gutter: 2", ""]
+        for title, picture in found:
             lines += [
-                f":::{{grid-item-card}} {section['title']}",
-                f":link: {name}.html#{nodes.make_id(section['title'])}",
+                f":::{{grid-item-card}} {title}",
+                f":link: {name}.html#{nodes.make_id(title)}",
                 ":link-type: url",
-                ":class-card: thumbnail",
                 "",
-                section["picture"],
+                f"![{' '.join(texts[picture].split())}](/{picture})",
                 ":::",
             ]
         lines.append("::::")
         cards = nodes.Element()
         self.state.nested_parse(StringList(lines, str(page)), self.content_offset, cards)
+        panels = json.loads(pictures.PANELS.read_text(encoding="utf-8"))
+        for picture in list(cards.findall(nodes.image)):
+            picture["classes"].append("no-scaled-link")
+            picture["loading"] = "lazy"
+            image = picture["uri"].rpartition("images/")[2]
+            picture["uri"] = os.path.relpath(pictures.IMAGES / image, page.parent)
+            size = imagesize.get(pictures.IMAGES / image)
+            frame = self.frame(panels.get(image, (0, 0, 1, 1)), *size)
+            start, end = (
+                nodes.raw("", html, format="html")
+                for html in (f'<span class="panel" style="{frame}">', "</span>")
+            )
+            place = picture.parent.index(picture)
+            picture.parent[place : place + 1] = [start, picture, end]
         return cards.children
+
+    def frame(self, panel: Sequence[float], width: int, height: int) -> str:
+        """Return the style of a frame around a panel of a picture: see tables.css."""
+        left, top, wide, high = panel
+        ratio = wide * width / (high * height)
+        style = {
+            "width": f"{min(1, ratio / self.ROOM):.1%}",
+            "aspect-ratio": f"{ratio:.3f}",
+            "--picture": f"{1 / wide:.1%}",
+            "--left": f"{-left / wide:.1%}",
+            "--top": f"{-top / high:.1%}",
+        }
+        return "; ".join(f"{name}: {value}" for name, value in style.items())
 
 
 class FunctionCards(Autosummary):

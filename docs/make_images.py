@@ -20,7 +20,17 @@ from typing import Any
 import altair as alt
 import demo_pages
 import scale
-from pictures import DASHBOARD, DIGESTS, IMAGES, REPORT, SCREENSHOTS, digest, pictures
+from pictures import (
+    DASHBOARD,
+    DIGESTS,
+    IMAGES,
+    PANELS,
+    REPORT,
+    SCREENSHOTS,
+    digest,
+    panel,
+    pictures,
+)
 from PIL import Image
 from vl_convert import vegalite_to_png
 
@@ -43,11 +53,20 @@ def main(selected: str = "") -> None:
         save(image, chart)
     if selected in scale.IMAGE:
         save(scale.IMAGE, scale.chart(scale.read_results()))
-    digests = json.loads(DIGESTS.read_text(encoding="utf-8")) if selected else {}
-    digests |= {image: digest(chart) for image, chart in charts.items()}
-    DIGESTS.write_text(json.dumps(digests, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    update(DIGESTS, {image: digest(chart) for image, chart in charts.items()}, selected)
+    plots = {image: panel(chart) for image, chart in charts.items() if image.startswith("gallery/")}
+    update(PANELS, plots, selected)
     if shutil.which(BROWSER) and any(selected in image for image in SCREENSHOTS):
         write_screenshots()
+
+
+def update(path: Path, found: dict[str, Any], selected: str) -> None:
+    """Write what was found for each picture; keep the lines of pictures that are not selected."""
+    old = json.loads(path.read_text(encoding="utf-8")) if selected else {}
+    lines = (
+        f"  {json.dumps(name)}: {json.dumps(one)}" for name, one in sorted((old | found).items())
+    )
+    path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
 
 def save(image: str, chart: Any) -> None:

@@ -12,21 +12,24 @@ import json
 import re
 from contextlib import chdir, redirect_stdout
 from io import StringIO
+from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
 import polars as pl
+from vl_convert import vegalite_to_scenegraph
 
 import rocframe as rf
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 HERE = Path(__file__).parent
 IMAGES = HERE / "images"
 DIGESTS = IMAGES / "digests.json"
+PANELS = IMAGES / "panels.json"  # of the pictures of the gallery, for the thumbnails
 COVERAGE = HERE / "coverage"
 # Columns of the tables of coverage that distinguish their rows.
 COVERAGE_KEYS = ("case", "ci", "method", "AUC", "positives, negatives")
@@ -166,6 +169,29 @@ def _charts(page: Path, parts: list[re.Match[str]]) -> dict[str, Any]:
         if part["image"] and part["image"] not in SCREENSHOTS:
             charts[part["image"]] = namespace["chart"]
     return charts
+
+
+def panel(chart: Any) -> list[float]:
+    """Return the largest panel of a chart, without its axes: left, top, width and height.
+
+    They are shares of the width or of the height of the picture.
+    """
+    with alt.theme.enable("rocframe"):
+        scene = vegalite_to_scenegraph(json.dumps(chart.to_dict(validate=False)))
+    _, *rectangle = max(_panels(scene["scenegraph"], *scene["origin"]), key=itemgetter(0))
+    sides = ("width", "height", "width", "height")
+    return [round(x / scene[side], 4) for x, side in zip(rectangle, sides, strict=True)]
+
+
+def _panels(mark: Any, left: float, top: float) -> Iterator[tuple[float, ...]]:
+    """Return area, left, top, width and height of each group of marks that has a frame."""
+    for group in mark.get("items", []) if mark["marktype"] == "group" else []:
+        x, y = left + group.get("x", 0), top + group.get("y", 0)
+        size = group.get("width", 0), group.get("height", 0)
+        if group.get("stroke"):
+            yield size[0] * size[1], x, y, *size
+        for part in group.get("items", []):
+            yield from _panels(part, x, y)
 
 
 def digest(chart: Any) -> str:

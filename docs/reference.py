@@ -93,11 +93,8 @@ def picture_of(function: str) -> Section | None:
         if part.page == "gallery/pages" and part.title.lower() == function:
             return part
     for name in GALLERY:
-        start, *parts = (part for part in sections() if part.page == f"gallery/{name}")
-        if start.calls(function):  # the code at the beginning of a page serves all its pictures
-            return parts[0]
-        for part in parts:
-            if part.picture and part.calls(function):
+        for part in sections():
+            if part.page == f"gallery/{name}" and part.picture and part.calls(function):
                 return part
     return None
 

@@ -1,8 +1,9 @@
 """Tests of README.md, CONTRIBUTING.md and docs/: their examples run, and their names exist.
 
-The ```python blocks of a page run one after the other in one namespace, in a folder with the
-bundled logs in `data/`. After a ```python block that prints, a ```text block shows the expected
-output; `--update-golden` updates it. The lines `$ rocframe …` of ```console blocks run.
+The ```python blocks of a page run one after the other in one namespace, those of the gallery in a
+namespace of their own, in a folder with the bundled logs in `data/`. After a ```python block that
+prints, a ```text block shows the expected output; `--update-golden` updates it. The lines
+`$ rocframe …` of ```console blocks run.
 """
 
 from __future__ import annotations
@@ -96,6 +97,8 @@ def test_every_python_block_runs_and_prints_what_the_page_shows(page, request):
             continue
         # The blank lines make the line numbers of tracebacks those of the page.
         code = compile("\n" * (block.line - 1) + block.text, page, "exec", dont_inherit=True)
+        if page.parent.name == "gallery":  # each block is complete
+            namespace = {"__name__": "__main__"}
         with redirect_stdout(StringIO()) as printed, pl.Config(tbl_width_chars=100):
             exec(code, namespace)
         if after and after.language == "text" and follows(source, block, after):

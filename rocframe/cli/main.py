@@ -6,6 +6,7 @@ traceback, with exit code 70, which differs from that of a test that does not pa
 """
 
 import gc
+import os
 import re
 import sys
 import traceback
@@ -43,6 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # the time of the help. Commands enable it.
         gc.freeze()
         gc.disable()
+        _ensure_home()
     _escape_output()
     try:
         path = [*takewhile(COMMANDS.__contains__, arguments)]
@@ -79,6 +81,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         traceback.print_exc()
         code = INTERNAL_ERROR
     return code
+
+
+def _ensure_home() -> None:
+    """Set the home folder of a user who has none, as container runtimes do: Altair needs one."""
+    try:
+        Path.home()
+    except RuntimeError:
+        os.environ["HOME"] = "/"
 
 
 def _escape_output() -> None:

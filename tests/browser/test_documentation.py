@@ -144,3 +144,16 @@ def test_if_a_chart_cannot_be_drawn_its_picture_is_visible(opened, site):
         assert page.locator(f"{BOX} .plot").is_hidden()
     finally:
         specification.write_text(text, encoding="utf-8")
+
+
+def test_a_button_copies_the_complete_code_of_a_chart(opened):
+    page, events = opened("gallery/comparison", permissions=["clipboard-read", "clipboard-write"])
+    block = page.locator(".highlight-python").first
+    block.get_by_role("button", name="Copy").click()
+    sync_api.expect(block.get_by_role("button", name="Copied")).to_be_visible()
+    code = page.evaluate("navigator.clipboard.readText()")
+    assert code == block.locator("pre").inner_text()
+    variables = {}
+    exec(code, variables)
+    assert variables["chart"].to_dict()["$schema"]
+    assert events == []
