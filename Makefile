@@ -45,7 +45,7 @@ $(READY): pyproject.toml | $(VENV)/made
 setup: $(READY) ## create the environment
 
 demo: $(READY) ## evaluate the bundled log: tables and a page with charts in demo/
-	@$(BIN)/rocframe evaluate data/vote.parquet --label label --score score --by model --out demo
+	@$(BIN)/rocframe evaluate data/vote.parquet --label label --score score --by model --id id --out demo
 
 # There is a worker for each core, so polars uses one thread in each. `make laws` uses all threads.
 test: $(READY) ## run the tests except slow ones and those of `make browser` and `make spark`, with most examples of the docs

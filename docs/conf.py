@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import imagesize
 from docutils import nodes
 from docutils.statemachine import StringList
+from sphinx.errors import ExtensionError
 from sphinx.ext.autosummary import Autosummary
 from sphinx.transforms import SphinxTransform
 from sphinx.util.docutils import SphinxDirective
@@ -23,11 +24,13 @@ sys.path.insert(0, str(Path(__file__).parent))
 import live_charts
 import pictures
 import reference
+import shrink
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sphinx.application import Sphinx
+    from sphinx.environment import BuildEnvironment
 
 project = "rocframe"
 author = "The rocframe developers"
@@ -69,37 +72,69 @@ html_static_path = ["_static"]
 html_extra_path = ["llms.txt"]  # docs/llms.py writes it
 html_css_files = ["tables.css"]
 html_js_files = [("copy.js", {"defer": "defer"})]
-html_sidebars = {"**": []}  # code needs the width
+html_favicon = "_static/favicon.svg"
+# Other pages, such as those of functions, have no list at the side: code needs the width.
+LISTED = ["guide", "uncertainty", "decisions", "calibration", "folds", "classes", "monitoring"]
+LISTED += ["large-logs", "pipelines", "command-line"]
+LISTED += [
+    f"{folder}/{page.stem}"
+    for folder in ("course", "gallery")
+    for page in Path(__file__).with_name(folder).glob("*.md")
+]
+html_sidebars = {"**": []} | {page: ["sidebar-nav-bs.html"] for page in LISTED}
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
     "navbar_align": "left",
     "navbar_end": ["theme-switcher"],
+    "primary_sidebar_end": [],
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],
-    "show_nav_level": 2,
+    "header_links_before_dropdown": 6,
+}
+
+# Terms that readers search, and the section that answers each: an entry of the index below its
+# heading, which the search lists first.
+SEARCH_TERMS = {
+    "install": ("index", "Install"),
+    "sample size": ("uncertainty", "Sample size and power"),
+    "McNemar": ("uncertainty", "Compare models where they are used"),
+    "fairness": ("uncertainty", "Groups of rows"),
+    "Youden": ("decisions", "Choose a threshold"),
+    "MLflow": ("pipelines", "MLflow"),
+    "PSI": ("monitoring", "Before there are labels"),
 }
 
 
+def add_search_terms(_app: Sphinx, name: str, source: list[str]) -> None:
+    """Add the entries of the index to the source of a page."""
+    for term, (page, section) in SEARCH_TERMS.items():
+        if page == name:
+            heading = re.compile(rf"^(#+ {re.escape(section)}\n)", re.MULTILINE)
+            source[0], n_found = heading.subn(rf"\1\n```{{index}} ! {term}\n```\n", source[0])
+            if n_found != 1:
+                raise ExtensionError(f"{page}.md needs one heading {section!r}: see SEARCH_TERMS")
+
+
+def pages_with_terms(
+    _app: Sphinx, env: BuildEnvironment, added: set[str], changed: set[str], _removed: set[str]
+) -> list[str]:
+    """Return the pages to read again: Sphinx forgets the entries of pages that it does not read."""
+    pages = {page for page, _ in SEARCH_TERMS.values()} & env.found_docs
+    return sorted(pages) if added or changed else []
+
+
 class Pictures(SphinxTransform):
-    """Show each picture in the version for light or for dark pages, with a link to its file."""
+    """Show each picture with its width, which Sphinx needs to link it to its file."""
 
     default_priority = 10  # before Sphinx copies the images
 
     def apply(self, **_: Any) -> None:
-        """Set the widths of the images, and add their versions for dark pages."""
-        folder = Path(self.env.doc2path(self.env.docname)).parent
-        for image in list(self.document.findall(nodes.image)):
-            path = folder / image["uri"]
-            # Sphinx links only images with a width to their files.
+        """Set the widths of the images."""
+        for image in self.document.findall(nodes.image):
+            _, path = self.env.relfn2path(image["uri"])
             image.setdefault("width", f"{imagesize.get(path)[0]}px")
-            if path.with_stem(f"{path.stem}-dark").exists():
-                dark = image.deepcopy()
-                dark["uri"] = str(Path(image["uri"]).with_stem(f"{path.stem}-dark"))
-                dark["classes"].append("only-dark")
-                image["classes"].append("only-light")
-                image.parent.insert(image.parent.index(image) + 1, dark)
 
 
 class Thumbnails(SphinxDirective):
@@ -206,7 +241,11 @@ class FunctionCards(Autosummary):
 def add_examples(
     _app: Sphinx, what: str, name: str, _object: object, _options: object, lines: list[str]
 ) -> None:
-    """Add a picture below the examples of a function, and links to more examples at the end."""
+    """Add a picture below the examples of a function, and links to more examples at the end.
+
+    Initials at the beginning of a reference are no letters of a list.
+    """
+    lines[:] = [re.sub(r"^(\s*- [A-Z])\. ", r"\1\\. ", line) for line in lines]
     if what == "function":
         function = name.removeprefix("rocframe.")
         starts = (":Parameters:", ":Returns:")
@@ -217,8 +256,11 @@ def add_examples(
 
 def setup(app: Sphinx) -> None:
     """Add the transform, the directives and the hook of this file to Sphinx."""
+    app.connect("source-read", add_search_terms)
+    app.connect("env-get-outdated", pages_with_terms)
     app.add_transform(Pictures)
     live_charts.setup(app)
+    app.connect("build-finished", shrink.shrink, priority=900)  # after the steps that write files
     app.add_directive("thumbnails", Thumbnails)
     app.add_directive("autosummary", FunctionCards, override=True)
     # numpydoc has the priority 500, and must see the docstring alone.

@@ -1,19 +1,23 @@
 """Show live charts instead of pictures, on the landing page, in the gallery and for dashboards.
 
 A page shows the picture until a script has drawn the chart, and without JavaScript. The site
-contains the specification of each chart and the script that draws, so a page needs no network.
+contains the specification of each chart, compressed, and the script that draws, so a page needs no
+network.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from base64 import b64encode
 from concurrent.futures import ProcessPoolExecutor
+from gzip import compress
 from hashlib import sha256
 from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import demo_pages
 from docutils import nodes
 from pictures import DASHBOARD, DIGESTS, dashboard, pictures
 from sphinx.transforms import SphinxTransform
@@ -34,6 +38,14 @@ if TYPE_CHECKING:
 
 LIVE_PAGES = re.compile(r"index|gallery/(?!index)[\w-]+")  # the index shows thumbnails
 FOLDER = "_static/charts"
+LOADER = """// Run the script that draws charts, which is compressed here.
+const rocframeReady = new Response(
+  new Blob([Uint8Array.from(atob("%s"), (character) => character.charCodeAt(0))])
+    .stream().pipeThrough(new DecompressionStream("gzip")),
+).text().then((text) => {
+  document.head.append(Object.assign(document.createElement("script"), { text }));
+});
+"""
 CSS = """.live-chart {{ {light} --paper: var(--pst-color-background); }}
 html[data-theme=dark] .live-chart {{ {dark} --paper: var(--pst-color-background); }}
 """
@@ -80,6 +92,11 @@ def _script(image: str) -> str:
     return Path(image).with_suffix(".js").as_posix()
 
 
+def packed(text: str) -> str:
+    """Return a text, compressed, for a string of JavaScript."""
+    return b64encode(compress(text.encode(), mtime=0)).decode()
+
+
 def start(app: Sphinx, env: BuildEnvironment, _names: list[str]) -> None:
     """Begin to write the files of the charts, in another process, while Sphinx builds the pages."""
     live = sorted(name for name in env.found_docs if LIVE_PAGES.fullmatch(name))
@@ -92,23 +109,29 @@ def start(app: Sphinx, env: BuildEnvironment, _names: list[str]) -> None:
 
 
 def write(folder: Path, sources: list[Path]) -> None:
-    """Write the specifications of the charts of pages, and the files that all charts share.
+    """Write the specifications of the charts of pages, the files that all charts share, and demos.
 
     If the pages and the digests of their charts have not changed, the files are not written again.
     """
-    texts = (path.read_bytes() for path in (*sources, DIGESTS))
+    code = Path(__file__), Path(demo_pages.__file__)
+    texts = (path.read_bytes() for path in (*sources, DIGESTS, *code))
     digest = sha256(b"\0".join([rf.__version__.encode(), *texts])).hexdigest()
     stamp = folder / "digest.txt"
     if stamp.exists() and stamp.read_text(encoding="utf-8") == digest:
         return
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "rocframe.js").write_text(embed_script(), encoding="utf-8")
+    (folder / "rocframe.js").write_text(LOADER % packed(embed_script()), encoding="utf-8")
     (folder / "colors.css").write_text(CSS.format(**style_sheets()), encoding="utf-8")
     for image, chart in {**pictures(sources=sources), DASHBOARD: dashboard()}.items():
         path = folder / _script(image)
         path.parent.mkdir(exist_ok=True)
         spec = json_for_html(with_page_colors(chart_spec(chart, validate=False)))
-        path.write_text(f"liveCharts[{json.dumps(_script(image))}] = {spec};\n", encoding="utf-8")
+        text = packed(demo_pages.rounded(spec))
+        path.write_text(f'liveCharts[{json.dumps(_script(image))}] = "{text}";\n', encoding="utf-8")
+    demos = folder.parents[1] / demo_pages.FOLDER
+    demos.mkdir(exist_ok=True)
+    demo_pages.write(demos)
+    demo_pages.share_script(demos, f"../{FOLDER}/rocframe.js")
     stamp.write_text(digest, encoding="utf-8")
 
 

@@ -1,8 +1,8 @@
 """Write the pictures of the README and of the documentation: `python docs/make_images.py [PART]`.
 
 PART is a part of the paths of the pictures to write, such as `course/`. Without PART, all pictures
-are written. There are two files of each picture: for light and for dark pages. The screenshots of
-pages need the browser chromium. The picture of the page on large logs shows the measurements in
+are written. Dark pages invert the lightness of the pictures. The screenshots of pages need the
+browser chromium. The picture of the page on large logs shows the measurements in
 docs/scale.json.
 """
 
@@ -18,27 +18,32 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import altair as alt
+import demo_pages
 import scale
-from pictures import DIGESTS, IMAGES, PANELS, SCREENSHOTS, dashboard, digest, panel, pictures
+from pictures import (
+    DASHBOARD,
+    DIGESTS,
+    IMAGES,
+    PANELS,
+    REPORT,
+    SCREENSHOTS,
+    digest,
+    panel,
+    pictures,
+)
 from PIL import Image
 from vl_convert import vegalite_to_png
 
 import rocframe as rf
-from rocframe.charts.style import DARK
-from rocframe.reports.export import PAGE_STYLE, with_page_colors
 
 BROWSER = "chromium"
 BROWSER_OPTIONS = (
     *("--headless", "--no-sandbox", "--hide-scrollbars"),
     "--virtual-time-budget=20000",  # milliseconds for the scripts of the page
+    "--blink-settings=preferredColorScheme=1",  # light
 )
-COLOR_SCHEMES = {"": "1", "-dark": "0"}  # values of an option of chromium
-# The colors of charts in pages are CSS variables. Pictures have the colors of a palette instead.
-DARK_COLORS = {
-    getattr(PAGE_STYLE, part): getattr(DARK, part)
-    for part in ("background", "foreground", "muted", "grid")
-} | dict(zip(PAGE_STYLE.colors, DARK.colors, strict=True))
-WIDTH, HEIGHTS = 1080, (880, 1150)  # in pixels
+# The pictures of the landing page are the upper parts of the pages, in half of their size.
+WIDTH, HEIGHTS, CARD = 1080, (1150, 880, 1150), (1080, 1000)  # in pixels
 
 
 def main(selected: str = "") -> None:
@@ -65,47 +70,43 @@ def update(path: Path, found: dict[str, Any], selected: str) -> None:
 
 
 def save(image: str, chart: Any) -> None:
-    """Write a chart for light and for dark pages."""
-    (IMAGES / image).parent.mkdir(exist_ok=True)
+    """Write the picture of a chart."""
     with alt.theme.enable("rocframe"):
-        spec = chart.to_dict()
-    dark = json.dumps(with_page_colors(spec))
-    for variable, color in DARK_COLORS.items():
-        dark = dark.replace(variable, color)
-    for suffix, text in (("", json.dumps(spec)), ("-dark", dark)):
-        png = vegalite_to_png(text, ppi=80)
-        write_png(png, with_suffix(image, suffix))
+        png = vegalite_to_png(json.dumps(chart.to_dict()), ppi=80)
+    write_png(Image.open(BytesIO(png)), image)
 
 
-def write_png(png: bytes, path: Path) -> None:
+def write_png(picture: Image.Image, image: str) -> None:
     """Write a picture with at most 256 colors, which takes a third of the space."""
-    Image.open(BytesIO(png)).convert("RGB").quantize(256).save(path, optimize=True)
-
-
-def with_suffix(image: str, suffix: str) -> Path:
-    """Return the file of a picture: `name.png` or `name-dark.png`."""
     path = IMAGES / image
-    return path.with_stem(path.stem + suffix)
+    path.parent.mkdir(exist_ok=True)
+    picture.convert("RGB").quantize(256).save(path, optimize=True)
 
 
 def write_screenshots() -> None:
-    """Write the pictures of a dashboard and of a report."""
+    """Write the pictures of the report of the gallery, and of the pages of the landing page."""
     with TemporaryDirectory() as folder:
-        board, report = (Path(folder) / f"{Path(image).stem}.html" for image in SCREENSHOTS)
-        rf.save_chart(dashboard(), board)
-        rf.report(rf.datasets.vote(), "label", "score", path=report, by=["model", "fold"], id="id")
-        for page, image, height in zip((board, report), SCREENSHOTS, HEIGHTS, strict=True):
-            for suffix, scheme in COLOR_SCHEMES.items():
-                if page is board and suffix:  # this page is always light
-                    continue
-                options = [
-                    f"--blink-settings=preferredColorScheme={scheme}",
-                    f"--window-size={WIDTH},{height}",
-                    f"--screenshot={with_suffix(image, suffix)}",
-                ]
-                command = [BROWSER, *BROWSER_OPTIONS, *options, page.as_uri()]
-                subprocess.run(command, check=True, capture_output=True)
-                write_png(with_suffix(image, suffix).read_bytes(), with_suffix(image, suffix))
+        demo_pages.write(Path(folder))
+        votes = Path(folder, "votes.html")
+        rf.report(rf.datasets.vote(), "label", "score", path=votes, by=["model", "fold"], id="id")
+        write_png(screenshot(votes, 1150), REPORT)
+        for name, height in zip(demo_pages.NAMES, HEIGHTS, strict=True):
+            picture = screenshot(Path(folder, name), height)
+            if name == demo_pages.DASHBOARD:
+                write_png(picture, DASHBOARD)
+            card = Image.new("RGB", CARD, "white")
+            card.paste(picture)
+            half = card.resize((CARD[0] // 2, CARD[1] // 2), Image.Resampling.LANCZOS)
+            write_png(half, f"start/{Path(name).stem}.png")
+
+
+def screenshot(page: Path, height: int) -> Image.Image:
+    """Return a picture of the upper part of a page."""
+    file = page.with_suffix(".png")
+    options = [f"--window-size={WIDTH},{height}", f"--screenshot={file}"]
+    command = [BROWSER, *BROWSER_OPTIONS, *options, page.as_uri()]
+    subprocess.run(command, check=True, capture_output=True)
+    return Image.open(file)
 
 
 if __name__ == "__main__":

@@ -35,7 +35,11 @@ COVERAGE = HERE / "coverage"
 COVERAGE_KEYS = ("case", "ci", "method", "AUC", "positives, negatives")
 COVERAGE_KEYS += ("old AUC", "margin", "correlation")
 DASHBOARD = "gallery/dashboard.png"
-SCREENSHOTS = (DASHBOARD, "gallery/report.png")  # a browser draws them
+REPORT = "gallery/report.png"
+SCREENSHOTS = (  # a browser draws them
+    *(DASHBOARD, REPORT),
+    *("start/report.png", "start/dashboard.png", "start/nightly.png"),
+)
 PART = re.compile(
     r"^```python\n(?P<code>.*?)^```\n"
     r"(?:\n```text\n.*?^```\n)?"

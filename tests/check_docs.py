@@ -1,7 +1,8 @@
 """Check the built documentation: `python tests/check_docs.py docs/_build/html`.
 
 The links within the site work, each picture has a text alternative, each live chart has a
-specification, and the search index contains the headings of the pages.
+specification, the search finds the headings of the pages except the changelog, and terms of
+SEARCHED, and the site is not larger than MAX_BYTES.
 """
 
 from __future__ import annotations
@@ -14,6 +15,16 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 MIN_WORDS = 3  # of the text alternative of a picture
+MAX_BYTES = 8_000_000
+SEARCHED = {  # terms, and the page to which an entry of the index leads
+    "install": "index",
+    "sample size": "uncertainty",
+    "youden": "decisions",
+    "mcnemar": "uncertainty",
+    "psi": "monitoring",
+    "fairness": "uncertainty",
+    "mlflow": "pipelines",
+}
 
 
 class Page(HTMLParser):
@@ -80,13 +91,32 @@ def problems(site: Path) -> list[str]:
             for chart in page.charts
             if not (site / "_static" / "charts" / chart).exists()
         ]
+    found += not_searched(site, pages)
+    n_bytes = sum(path.stat().st_size for path in site.rglob("*") if path.is_file())
+    if n_bytes > MAX_BYTES:
+        found.append(f"the site has {n_bytes:,} bytes, more than {MAX_BYTES:,}")
+    return found
+
+
+def not_searched(site: Path, pages: dict[Path, Page]) -> list[str]:
+    """Return a line for each heading and each term that the search does not find."""
+    found = []
     index = json.loads(re.sub(r"^[^{]*|\)[^)]*$", "", (site / "searchindex.js").read_text()))
     titles = {re.sub(r"\W+", " ", title).strip().lower() for title in index["alltitles"]}
     for path, page in pages.items():
         for heading in page.headings if "<article" in path.read_text(encoding="utf-8") else []:
             name = re.sub(r"\W+", " ", heading).strip().lower()
-            if name and name not in titles and path.stem not in {"search", "genindex"}:
+            if name and name not in titles and path.stem not in {"search", "genindex", "changelog"}:
                 found.append(f"{path.name}: the search index lacks the heading {heading}")
+    names = index["docnames"]
+    if "changelog" in [
+        names[place[0]] for places in index["alltitles"].values() for place in places
+    ]:
+        found.append("searchindex.js: the changelog is searched")
+    for term, page in SEARCHED.items():
+        entries = [names[place[0]] for place in index["indexentries"].get(term, ())]
+        if page in names and page not in entries:
+            found.append(f"searchindex.js: the search for {term!r} does not lead to {page}")
     return found
 
 

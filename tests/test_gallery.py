@@ -281,9 +281,8 @@ def test_the_panels_of_the_thumbnails_are_those_of_the_pictures(gallery, charts,
 
 def test_the_pictures_in_the_tree_are_those_of_the_pages(gallery):
     drawn = {*json.loads(gallery.DIGESTS.read_text(encoding="utf-8")), "scale.png"}
-    screenshots = {*gallery.SCREENSHOTS, "gallery/report-dark.png"}
     files = {path.relative_to(gallery.IMAGES).as_posix() for path in gallery.IMAGES.rglob("*.png")}
-    assert files == screenshots | drawn | {image.replace(".png", "-dark.png") for image in drawn}
+    assert files == {*gallery.SCREENSHOTS} | drawn
     pages = "".join(page.read_text(encoding="utf-8") for page in gallery.pages())
     assert all(f"images/{image})" in pages for image in {*drawn, *gallery.SCREENSHOTS})
 

@@ -6,6 +6,7 @@ window.liveCharts = {};
 
   // A page that is opened from disk can run scripts of its folder, but not read other files.
   async function loadSpec(name) {
+    await rocframeReady;
     if (!liveCharts[name]) {
       await new Promise((resolve, reject) => {
         const script = document.createElement("script");
@@ -13,7 +14,9 @@ window.liveCharts = {};
         document.head.append(script);
       });
     }
-    return structuredClone(liveCharts[name]);
+    const bytes = Uint8Array.from(atob(liveCharts[name]), (character) => character.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    return new Response(stream).json();
   }
 
   const isDashboard = (spec) => spec.usermeta?.rocframe === "dashboard";
