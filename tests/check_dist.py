@@ -46,6 +46,7 @@ SDIST_FOLDERS = {
         ".json",
         ".csv",
         ".txt",
+        ".html",
     },
     "bench": {".py", ".md"},
 }
