@@ -619,6 +619,8 @@ class MonitoringOptions(LogOptions):
     label
         Column with the true class: Boolean, 0/1, or, with --positive, any values. Without it, the
         distributions of the scores are compared instead of the AUC.
+    no_label
+        Compare the scores, although a file of options names the column --label.
     over
         Column of the windows, such as the day. By default, the partition column of the store.
     every
@@ -656,6 +658,7 @@ class MonitoringOptions(LogOptions):
     """
 
     label: Annotated[str | None, COLUMN] = None
+    no_label: Annotated[bool, FLAG] = False
     over: Annotated[str | None, COLUMN] = None
     every: Annotated[str | None, WINDOW_LENGTH] = None
     period: Annotated[str | None, WINDOW_LENGTH] = None
@@ -676,6 +679,8 @@ class MonitoringOptions(LogOptions):
     def check(self, sources: Sequence[str]) -> None:
         """Raise an error if options cannot be combined with each other or with the logs."""
         super().check(sources)
+        if self.no_label and self.label is not None:
+            raise OptionValueError("--label and --no-label cannot be combined.")
         if self.over is None and self.store is None:
             raise OptionValueError(
                 "--over: the column of the windows is not given.\nUse, for example, --over day."
