@@ -64,7 +64,7 @@ lint: $(READY) ## check format and style, without changes
 types: $(READY) ## check the types of the package (mypy, strict)
 	@$(BIN)/mypy
 
-laws: $(READY) ## run the slow tests, and the property-based tests with three times as many examples
+laws: $(READY) ## run the slow tests, and the property-based tests with twice as many examples
 	@$(PYTEST) tests -m "hypothesis or slow" --hypothesis-profile=thorough $(ARGS)
 
 notebooks: $(READY) ## run the notebooks of the documentation

@@ -34,7 +34,7 @@ settings.register_profile(
     print_blob=True,
 )
 settings.register_profile(
-    "thorough", settings.get_profile("rocframe"), max_examples=30, derandomize=True
+    "thorough", settings.get_profile("rocframe"), max_examples=20, derandomize=True
 )
 settings.load_profile("rocframe")
 
