@@ -134,7 +134,7 @@ def test_a_log_with_scores_of_another_float_type_is_not_added_to_a_store(capsys)
     options = ["--label", "label", "--score", "score", "--store", "store"]
     rows = pl.DataFrame({"label": [True, False] * 9, "score": [0.7] * 18})
     for name, dtype in (("1", pl.Float32), ("2", pl.Float32), ("3", pl.Float64)):
-        rows.cast({"score": dtype}).write_parquet(f"{name}.parquet")
+        rows.cast({"score": dtype}).with_columns(file=pl.lit(name)).write_parquet(f"{name}.parquet")
     for name in ("1", "2"):
         evaluate(capsys, f"{name}.parquet", *options)
     assert rf.read("out/auc.parquet").select("auc", "n_pos").row(0) == (0.5, 18)

@@ -163,7 +163,7 @@ def deny(monkeypatch, *folders):
 def test_a_folder_that_cannot_be_listed_is_an_error_or_is_skipped(capsys, monkeypatch, source):
     for name in "abc":
         Path("logs", name).mkdir(parents=True)
-        LOG.write_parquet(f"logs/{name}/log.parquet")
+        LOG.with_columns(name=pl.lit(name)).write_parquet(f"logs/{name}/log.parquet")
     deny(monkeypatch, "logs/b")
     problem = "logs/b: the folder cannot be listed: Permission denied"
     hint = "Make the folder readable, or skip it with --skip-unreadable.\n"

@@ -241,7 +241,10 @@ def _print_result(
 
 @contextmanager
 def output() -> "Iterator[None]":
-    """Write to stdout; a reader that ends early, such as `head`, does not change the exit code."""
+    """Write to stdout; a reader that ends early, such as `head`, does not change the exit code.
+
+    Only errors of other files, such as those of `--install-completion`, have a file name.
+    """
     try:
         yield
         sys.stdout.flush()
@@ -251,6 +254,10 @@ def output() -> "Iterator[None]":
         from rocframe.errors import StorageError
         from rocframe.io.files import error_reason
 
+        if error.filename is not None:
+            problem = f"the file cannot be written: {error_reason(error)}"
+            hint = "Check the path, and the variable HOME."
+            raise StorageError.compose(str(error.filename), problem, hint) from error
         _discard(sys.stdout)
         problem = f"the output cannot be written: {error_reason(error)}"
         raise StorageError.compose(

@@ -619,6 +619,8 @@ class MonitoringOptions(LogOptions):
     label
         Column with the true class: Boolean, 0/1, or, with --positive, any values. Without it, the
         distributions of the scores are compared instead of the AUC.
+    no_label
+        Compare the scores, although a file of options names the column --label.
     over
         Column of the windows, such as the day. By default, the partition column of the store.
     every
@@ -644,8 +646,9 @@ class MonitoringOptions(LogOptions):
         adjustment. Without --label, PSI and KS are adjusted separately, so that this probability is
         at most doubled.
     min_rows
-        Windows with fewer positives or negatives, or, without --label, scores, do not count. With
-        0, every window does, and fails if it cannot be compared.
+        Windows with fewer positives or negatives, or, without --label, scores, do not count, and
+        are no reference of "first" and "previous"; other references need as many. With 0, every
+        window counts, and fails if it cannot be compared.
     bins
         Without --label, number of quantile bins of PSI, or their edges, such as 0:0.1:0.5:1. By
         default, 10.
@@ -655,6 +658,7 @@ class MonitoringOptions(LogOptions):
     """
 
     label: Annotated[str | None, COLUMN] = None
+    no_label: Annotated[bool, FLAG] = False
     over: Annotated[str | None, COLUMN] = None
     every: Annotated[str | None, WINDOW_LENGTH] = None
     period: Annotated[str | None, WINDOW_LENGTH] = None
@@ -675,6 +679,8 @@ class MonitoringOptions(LogOptions):
     def check(self, sources: Sequence[str]) -> None:
         """Raise an error if options cannot be combined with each other or with the logs."""
         super().check(sources)
+        if self.no_label and self.label is not None:
+            raise OptionValueError("--label and --no-label cannot be combined.")
         if self.over is None and self.store is None:
             raise OptionValueError(
                 "--over: the column of the windows is not given.\nUse, for example, --over day."
@@ -705,17 +711,18 @@ class MonitoringOptions(LogOptions):
         """Return the result of the command, with `passed` and a `verdict` on each window.
 
         A window without an earlier window that does not overlap it has no reference, and a window
-        that overlaps its reference has no test: like small windows, they do not count.
+        that overlaps its reference has no test: like small windows, they do not count. An error if
+        all windows are small. A window with missing scores is not small because of them.
         """
         for name in ("passed", "verdict"):
             if name in table.columns:
                 raise ReservedColumnError.compose(name, table.columns)
-        tests = {"difference": "p_adjusted"}
-        sizes, has_missing = ["n_pos", "n_neg"], pl.lit(value=False)
+        tests, has_missing = {"difference": "p_adjusted"}, pl.lit(value=False)
         if self.label is None:
-            tests, sizes = {name: f"{name}_p_adjusted" for name in ("psi", "ks")}, ["n"]
-            increase = pl.col("missing_share") - pl.col("reference_missing_share").fill_null(0)
+            tests = {name: f"{name}_p_adjusted" for name in ("psi", "ks")}
+            increase = pl.col("missing_share") - pl.col("reference_missing_share")
             has_missing = increase > (0.1 if self.max_missing is None else self.max_missing)
+            has_missing &= pl.col("n") + pl.col("n_missing") >= self.min_rows
         has_margin = self.label is None and self.margin is not None
         differs = [
             (pl.col(p_value) <= 1 - self.level)
@@ -726,8 +733,8 @@ class MonitoringOptions(LogOptions):
         has_no_pair = pl.col("note").is_null() & pl.col("reference").is_null()
         verdicts = {
             "missing_scores": has_missing,
+            "ignored": pl.col("note").is_in(["below_min_rows", "reference:below_min_rows"]),
             "reference": pl.col("reference") == window,
-            "ignored": pl.min_horizontal(sizes) < self.min_rows,
             "drift": pl.any_horizontal(differs),
             "no_drift": pl.any_horizontal(pl.col(*tests.values()).is_not_null()),
             "no_test": has_no_pair | (pl.col("note") == "shared_rows"),
@@ -737,10 +744,16 @@ class MonitoringOptions(LogOptions):
             pl.lit("undecided"),
         )
         passed = {"no_drift": True} | dict.fromkeys(("missing_scores", "drift", "undecided"), False)
-        return table.with_columns(
+        result = table.with_columns(
             verdict.replace_strict(passed, default=None, return_dtype=pl.Boolean).alias("passed"),
             verdict.alias("verdict"),
         )
+        if result.height and (result["verdict"] == "ignored").all():
+            rows = "scores" if self.label is None else "positives or negatives"
+            problem = f"all windows, or their references, have fewer {rows} than this number"
+            hint = "Such windows do not count, so no window is left. Pass a smaller number."
+            raise _invalid_value("--min-rows", str(self.min_rows), problem, hint)
+        return result
 
 
 @Parameter(name="*")

@@ -310,7 +310,12 @@ def _read_window(
     """Return the predictions of the window of a store; `update` are the changes of this run."""
     folder, stored = store.folder, store.options
     if not store.parts:
-        raise StorageError.compose(folder, "the store is empty", CREATE_HINT)
+        problem, hint = "the store is empty", CREATE_HINT
+        if update is not None and update.skipped:
+            files = [f"{format_name(file)} ({why})" for file, why in update.skipped.items()]
+            problem += f", because logs were skipped: {join_first(files, 5)}"
+            hint = "Write or download the files again."
+        raise StorageError.compose(folder, problem, hint)
     dtype, days = _partition_values(store)
     window = _window(store, options.window_options, dtype, days)
     progress.step(f"Reading {format_count(len(window), 'part')} of the store")
@@ -529,6 +534,11 @@ def _warnings(update: StoreUpdate, options: StoreOptions) -> list[str]:
     if update.without_positives:
         files = join_first(update.without_positives, 5)
         warnings.append(f"no row with the positive class {options.positive!r} in {files}.")
+    if update.repeated:
+        warnings.append(
+            "other logs of the store have the same content, so that these rows count twice: "
+            f"{join_first(update.repeated, 5)}. Create the store again without copies of logs."
+        )
     if update.without_rows:
         files = join_first(sorted(update.without_rows), 5)
         warnings.append(f"no row with a label and a score in {files}.")

@@ -317,6 +317,7 @@ def drift_logs(
         "reference": files[0] if files else reference,
         "level": options.level,
         "adjust": adjustment(options.adjust),
+        "min_rows": options.min_rows,
     }
     progress.step("Comparing the windows")
     if options.label is None:

@@ -24,6 +24,7 @@ from rocframe.comparisons.time_windows import (
     plan_windows,
     reference_notes,
     scatter,
+    size_notes,
 )
 from rocframe.frames import build_table
 from rocframe.inference import (
@@ -37,7 +38,7 @@ from rocframe.inference import (
 )
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.groups import scale_weights
-from rocframe.options import NOT_GIVEN, check_choice, parse_names, public
+from rocframe.options import NOT_GIVEN, check_choice, parse_integer, parse_names, public
 from rocframe.schemas.statistics import drift_columns
 from rocframe.schemas.table_type import ROW_COUNTS, WINDOW
 
@@ -68,6 +69,7 @@ def drift(
     level: float = 0.95,
     adjust: Adjust | None = "holm",
     family: Family = "group",
+    min_rows: int = 0,
     cluster: Column | None = None,
     positive: object = None,
     weight: Column | None = None,
@@ -116,6 +118,9 @@ def drift(
         rejections among all rejections.
     family : {"group", "all"}, default "group"
         Tests that are adjusted together: those of each group and model, or all rows of the result.
+    min_rows : int, default 0
+        Windows with fewer positives or negatives do not count: they are not tested, and are not
+        the reference of `"first"` and `"previous"`; other references need as many.
     cluster : str or Expr, default None
         Clusters of dependent rows, such as users.
     positive : object, default None
@@ -142,13 +147,15 @@ def drift(
 
         The difference and its test are null if the window is the reference, if the group lacks the
         reference, or if an AUC is null; the test also if a class of one of the windows has fewer
-        than two rows or clusters, if the windows overlap, or if the variance is 0. If the
-        difference is then also 0, `p_value` is 1, or 1/2 for a one-sided test without `margin`.
+        than two rows or clusters, if the windows overlap, because of `min_rows`, or if the variance
+        is 0. If the difference is then also 0, `p_value` is 1, or 1/2 for a one-sided test without
+        `margin`.
 
-        `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
-        no_negatives, one_positive, one_negative, one_positive_cluster, one_negative_cluster,
-        zero_variance, shared_rows` (the windows overlap), `few_rows:3`, or `reference:` and the
-        note of the reference because of which there is no test.
+        `note` (String) is null, or the first of these values that applies: `below_min_rows,
+        reference:below_min_rows, no_rows, no_positives, no_negatives, one_positive, one_negative,
+        one_positive_cluster, one_negative_cluster, zero_variance, shared_rows` (the windows
+        overlap), `few_rows:3`, or `reference:` and the note of the reference because of which there
+        is no test.
 
     Raises
     ------
@@ -203,6 +210,7 @@ def drift(
             Quantity(), margin, alternative, parse_level(level), inferiority=True
         ),
         adjust=adjust,
+        min_rows=parse_integer("min_rows", min_rows, low=0, example=50),
     )
     check_adjust(adjust)
     check_choice("family", family, get_args(Family))
@@ -231,13 +239,18 @@ class DriftOptions:
     reference: object
     hypothesis: Hypothesis
     adjust: Adjust | None
+    min_rows: int
 
 
 def drift_table(estimates: WindowAreas, options: DriftOptions) -> pl.DataFrame:
     """Return the result of `drift` for the windows of one model."""
     windows, areas = estimates.windows, estimates.areas
     n_windows = areas.height
-    reference = windows.references(options.reference)
+    n_pos, n_neg = (areas.get_column(name).to_numpy() for name in ("n_pos", "n_neg"))
+    is_small = np.minimum(n_pos, n_neg) < options.min_rows
+    is_usable = areas.get_column("auc").is_not_null().to_numpy() & ~is_small
+    reference = windows.references(options.reference, is_usable)
+    notes_of_size = size_notes(is_small, reference)
     all_rows = np.arange(n_windows)
     known = np.flatnonzero(reference >= 0)
     others = known[reference[known] != known]
@@ -246,9 +259,10 @@ def drift_table(estimates: WindowAreas, options: DriftOptions) -> pl.DataFrame:
     shared = None if clusters is None else clusters.of_pairs(others, reference[others])
     tests = welch_columns(a, b, options.hypothesis, shared)
     overlap = windows.overlap(others, reference[others])
+    has_no_test = overlap | notes_of_size.is_not_null().to_numpy()[others]
     columns: dict[str, Any] = {}
     for name, result_name in TEST_COLUMNS.items():
-        values = tests[name] if name == "difference" else np.where(overlap, np.nan, tests[name])
+        values = tests[name] if name == "difference" else np.where(has_no_test, np.nan, tests[name])
         columns[result_name] = scatter(values, others, n_windows)
     p_adjusted = adjust_p_values(columns["p_value"], windows.group, options.adjust)
     sizes = np.zeros(n_windows, np.int64)
@@ -267,6 +281,7 @@ def drift_table(estimates: WindowAreas, options: DriftOptions) -> pl.DataFrame:
     reference_note = reference_notes(areas.get_column("note"), reference, options.reference)
     untested = np.isnan(columns["p_value"]) & (reference != all_rows)
     note = note.zip_with(note.is_not_null() | ~pl.Series(untested), reference_note)
+    note = notes_of_size.zip_with(notes_of_size.is_not_null(), note)
     position = pl.Series(reference).replace(-1, None)
     columns |= {name: areas.get_column(name) for name in AREA_COLUMNS} | {
         "p_adjusted": p_adjusted,
@@ -316,7 +331,6 @@ class WindowAreas:
         assert parts is not None
         windows = TimeWindows.from_keys(
             areas.select(cases.keys.columns),
-            areas.get_column("auc").is_not_null().to_numpy(),
             len(parse_names(roles.by)),
             has_reference=has_reference,
         )

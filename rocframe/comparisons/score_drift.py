@@ -16,6 +16,7 @@ from rocframe.comparisons.time_windows import (
     plan_windows,
     reference_notes,
     scatter,
+    size_notes,
 )
 from rocframe.frames import build_table
 from rocframe.inference import adjust_p_values, adjust_table, check_adjust, first_notes, parse_level
@@ -29,7 +30,7 @@ from rocframe.kernel.groups import (
     scale_weights,
 )
 from rocframe.kernel.scan import Scan
-from rocframe.options import NOT_GIVEN, check_choice, parse_bins, parse_names, public
+from rocframe.options import NOT_GIVEN, check_choice, parse_bins, parse_integer, parse_names, public
 from rocframe.probabilities.bins import quantile_numbers, score_steps
 from rocframe.schemas.statistics import score_drift_columns
 from rocframe.schemas.table_type import WINDOW
@@ -58,6 +59,7 @@ def score_drift(
     level: float = 0.95,
     adjust: Adjust | None = "holm",
     family: Family = "group",
+    min_rows: int = 0,
     weight: Column | None = None,
     count: Count = NOT_GIVEN,
     missing: Literal["raise", "drop"] = "raise",
@@ -100,6 +102,9 @@ def score_drift(
         rejections among all rejections.
     family : {"group", "all"}, default "group"
         Tests that are adjusted together: those of each group and model, or all rows of the result.
+    min_rows : int, default 0
+        Windows with fewer scores do not count: they are not tested, and are not
+        the reference of `"first"` and `"previous"`; other references need as many.
     weight : str or Expr, default None
         Importance of a row, finite and >= 0.
     count : str, Expr or None, optional
@@ -122,12 +127,13 @@ def score_drift(
         - `missing_share` (Float64) is `n_missing` / (`n` + `n_missing`).
 
         The comparison is null if the window is the reference or if one of them has no scores; tests
-        also if the windows overlap; `psi` and `jensen_shannon` also if the quantile bins are one
-        bin, because all scores of the reference are equal; `wasserstein` if a score is infinite.
+        also if the windows overlap, or because of `min_rows`; `psi` and `jensen_shannon` also if
+        the quantile bins are one bin, because all scores of the reference are equal; `wasserstein`
+        if a score is infinite.
 
-        `note` (String) is null, or the first of these values that applies: `no_rows,
-        zero_variance` (one quantile bin), `shared_rows` (the windows overlap), or
-        `reference:no_rows`.
+        `note` (String) is null, or the first of these values that applies: `below_min_rows,
+        reference:below_min_rows, no_rows, zero_variance` (one quantile bin), `shared_rows` (the
+        windows overlap), or `reference:no_rows`.
 
     Raises
     ------
@@ -180,6 +186,7 @@ def score_drift(
         bins=parse_bins(bins, example="[0, 0.01, 0.05, 0.2, 1]", unit=False),
         level=parse_level(level),
         adjust=adjust,
+        min_rows=parse_integer("min_rows", min_rows, low=0, example=50),
     )
     roles = Roles(NOT_GIVEN, score, by, None, weight, count, missing, needs_scores=True)
     table = options.reference if isinstance(options.reference, pl.LazyFrame) else None
@@ -217,12 +224,15 @@ class ScoreDriftOptions:
     bins: int | list[float]
     level: float
     adjust: Adjust | None
+    min_rows: int
 
 
 def score_drift_table(samples: ScoreSamples, options: ScoreDriftOptions) -> pl.DataFrame:
     """Return the result of `score_drift` for the windows of one model."""
     windows, n = samples.windows, samples.n
-    reference = windows.references(options.reference)
+    is_small = n < options.min_rows
+    reference = windows.references(options.reference, (n > 0) & ~is_small)
+    notes_of_size = size_notes(is_small, reference)
     own = reference == np.arange(len(n))
     compared = np.flatnonzero((reference >= 0) & ~own & (n > 0) & (n[reference] > 0))
     against = reference[compared]
@@ -230,8 +240,9 @@ def score_drift_table(samples: ScoreSamples, options: ScoreDriftOptions) -> pl.D
     overlap = windows.overlap(compared, against)
     counts = pairs.bin_counts()
     results = psi_columns(pairs, counts, options.level) | ks_columns(pairs)
+    has_no_test = overlap | notes_of_size.is_not_null().to_numpy()[compared]
     for name in ("psi_p", "psi_critical", "ks_p"):
-        results[name] = np.where(overlap, np.nan, results[name])
+        results[name] = np.where(has_no_test, np.nan, results[name])
     results["wasserstein"] = pairs.wasserstein()
     columns: dict[str, Any] = {
         name: scatter(values, compared, len(n)) for name, values in results.items()
@@ -251,6 +262,7 @@ def score_drift_table(samples: ScoreSamples, options: ScoreDriftOptions) -> pl.D
         pl.Series(np.where(n > 0, "", "no_rows")).replace("", None), reference, options.reference
     )
     note = note.zip_with(note.is_not_null() | pl.Series(own), of_reference)
+    note = notes_of_size.zip_with(notes_of_size.is_not_null(), note)
     position = pl.Series(reference).replace(-1, None)
     columns |= {
         "reference": windows.window.gather(position),
@@ -319,7 +331,7 @@ class ScoreSamples:
                 effective = total**2 / sums_at(group, squares, len(n))
         keys = rows.keys.rename(dict(zip(rows.keys.columns, cases.keys.columns, strict=True)))
         return cls(
-            windows=TimeWindows.from_keys(keys, n > 0, n_by, has_reference=has_reference),
+            windows=TimeWindows.from_keys(keys, n_by, has_reference=has_reference),
             window=steps.group,
             starts=group_starts(steps.group, len(n)),
             score=steps.probability,

@@ -204,25 +204,21 @@ class TimeWindows:
     """The windows of all groups, sorted by group and time.
 
     `keys` are the group columns of the groups, and `window_keys` those of the windows with the
-    windows. A window can be the reference of `"first"` or `"previous"` if it is `usable`. If the
-    reference is a table, each of its groups is one row without a window, for which `is_reference`
-    is True. Window i overlaps window j of the same group if `start[i] < end[j]` and `start[j] <
-    end[i]`.
+    windows. If the reference is a table, each of its groups is one row without a window, for which
+    `is_reference` is True. Window i overlaps window j of the same group if `start[i] < end[j]` and
+    `start[j] < end[i]`.
     """
 
     keys: pl.DataFrame
     window_keys: pl.DataFrame
     group: NDArray[np.int64]
     window: pl.Series
-    usable: NDArray[np.bool_]
     is_reference: NDArray[np.bool_]
     start: NDArray[np.int64]
     end: NDArray[np.int64]
 
     @classmethod
-    def from_keys(
-        cls, keys: pl.DataFrame, usable: NDArray[np.bool_], n_by: int, *, has_reference: bool
-    ) -> TimeWindows:
+    def from_keys(cls, keys: pl.DataFrame, n_by: int, *, has_reference: bool) -> TimeWindows:
         """Return the windows of sorted key columns of `plan_windows`, with `n_by` group columns."""
         names = keys.columns
         flag = names.pop() if has_reference else None
@@ -252,7 +248,6 @@ class TimeWindows:
             window_keys=windows,
             group=group,
             window=window,
-            usable=usable,
             is_reference=(
                 np.zeros(windows.height, bool) if flag is None else keys.get_column(flag).to_numpy()
             ),
@@ -265,10 +260,13 @@ class TimeWindows:
         overlap: NDArray[np.bool_] = (self.start[a] < self.end[b]) & (self.start[b] < self.end[a])
         return overlap
 
-    def references(self, reference: object) -> NDArray[np.int64]:
-        """Return the position of the reference of each window; -1 if there is none."""
+    def references(self, reference: object, is_usable: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Return the position of the reference of each window; -1 if there is none.
+
+        References of `"first"` and `"previous"` are windows for which `is_usable` is True.
+        """
         has_time = self.window.is_not_null().to_numpy()
-        usable = np.flatnonzero(has_time & self.usable)
+        usable = np.flatnonzero(has_time & is_usable)
         if isinstance(reference, pl.LazyFrame):
             usable = np.flatnonzero(self.is_reference)
         elif reference == "previous":
@@ -312,6 +310,16 @@ def reference_notes(notes: pl.Series, position: NDArray[np.int64], reference: ob
         has_none = pl.Series(position) < 0
         of_reference = of_reference.zip_with(~has_none, pl.Series(["no_rows"]))
     return "reference:" + of_reference
+
+
+def size_notes(is_small: NDArray[np.bool_], reference: NDArray[np.int64]) -> pl.Series:
+    """Return a note on each window that has too few rows, or whose reference has too few.
+
+    `reference` is the position of the reference of each window, or -1.
+    """
+    notes = pl.select(pl.when(pl.Series(is_small)).then(pl.lit("below_min_rows"))).to_series()
+    of_reference = "reference:" + notes.gather(pl.Series(reference).replace(-1, None))
+    return notes.zip_with(notes.is_not_null(), of_reference)
 
 
 def scatter(values: NDArray[np.float64], rows: NDArray[np.int64], n: int) -> NDArray[np.float64]:

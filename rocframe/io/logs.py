@@ -271,8 +271,13 @@ class Logs:
         """Return whether at least one file contains a column of this name."""
         return any(name in group.schema for group in self.groups)
 
-    def scan(self, columns: Mapping[str, str]) -> pl.LazyFrame:
-        """Return `columns`, each with its option, of all files; scores without a width get 0."""
+    def scan(
+        self, columns: Mapping[str, str], null_dtypes: Mapping[str, pl.DataType] | None = None
+    ) -> pl.LazyFrame:
+        """Return `columns`, each with its option, of all files; scores without a width get 0.
+
+        Labels and scores without values are an error, unless `null_dtypes` has their option.
+        """
         plans = [group.scan(columns) for group in self.groups]
         if text := self._text_keys(columns, [plan.collect_schema() for plan in plans]):
             plans = [group.scan(columns, text) for group in self.groups]
@@ -295,6 +300,8 @@ class Logs:
             for name, option in columns.items()
         }
         for name, option in columns.items():
+            if dtypes[name] == pl.Null():
+                dtypes[name] = (null_dtypes or {}).get(option, pl.Null())
             if option in {"--label", "--score"} and dtypes[name] == pl.Null():
                 hint = "Pass files with at least one prediction."
                 raise LogError.compose(
@@ -321,6 +328,7 @@ class Logs:
         columns: Mapping[str, str],
         *,
         skip_unreadable: bool = False,
+        null_dtypes: Mapping[str, pl.DataType] | None = None,
         query: Callable[[pl.LazyFrame], pl.LazyFrame] = lambda rows: rows,
         on_rows: Callable[[int], None] = lambda _: None,
     ) -> tuple[pl.DataFrame, Logs]:
@@ -330,7 +338,7 @@ class Logs:
         error, each file is read to find damaged files.
         """
         try:
-            return collect_batches(query(self.scan(columns)), on_rows), self
+            return collect_batches(query(self.scan(columns, null_dtypes)), on_rows), self
         except RocframeError:
             raise
         except READ_ERRORS as error:

@@ -45,7 +45,8 @@ class StoreUpdate:
     """The logs that `update_store` added, replaced, moved, left unchanged or skipped.
 
     `gone` are logs that no longer exist, and `dropped` missing parts that left the manifest. Of new
-    logs, some are `without_positives` or `without_rows`; `columns` are those that are not used.
+    logs, some are `without_positives`, `without_rows`, or `repeated`: they have the content of
+    another log. `columns` are those that are not used.
     """
 
     added: list[str] = field(default_factory=list)
@@ -53,6 +54,7 @@ class StoreUpdate:
     moved: list[str] = field(default_factory=list)
     unchanged: list[str] = field(default_factory=list)
     skipped: dict[str, str] = field(default_factory=dict)
+    repeated: list[str] = field(default_factory=list)
     gone: list[str] = field(default_factory=list)
     dropped: list[str] = field(default_factory=list)
     without_positives: list[str] = field(default_factory=list)
@@ -129,11 +131,20 @@ class LogReader:
 
     def compress(self, logs: Logs, *, needs_positives: bool = False) -> pl.DataFrame:
         """Return the compressed predictions; with `needs_positives`, there must be a positive."""
-        columns = dict(self.columns)
+        columns, null_dtypes = dict(self.columns), {}
+        if self.missing != "raise":
+            of_label = pl.Boolean() if self.options.positive is None else pl.String()
+            null_dtypes = {"--label": of_label, "--score": pl.Float64()}
         if self.options.count is not None and logs.has_column(SCORE_WIDTH):
             columns[SCORE_WIDTH] = "--count"
         try:
-            rows, _ = logs.read(columns, query=lambda rows: self._compress(rows, needs_positives))
+            rows, _ = logs.read(
+                columns,
+                null_dtypes=null_dtypes,
+                query=lambda rows: self._compress(rows, needs_positives),
+            )
+            if not rows.height:
+                logs.scan(columns)  # raises an error if no dtypes are known, as of a CSV file
         except LogError:
             raise
         except RocframeError as error:
@@ -290,15 +301,19 @@ class _UpdateRun:
         if known is not None and known.digest == entry.digest and self._is_intact(known):
             self._logs[entry.source] = replace(entry, parts=known.parts)
             self.update.unchanged.append(file)
-        elif earlier := self._moved_log(entry):
-            del self._logs[earlier.source]
-            self._logs[entry.source] = replace(entry, parts=earlier.parts)
+            return
+        same = self._logs_with_content(entry)
+        if moved := [other for other in same if not _exists(other.source)]:
+            del self._logs[moved[0].source]
+            self._logs[entry.source] = replace(entry, parts=moved[0].parts)
             self.update.moved.append(file)
         else:
             table = self._reader.compress(logs)
             log.check_unchanged()
             if self._reader.missing == "raise":
                 self._check_missing(table, file)
+            if same and table.height:
+                self.update.repeated.append(file)
             if self._options.positive is not None and not table[LABEL].any():
                 self._without_positives.append((log, logs, table))
             else:
@@ -355,17 +370,16 @@ class _UpdateRun:
     def _is_intact(self, log: StoredLog) -> bool:
         return all(map(self.store.is_intact, log.parts))
 
-    def _moved_log(self, log: StoredLog) -> StoredLog | None:
-        """Return the log with the same content that no longer exists; None if there is none."""
-        for source, stored in self._logs.items():
-            if (
-                stored.digest == log.digest
-                and _hive_folders(source) == _hive_folders(log.source)
-                and not _exists(source)
-                and self._is_intact(stored)
-            ):
-                return stored
-        return None
+    def _logs_with_content(self, log: StoredLog) -> list[StoredLog]:
+        """Return the other logs with the same content, also in the names of their folders."""
+        return [
+            stored
+            for source, stored in self._logs.items()
+            if stored.digest == log.digest
+            and source != log.source
+            and _hive_folders(source) == _hive_folders(log.source)
+            and self._is_intact(stored)
+        ]
 
     def _write(self, table: pl.DataFrame, log: LogFile) -> None:
         """Write the parts of a log: one for each value of the partition column."""

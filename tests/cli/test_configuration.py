@@ -106,6 +106,24 @@ def test_options_of_the_command_line_replace_those_that_they_exclude(options, ar
     assert cli.main(["decide", "log.parquet", *arguments, "--by", "model", "--by", "fold"]) == 0
 
 
+def test_a_file_of_options_can_be_used_with_and_without_the_label(capsys):
+    path = Path("rocframe.toml")
+    path.write_text(f'[drift]\n{ROLES}over = "fold"\npositive = "1"\n', encoding="utf-8")
+    rows = rf.datasets.vote().filter(pl.col("model") == pl.col("model").first())
+    rows.write_parquet("log.parquet")
+    for arguments, column in (([], "auc"), (["--no-label"], "psi")):
+        code, out, _ = run(capsys, "drift", "log.parquet", *arguments, "--format", "csv", "-q")
+        assert (code in {0, 1}, column in out.splitlines()[0].split(",")) == (True, True)
+    path.write_text("[drift]\nno-label = true\n", encoding="utf-8")
+    options = ["log.parquet", "--score", "score", "--over", "fold", "--format", "csv", "-q"]
+    _, out, _ = run(capsys, "drift", *options)
+    assert "psi" in out.splitlines()[0]
+    _, out, _ = run(capsys, "drift", *options, "--label", "label")
+    assert "auc" in out.splitlines()[0]
+    code, _, err = run(capsys, "drift", *options, "--label", "label", "--no-label")
+    assert (code, err) == (2, "rocframe: --label and --no-label cannot be combined.\n")
+
+
 def test_a_window_of_the_command_line_replaces_that_of_a_file(capsys):
     days = pl.date_range(date(2026, 11, 1), date(2026, 11, 4), eager=True)
     log = pl.DataFrame({"label": [True, False] * 2, "score": [0.9, 0.1, 0.2, 0.8], "day": days})
@@ -121,6 +139,18 @@ def test_a_window_of_the_command_line_replaces_that_of_a_file(capsys):
 def _home(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("USERPROFILE", str(tmp_path))
+
+
+def test_the_completion_names_a_file_that_cannot_be_written(capsys, monkeypatch):
+    Path("home").write_bytes(b"")
+    monkeypatch.setenv("HOME", "home")
+    monkeypatch.setenv("USERPROFILE", "home")
+    code, out, err = run(capsys, "--install-completion", "--shell", "bash")
+    assert (code, out) == (2, "")
+    assert err.startswith("rocframe: home/")
+    assert err.endswith(
+        "the file cannot be written: Not a directory.\nCheck the path, and the variable HOME.\n"
+    )
 
 
 @pytest.mark.usefixtures("_home")

@@ -284,7 +284,7 @@ def test_windows_that_cannot_be_compared_fail_unless_they_are_small(capsys):
     code, out, _ = run(capsys, "drift", "rows.parquet", *AREAS, *options)
     assert code == 0
     assert "PASS: none of 26 windows differs from the reference. 1 window does not count" in out
-    assert out.splitlines()[4].endswith("does not count: no negatives")
+    assert out.splitlines()[4].endswith("does not count: below min rows")
 
 
 @pytest.mark.parametrize("label", [["--label", "label"], []])
@@ -295,6 +295,36 @@ def test_the_first_window_passes(capsys, label):
         code, out, _ = run(capsys, "drift", "rows.parquet", *arguments)
         assert code == 0
         assert "PASS: no window is compared with a reference.\n" in out
+
+
+def test_small_windows_do_not_hide_drift(capsys):
+    """p-values are adjusted for the windows that count."""
+    rng = np.random.default_rng(4)
+    day = np.append(np.repeat([1, 2], 1000), np.repeat(np.arange(3, 63), 12))
+    rows = pl.DataFrame({"day": day, "score": rng.normal(size=len(day)) + 0.11 * (day == 2)})
+    large = rows.filter(pl.col("day") < 3)
+    assert verdicts(capsys, large, "--min-rows", "50") == ["reference", "drift"]
+    expected = ["reference", "drift", *["ignored"] * 60]
+    assert verdicts(capsys, rows, "--min-rows", "50") == expected
+    assert "drift" not in verdicts(capsys, rows, code=0)
+
+
+@pytest.mark.parametrize("label", [["--label", "label"], []])
+def test_windows_that_are_all_small_are_an_error(capsys, label):
+    LOG.head(20).write_parquet("first.parquet")
+    for options in (["--min-rows", "5000"], ["--reference", "first.parquet", "--min-rows", "21"]):
+        arguments = ["log.parquet", *SCORE, *label, "--over", "day", *options]
+        rows = "positives or negatives" if label else "scores"
+        problem = f"all windows, or their references, have fewer {rows} than this number"
+        hint = "Such windows do not count, so no window is left. Pass a smaller number."
+        error = f"rocframe: --min-rows {options[-1]}: {problem}.\n{hint}\n"
+        assert run(capsys, "drift", *arguments) == (2, "", error)
+    arguments = ["log.parquet", *SCORE, *label, "--over", "day", "--min-rows", "-5"]
+    code, _, err = run(capsys, "drift", *arguments)
+    assert (code, err.splitlines()[0]) == (
+        2,
+        "rocframe: --min-rows -5: expected an integer of at least 0.",
+    )
 
 
 def verdicts(capsys, rows, *arguments, code=1):
@@ -336,6 +366,24 @@ def test_missing_scores_fail_above_a_limit(capsys):
     rows = rows.filter((pl.col("day") == 1) | pl.col("score").is_null())
     assert verdicts(capsys, rows, *options) == ["reference", "missing_scores"]
     assert verdicts(capsys, rows, *options, "--max-missing", "1") == ["reference", "undecided"]
+
+
+def test_a_window_without_a_reference_has_no_missing_scores(capsys):
+    score = pl.Series(RNG.random(1000)).set(pl.Series(np.arange(1000) % 4 == 0), None)
+    rows = pl.DataFrame({"day": [1] * 500 + [2] * 500, "score": score})
+    options = ["--missing", "drop", "--reference", "previous", "--bins", "2"]
+    assert verdicts(capsys, rows.head(500), *options, code=0) == ["no_test"]
+    assert verdicts(capsys, rows, *options, code=0) == ["no_test", "no_drift"]
+
+
+def test_small_windows_with_missing_scores_do_not_count(capsys):
+    rows = pl.DataFrame({"day": [1] * 500 + [2] * 8, "score": RNG.random(508)})
+    rows = rows.with_columns(rows["score"].set(pl.Series(np.arange(508) > 503), None))
+    options = ["--missing", "drop", "--min-rows", "50"]
+    assert verdicts(capsys, rows, *options, code=0) == ["reference", "ignored"]
+    missing = pl.DataFrame({"day": [3] * 60, "score": [None] * 60})
+    expected = ["reference", "ignored", "missing_scores"]
+    assert verdicts(capsys, pl.concat([rows, missing]), *options) == expected
 
 
 def test_bins_are_those_of_score_drift(capsys):

@@ -917,6 +917,50 @@ def test_times_with_a_time_zone_are_dates_of_this_time_zone(capsys):
     assert rf.scan("store").collect()["time"].unique().to_list() == [date(2026, 11, 2)]
 
 
+def test_copies_of_logs_are_a_warning(capsys):
+    write_log(DAYS[0], name="empty", log=LOG.clear())
+    evaluate(capsys, *CREATE)
+    shutil.copytree("logs", "copy")
+    Path("logs/day=1").mkdir()
+    shutil.copy(f"logs/{DAYS[0]}.parquet", "logs/day=1/0.parquet")
+    lines, errors = evaluate(capsys, *CREATE, "copy")
+    assert lines[1] == "5 added, 4 unchanged"
+    names = ", ".join(f"copy/{day}.parquet" for day in DAYS)
+    assert "other logs of the store have the same content" in errors
+    assert f"count twice: {names}. " in errors
+
+
+def test_logs_whose_labels_or_scores_have_no_type_are_missing_values(capsys):
+    """As of pandas with None in all rows."""
+    write_log(DAYS[1], LOG.with_columns(label=None))
+    write_log(DAYS[2], LOG.with_columns(score=None))
+    assert "column 'label' for --label has no values" in error_of(capsys, *CREATE)
+    logs = [pl.read_parquet(f"logs/{day}.parquet") for day in DAYS]
+    options = ["--missing", "drop"]
+    lines, _ = evaluate(capsys, *CREATE, *options)
+    assert lines[1] == "3 added"
+    columns = ["day", "model", "label", "score"]
+    rows = pl.concat([log.select(columns) for log in logs], how="vertical_relaxed")
+    stored = rf.scan("store").collect()
+    expected = rf.compress(
+        rows.with_columns(pl.col("label") == "yes"), "label", "score", by=["day", "model"]
+    )
+    assert_frame_equal(stored, expected, check_row_order=False, check_column_order=False)
+    header = Path("logs/none.csv")
+    header.write_text("day,model,label,score\n")
+    assert "column 'score' for --score has no values" in error_of(capsys, *CREATE, *options)
+
+
+def test_an_empty_store_names_the_logs_that_were_skipped(capsys):
+    for day in DAYS:
+        Path(f"logs/{day}.parquet").write_bytes(b"")
+    files = ", ".join(f"logs/{day}.parquet (the file is empty (0 bytes))" for day in DAYS)
+    assert error_of(capsys, *CREATE, "--skip-unreadable") == (
+        f"store: the store is empty, because logs were skipped: {files}.\n"
+        "Write or download the files again."
+    )
+
+
 @pytest.mark.slow
 def test_only_files_that_cannot_be_read_or_have_no_rows_are_skipped(capsys):
     path = Path("logs/none.csv")

@@ -563,3 +563,39 @@ def test_rows_of_the_same_persons_do_not_cause_false_alarms(in_two_windows):
     assert all(0.03 < each < 0.07 for each in share["person"])
     rejected = [each < 0.02 if in_two_windows else each > 0.2 for each in share[None]]
     assert rejected == [True, True]
+
+
+@pytest.mark.parametrize("family", ["group", "all"])
+@pytest.mark.parametrize("reference", ["first", "previous"])
+def test_windows_with_few_rows_do_not_change_the_results_of_others(reference, family):
+    options = {"by": "segment", "over": "day", "reference": reference, "family": family}
+    result = rf.drift(LOG, "label", "score", min_rows=2, **options)
+    plain = rf.drift(LOG, "label", "score", **options)
+    is_large = pl.min_horizontal("n_pos", "n_neg") >= 2
+    large, small = plain.filter(is_large), plain.filter(~is_large)
+    assert min(large.height, small.height) > 10
+    rows = LOG.join(large, on=["segment", "day"], how="semi")
+    assert_frame_equal(result.filter(is_large), rf.drift(rows, "label", "score", **options))
+    ignored = result.filter(~is_large)
+    assert set(ignored["note"]) == {"below_min_rows"}
+    assert ignored["p_value"].null_count() == ignored["p_adjusted"].null_count() == small.height
+    assert_frame_equal(ignored.select("day", "auc"), small.select("day", "auc"))
+
+
+def test_windows_are_not_tested_against_a_reference_with_few_rows():
+    weeks = LOG.filter(segment="a").with_columns(pl.col("day").dt.truncate("1w"))
+    reference = weeks.filter(day=MONDAY)[:10]
+    n = min(reference["label"].sum(), (~reference["label"]).sum())
+    others = weeks.filter(pl.col("day") > MONDAY)
+    days = others.unique("day", maintain_order=True)["day"]
+    by_value = {"reference": MONDAY, "over": "day"}
+    for rows, options, first in (
+        (others, {"reference": reference, "over": "day"}, []),
+        (pl.concat([reference, others]), by_value, ["below_min_rows"]),
+    ):
+        result = rf.drift(rows, "label", "score", min_rows=n, **options)
+        assert result.filter(pl.col("day").is_in(days))["p_value"].null_count() == 0
+        result = rf.drift(rows, "label", "score", min_rows=n + 1, **options)
+        assert result["note"].to_list() == [*first, *["reference:below_min_rows"] * 3]
+        assert result["p_value"].null_count() == result.height
+        assert result["difference"].null_count() == len(first)

@@ -193,6 +193,36 @@ def test_p_values_are_adjusted_within_groups_or_over_all_rows():
         )
 
 
+@pytest.mark.parametrize("family", ["group", "all"])
+@pytest.mark.parametrize("reference", ["first", "previous"])
+def test_windows_with_few_rows_do_not_change_the_results_of_others(reference, family):
+    table = sample(800, windows=20)
+    options = {"by": "g", "over": "w", "reference": reference, "family": family, "bins": 3}
+    result = rf.score_drift(table, "score", min_rows=20, **options)
+    is_large = pl.col("n") >= 20
+    large = result.filter(is_large)
+    assert 5 < large.height < 35
+    rows = table.join(large, on=["g", "w"], how="semi")
+    assert_frame_equal(large, rf.score_drift(rows, "score", **options))
+    small = result.filter(~is_large)
+    assert set(small["note"]) == {"below_min_rows"}
+    tests = small.select("psi_p", "psi_p_adjusted", "psi_critical", "ks_p", "ks_p_adjusted")
+    assert set(tests.null_count().row(0)) == {small.height}
+
+
+def test_windows_are_not_tested_against_a_reference_with_few_rows():
+    table = sample(800)
+    before = table.filter(w=0)
+    n = int(before["g"].value_counts()["count"].min())
+    options = {"by": "g", "over": "w", "reference": before, "min_rows": n + 1}
+    result = rf.score_drift(table.filter(pl.col("w") > 0), "score", **options)
+    is_small = result["n_reference"] == n
+    assert is_small.sum() == 3
+    notes = {"reference:below_min_rows"}
+    assert set(result.filter(is_small)["note"]) == notes
+    assert result["psi_p"].is_null().to_list() == is_small.to_list()
+
+
 def test_a_table_is_a_reference_of_each_group():
     table = sample(800)
     before, live = table.filter(w=0), table.filter(pl.col("w") > 0)
