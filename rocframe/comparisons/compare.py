@@ -255,11 +255,12 @@ def compare(
         have other resamples than those that do not.
 
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
-        no_negatives, one_positive, one_negative, fewer_alerts:97, zero_variance, no_solution` (an
-        undefined metric), `no_limits` (an infinite metric), `few_rows:3` (below 4 rows or clusters
-        of a class; also after `fewer_alerts`), `redrawn:3` (resamples) or `unmatched:3`. With
-        `fewer_alerts:97`, a model has 97 fewer alerts than given, because scores are tied or the
-        group has fewer rows; the metric is that of its alerts. Without any, there is no test.
+        no_negatives, one_positive, one_negative, zero_variance, no_solution` (an undefined metric),
+        `no_limits` (an infinite metric), `few_rows:3` (below 4 rows or clusters of a class),
+        `redrawn:3` (resamples) or `unmatched:3`. Before `zero_variance`, there is
+        `fewer_alerts:97`, which `few_rows` can follow: a model has 97 fewer alerts than given,
+        because scores are tied or the group has fewer rows. The metric is that of its alerts.
+        Without any, there is no test.
 
     Raises
     ------

@@ -75,7 +75,7 @@ class CurvesFile:
         )
 
 
-def _simplified_curves(curves: pl.DataFrame, kind: KindName) -> pl.DataFrame:
+def _points_within_error(curves: pl.DataFrame, kind: KindName) -> pl.DataFrame:
     return simplify(curves, max_error=SUGGESTED_ERROR, kind=kind)
 
 
@@ -91,7 +91,7 @@ def _curves_of_rounded_scores(curves: pl.DataFrame, _: KindName) -> pl.DataFrame
 
 # The curves that the command would write with other options.
 SMALLER_CURVES: dict[str, Callable[[pl.DataFrame, KindName], pl.DataFrame]] = {
-    f"--max-error {SUGGESTED_ERROR:g}": _simplified_curves,
+    f"--max-error {SUGGESTED_ERROR:g}": _points_within_error,
     f"--store FOLDER --resolution {SUGGESTED_RESOLUTION:g}": _curves_of_rounded_scores,
 }
 
