@@ -58,12 +58,12 @@ def log(label=LABEL, score=SCORE, **more) -> dict[str, pl.Series]:
 
 
 @every_verb
-def test_an_input_that_is_wrong_everywhere_raises_the_error_of_curve(verb):
+def test_an_input_that_is_wrong_everywhere_raises_the_error_of_curve(frame, verb):
     path = FOLDER / "predictions.txt"
     text, names = path.read_text(encoding="utf-8"), {}
 
     def call(table, *_, **options):  # the columns are `label` and `score` in all calls
-        return verb(table.lazy(), **options)  # a DataFrame is read by the same plan
+        return verb(frame(table), **options)
 
     with all_cases() as case:
         for source, is_call in blocks(text):

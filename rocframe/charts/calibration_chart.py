@@ -190,7 +190,10 @@ def _bars_of_bins(points: pl.DataFrame) -> pl.DataFrame:
 
 
 def _bars_of_curves(scores: object, keys: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
-    """Return the bars of the curve table `scores`: of each distinct score, or of 20 bins."""
+    """Return the bars of the curve table `scores`: of each distinct score, or of 20 bins.
+
+    Curves that are drawn together have the same kind of bars, so that their shapes are comparable.
+    """
     layout = table_of(scores.columns) if isinstance(scores, pl.DataFrame) else None
     if not isinstance(scores, pl.DataFrame) or layout is None or layout.type is not CURVE:
         problem = "expected a curve table"
@@ -208,11 +211,10 @@ def _bars_of_curves(scores: object, keys: pl.DataFrame, by: Sequence[str]) -> pl
     thin = pl.DataFrame({"curve": source, "left": threshold, "right": threshold, **counts})
     is_score = np.ones(len(source), bool)
     is_score[curves.starts[:-1]] = False  # the first row of a curve is above all scores
-    has_few = np.diff(curves.starts) - 1 <= MAX_THIN_BARS
-    wide = score_bins(curves).select(thin.columns)
-    parts = [thin.filter(is_score & has_few[source]), wide.filter(~has_few[wide["curve"]])]
+    has_few = bool((np.diff(curves.starts)[row] - 1 <= MAX_THIN_BARS).all())
+    bars = thin.filter(is_score) if has_few else score_bins(curves).select(thin.columns)
     pairs = pl.DataFrame({"curve": row, GROUP_INDEX: curve})
-    rows = pl.concat(parts, how="vertical_relaxed").join(pairs, on="curve", maintain_order="left")
+    rows = bars.join(pairs, on="curve", maintain_order="left")
     names = {"left": "score_min", "right": "score_max", "pos": POSITIVE_SIDE, "neg": NEGATIVE_SIDE}
     return _class_bars(rows.drop("curve").rename(names))
 

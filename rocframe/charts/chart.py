@@ -217,7 +217,7 @@ def chart(
         envelope of these lines; see `cost_curve`.
     scores : DataFrame, default None
         For tables of `calibration`: the curve table of the same predictions, whose scores the bars
-        then show: a bar for each distinct score, or 20 bins if there are more than 100.
+        then show: a bar for each distinct score, or 20 bins if a curve has more than 100.
     benefit : str, default None
         Unit of the benefits, such as "dollars", for curves of `curve(benefit=)`: titles are "Share
         of benefit (dollars)" instead of "True positive rate". Only for charts of curves, averages

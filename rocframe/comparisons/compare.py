@@ -24,7 +24,7 @@ from rocframe.comparisons.pairing import (
     parse_model_thresholds,
     plan_comparison,
 )
-from rocframe.inference import adjust_p_values, first_notes, parse_level, parse_n_boot
+from rocframe.inference import adjust_p_values, first_notes, join_notes, parse_level, parse_n_boot
 from rocframe.inputs.roles import Roles
 from rocframe.kernel.scan import Seed, stream_keys
 from rocframe.kinds import check_metric_settings
@@ -257,8 +257,10 @@ def compare(
         `note` (String) is null, or the first of these values that applies: `no_rows, no_positives,
         no_negatives, one_positive, one_negative, zero_variance, no_solution` (an undefined metric),
         `no_limits` (an infinite metric), `few_rows:3` (below 4 rows or clusters of a class),
-        `redrawn:3` (resamples) or `unmatched:3`, or else `fewer_alerts:97`: because of tied scores,
-        a model has 97 fewer alerts than given. If it then has none, there is no test.
+        `redrawn:3` (resamples) or `unmatched:3`. Before `zero_variance`, there is
+        `fewer_alerts:97`, which `few_rows` can follow: a model has 97 fewer alerts than given,
+        because scores are tied or the group has fewer rows. The metric is that of its alerts.
+        Without any, there is no test.
 
     Raises
     ------
@@ -608,11 +610,23 @@ def _complete(
     if shortfall.any():
         for name in TEST_RESULTS & result.keys():
             result[name] = np.where(is_empty > 0, np.nan, result[name])
-        notes = first_notes({"fewer_alerts": shortfall.astype(np.int64)})
-        result["note"] = np.where(result["note"] == np.array(None), notes, result["note"])
+        fewer = first_notes({"fewer_alerts": shortfall.astype(np.int64)})
+        result["note"] = np.array([*map(_note_on_alerts, fewer, result["note"])], object)
     return result
 
 
+def _note_on_alerts(fewer: str | None, note: str | None) -> str | None:
+    """Return the note of a test whose models may have fewer alerts than given.
+
+    The missing alerts are the cause of an undefined metric or a variance of 0, but not of a class
+    with too few rows.
+    """
+    if fewer is None or note in CLASS_NOTES:
+        return note
+    return join_notes(fewer, note) if note and note.startswith("few_rows") else fewer
+
+
+CLASS_NOTES = ("no_rows", "no_positives", "no_negatives", "one_positive", "one_negative")
 TEST_RESULTS = {
     *("lower", "upper", "p_value", "se", "statistic", "df", "ratio_lower", "ratio_upper")
 }

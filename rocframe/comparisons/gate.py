@@ -356,8 +356,12 @@ def gate_table(
     sign = -1.0 if quantity.better == "lower" else 1.0
     margin = sign * hypothesis.null
     p_value = table.get_column("p_value").fill_null(np.nan).to_numpy().copy()
+    has_value = table.get_column("difference").is_not_null()
+    has_fewer_alerts = note.str.starts_with("fewer_alerts") & has_value  # replaces zero_variance
     has_zero_variance = (note == "zero_variance").fill_null(False).to_numpy()
-    has_zero_variance |= table.get_column("se").is_null().to_numpy() & ~np.isnan(p_value)
+    has_zero_variance |= table.get_column("se").is_null().to_numpy() & (
+        ~np.isnan(p_value) | has_fewer_alerts.fill_null(False).to_numpy()
+    )
     is_identical = has_zero_variance & _is_identical(data, columns, options, old)[new, group]
     if test.needs_variance:
         p_value[has_zero_variance] = np.nan

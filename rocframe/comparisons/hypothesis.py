@@ -96,7 +96,7 @@ class Quantity:
         """Return the threshold, alerts and shortfall of each group (columns); None without points.
 
         The shortfall is the number of alerts by which the point is below a given number or rate of
-        alerts because of tied scores.
+        alerts, because scores are tied or the group has fewer rows.
         """
         if self.search is None:
             return None
@@ -109,7 +109,7 @@ class Quantity:
             n = np.asarray(scan.totals.pos + scan.totals.neg, np.float64)
             limit, rate = self.search.values[0], self.search.rate
             is_share = rate is not None and rate.proportion is not None
-            rows = limit * n if is_share else np.minimum(limit, n)
+            rows = limit * n if is_share else limit
             shortfall = np.maximum(np.floor(rows + COUNT_ROUNDING) - alerts, 0)
         return np.stack([threshold, alerts, shortfall])
 

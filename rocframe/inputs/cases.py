@@ -198,7 +198,11 @@ def is_positive(
     if positive is None:
         if not binary:
             raise LabelError.unknown_positive(
-                name, label.dtype, _unique_labels(label), _rarest_label(label), several_classes
+                name,
+                label.dtype,
+                _unique_labels(label),
+                _example_of_positive(label),
+                several_classes,
             )
         return label == 1
     try:
@@ -223,11 +227,16 @@ def _unique_labels(label: pl.Series) -> list[object]:
     return label.drop_nulls().unique().sort().to_list()
 
 
-def _rarest_label(label: pl.Series) -> object:
-    """Return the rarest label as an example of `positive`; the largest of equally rare ones."""
+def _example_of_positive(label: pl.Series) -> object:
+    """Return the largest number, such as 1 of -1 and 1, or else the rarest label.
+
+    Of equally rare labels, it is the largest.
+    """
     counts = label.drop_nulls().rename("label").value_counts(name="rows")
     if counts.is_empty():
         return "yes"
+    if label.dtype.is_numeric():
+        return label.max()
     return counts.sort("rows", "label", descending=[False, True]).item(0, "label")
 
 

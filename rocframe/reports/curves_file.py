@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,7 +29,8 @@ class CurvesFile:
     """A Parquet file of curves that is written in parts; with `max_error`, they are simplified.
 
     If it `compares_sizes`, the smaller curves of other options are kept until the end of the file,
-    and a large file has a `warning` with all sizes.
+    or until they have more than half of the points, because they would fill the memory. A large
+    file has a `warning` with the sizes of those that are kept.
     """
 
     path: Path
@@ -40,22 +40,27 @@ class CurvesFile:
     compares_sizes: bool
     write_part: Callable[[pl.DataFrame], None]
     n_points: int = 0
-    smaller: dict[str, list[pl.DataFrame]] = field(default_factory=lambda: defaultdict(list))
+    smaller: dict[str, list[pl.DataFrame]] = field(
+        default_factory=lambda: {options: [] for options in SMALLER_CURVES}
+    )
 
     def write(self, curves: pl.DataFrame) -> None:
         """Write the curves of the next groups."""
         if self.max_error is not None:
             curves = simplify(curves, max_error=self.max_error, kind=self.kind)
-        elif self.compares_sizes:
-            for options, smaller in _smaller_curves(curves, self.kind).items():
-                self.smaller[options].append(smaller)
         self.n_points += curves.height
         self.write_part(curves)
+        if not self.compares_sizes:
+            return
+        for options, parts in list(self.smaller.items()):
+            parts.append(SMALLER_CURVES[options](curves, self.kind))
+            if sum(part.height for part in parts) > self.n_points / 2:
+                del self.smaller[options]
 
     def warning(self) -> str | None:
         """Return the size of a large file, and its sizes with other options of the command."""
         size = self.path.stat().st_size
-        if not self.smaller or size < LARGE_FILE:
+        if not self.compares_sizes or size < LARGE_FILE:
             return None
         sizes = []
         with TemporaryDirectory() as folder:
@@ -63,25 +68,32 @@ class CurvesFile:
             for options, parts in self.smaller.items():
                 write(pl.concat(parts), path, about=self.about)
                 sizes.append(f"{path.stat().st_size / 1e6:,.1f} MB with {options}")
+        others = f"It would have {' and '.join(sizes)}. " if sizes else ""
         return (
-            f"{self.path.name} has {size / 1e6:,.0f} MB ({self.n_points:,} points). It would have "
-            f"{' and '.join(sizes)}; a store also needs less memory, because it reads the files of "
-            "logs one by one."
+            f"{self.path.name} has {size / 1e6:,.0f} MB ({self.n_points:,} points). {others}"
+            "A store needs less memory, because it reads the files of logs one by one."
         )
 
 
-def _smaller_curves(curves: pl.DataFrame, kind: KindName) -> dict[str, pl.DataFrame]:
-    """Return the curves that the command would write with other options, by these options."""
-    # Curves of rounded scores have the last row of each range of scores, with its lower end. The
-    # threshold of the first row of a curve is infinite, so it differs from that of the row above.
+def _points_within_error(curves: pl.DataFrame, kind: KindName) -> pl.DataFrame:
+    return simplify(curves, max_error=SUGGESTED_ERROR, kind=kind)
+
+
+def _curves_of_rounded_scores(curves: pl.DataFrame, _: KindName) -> pl.DataFrame:
+    """Return the last row of each range of scores, with its lower end."""
+    # The threshold of the first row of a curve is infinite, so it differs from that of the row
+    # above.
     step = power_of_two_below(SUGGESTED_RESOLUTION)
     rounded = curves.with_columns((pl.col(THRESHOLD) / step).floor() * step)
     threshold = pl.col(THRESHOLD)
-    is_last = threshold.ne(threshold.shift(-1)).fill_null(True)
-    return {
-        f"--max-error {SUGGESTED_ERROR:g}": simplify(curves, max_error=SUGGESTED_ERROR, kind=kind),
-        f"--store FOLDER --resolution {SUGGESTED_RESOLUTION:g}": rounded.filter(is_last),
-    }
+    return rounded.filter(threshold.ne(threshold.shift(-1)).fill_null(True))
+
+
+# The curves that the command would write with other options.
+SMALLER_CURVES: dict[str, Callable[[pl.DataFrame, KindName], pl.DataFrame]] = {
+    f"--max-error {SUGGESTED_ERROR:g}": _points_within_error,
+    f"--store FOLDER --resolution {SUGGESTED_RESOLUTION:g}": _curves_of_rounded_scores,
+}
 
 
 @contextmanager
@@ -102,6 +114,6 @@ def curves_file(
             about=about,
             kind=kind,
             max_error=max_error,
-            compares_sizes=compares_sizes,
+            compares_sizes=compares_sizes and max_error is None,
             write_part=write_part,
         )

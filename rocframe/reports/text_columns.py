@@ -211,7 +211,7 @@ NOTE_TEXTS: dict[Note, str] = {
     "left_out": "curves left out because they lack a class: {}",
     "lacks_rows": "curves without a value because rows are missing: {}",
     "fewer": "groups with fewer curves: {}",
-    "fewer_alerts": "fewer alerts than given, because of tied scores: {}",
+    "fewer_alerts": "fewer alerts than given, because scores are tied or rows are few: {}",
 }
 
 

@@ -78,20 +78,25 @@ def test_bars_are_the_numbers_of_positives_and_negatives_of_each_bin():
 
 
 def test_bars_of_scores_count_the_rows_of_each_score_or_of_twenty_bins():
-    bars = QUANTILES.roc.chart(scores=CURVES)
     tree = VOTE.filter(model="decision_tree")
     assert tree["score"].n_unique() <= 100 < BAYES["score"].n_unique()
+    thin = QUANTILES.filter(model="decision_tree").roc.chart(scores=CURVES)
+    both = QUANTILES.roc.chart(scores=CURVES)  # curves of a chart have the same kind of bars
+    assert not part(thin, "wide bar") + part(both, "thin bar")
     for side, label in (("positives", True), ("negatives", False)):
         found = {
-            bar["score_mean"]: bar["n"] for bar in part(bars, "thin bar") if bar["_class"] == side
+            bar["score_mean"]: bar["n"] for bar in part(thin, "thin bar") if bar["_class"] == side
         }
         counts = tree.filter(label=label)["score"].value_counts().rows()
         assert found == {float(f"{score:.7g}"): n for score, n in counts}
-        found = {
-            bar["score_min"]: bar["n"] for bar in part(bars, "wide bar") if bar["_class"] == side
-        }
-        bins = (BAYES.filter(label=label)["score"] * 20).floor() / 20
-        assert found == {float(f"{left:.7g}"): n for left, n in bins.value_counts().rows()}
+        for model, rows in (("decision_tree", tree), ("naive_bayes", BAYES)):
+            found = {
+                bar["score_min"]: bar["n"]
+                for bar in part(both, "wide bar")
+                if bar["_class"] == side and bar["model"] == model
+            }
+            bins = (rows.filter(label=label)["score"] * 20).floor() / 20
+            assert found == {float(f"{left:.7g}"): n for left, n in bins.value_counts().rows()}
 
 
 def test_positives_are_above_and_negatives_below_the_curves():

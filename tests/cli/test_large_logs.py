@@ -84,6 +84,7 @@ def test_a_large_file_of_curves_has_a_message_with_the_sizes_of_other_options(
     log, capsys, monkeypatch
 ):
     monkeypatch.setattr(curves_file, "LARGE_FILE", 1)
+    log = write_one_model(log)
     store = ["--store", "store", "--partition-by", "day", "--resolution", "0.001"]
     messages, sizes = [], []
     for options in ([], ["--max-error", "0.001"], store):
@@ -93,16 +94,32 @@ def test_a_large_file_of_curves_has_a_message_with_the_sizes_of_other_options(
     assert (
         f"curves.parquet has {sizes[0]:,.0f} MB ({n_points:,} points). It would have "
         f"{sizes[1]:,.1f} MB with --max-error 0.001 and {sizes[2]:,.1f} MB with --store FOLDER "
-        "--resolution 0.001; a store also needs less memory, because it reads the files of logs "
-        "one by one."
+        "--resolution 0.001. A store needs less memory, because it reads the files of logs one by "
+        "one."
     ) in messages[0]
     assert not any("curves.parquet has" in message for message in messages[1:])
+
+
+def write_one_model(log, scale=1.0):
+    """Write the log with one model, so that its curves have many points; return its rows."""
+    log = log.with_columns(pl.lit("a").alias("model"), pl.col("score") * scale)
+    for (day,), rows in log.partition_by("day", as_dict=True, include_key=False).items():
+        rows.write_parquet(f"logs/day={day}/log.parquet")
+    return log
+
+
+def test_options_that_hardly_make_the_file_smaller_are_not_kept_in_memory(log, capsys, monkeypatch):
+    monkeypatch.setattr(curves_file, "LARGE_FILE", 1)
+    write_one_model(log, scale=1e6)
+    message = evaluate(capsys)[1]
+    assert "MB with --max-error 0.001. A store needs" in message
+    assert "--resolution" not in message
 
 
 def test_the_measured_curves_of_a_store_are_those_of_rounded_scores(log):
     roles = {"by": BY, "positive": "bad"}
     curves = rf.curve(log, "label", "score", **roles)
-    (_, measured) = curves_file._smaller_curves(curves, "roc").values()
+    measured = curves_file._curves_of_rounded_scores(curves, "roc")
     counts = rf.compress(log, "label", "score", **roles, resolution=0.001)
     rounded = rf.curve(counts, "label", "score", by=BY, count="count")
     assert_frame_equal(measured, rounded.select(measured.columns))

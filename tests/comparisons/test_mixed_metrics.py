@@ -107,6 +107,38 @@ def test_a_note_states_how_many_alerts_are_missing_because_of_ties(alerts, missi
         assert (row["p_value"].item() is None) == (missing == alerts)
 
 
+@pytest.mark.parametrize(("alerts", "missing"), [(3, 3), (45, 5)])
+@pytest.mark.parametrize("method", ["bootstrap", "delta"])
+def test_the_note_on_missing_alerts_is_that_of_every_metric(alerts, missing, method):
+    metrics = ["precision", "recall", "fpr", "lift", "f1", "mcc"]
+    options = {"metric": metrics, "alerts": alerts, "method": method, "seed": 1, "n_boot": 50}
+    table = rf.compare(tied_scores(), "label", ["fine", "tied"], **options)
+    assert table["note"].to_list() == [f"fewer_alerts:{missing}"] * len(metrics)
+    # Without alerts, precision, lift and MCC are 0 / 0; MCC also if all rows are alerts.
+    undefined = table.filter(pl.col("estimate_b").is_null())["metric"].to_list()
+    assert undefined == (["precision", "lift", "mcc"] if alerts == 3 else ["mcc"])
+    assert table["difference"].is_null().to_list() == table["estimate_b"].is_null().to_list()
+
+
+def test_notes_on_the_size_of_a_class_remain_if_alerts_are_missing():
+    ranks = np.arange(40)
+    scores = pl.DataFrame({"fine": -ranks, "tied": -(ranks // 4)})
+    labels = (ranks % 5 == 0) & (ranks < np.array([[0], [5], [10], [15]]))
+    rows = pl.concat(scores.with_columns(label=row, k=k) for k, row in enumerate(labels))
+    options = {"by": "k", "metric": "recall", "alerts": 6, "method": "delta"}
+    table = rf.compare(rows, "label", ["fine", "tied"], **options)
+    few = [f"fewer_alerts:2; few_rows:{n}" for n in (2, 3)]
+    assert table["note"].to_list() == ["no_positives", "one_positive", *few]
+
+
+@pytest.mark.parametrize("alerts", [3, 45])
+def test_a_gate_passes_equal_scores_also_with_fewer_alerts(alerts):
+    rows = tied_scores().with_columns(same="tied")
+    options = {"baseline": "tied", "margin": 0.05, "metric": "recall", "alerts": alerts, "seed": 1}
+    decision = rf.gate(rows, "label", ["tied", "same"], **options)
+    assert decision.select("passed", "note").row(0) == (True, "identical_scores")
+
+
 def test_a_gate_is_undecided_if_ties_leave_a_model_without_alerts():
     options = {"baseline": "tied", "margin": 0.05, "metric": "recall", "alerts": 3, "seed": 1}
     decision = rf.gate(tied_scores(), "label", ["tied", "fine"], **options)
