@@ -37,7 +37,9 @@ NIGHTLY_OPTIONS = (
 def write(folder: Path) -> None:
     """Write the three pages; the report is that of the predictions of the landing page."""
     names: dict[str, Any] = {}
-    exec("".join(CODE.findall(HERE.joinpath("index.md").read_text(encoding="utf-8"))[:2]), names)
+    code = CODE.findall(HERE.joinpath("index.md").read_text(encoding="utf-8"))[:2]
+    with redirect_stdout(StringIO()):
+        exec("".join(code), names)
     columns = {"by": "model", "id": "customer", "title": "Buyers"}
     rf.report(names["predictions"], "bought", "score", path=folder / REPORT, **columns)
     rf.save_chart(dashboard(), folder / DASHBOARD)

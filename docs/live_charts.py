@@ -52,7 +52,7 @@ html[data-theme=dark] .live-chart {{ {dark} --paper: var(--pst-color-background)
 
 
 class LiveChart(nodes.General, nodes.Element):
-    """A box with the pictures of a chart for light and dark pages, which the chart replaces."""
+    """A box with the picture of a chart, which the chart replaces."""
 
 
 class LiveCharts(SphinxTransform):
@@ -61,18 +61,18 @@ class LiveCharts(SphinxTransform):
     default_priority = 20  # after `Pictures` of conf.py
 
     def apply(self, **_: Any) -> None:
-        """Replace the paragraphs with such pictures by boxes."""
+        """Replace the paragraphs of such a picture by boxes."""
         live = {DASHBOARD}
         if LIVE_PAGES.fullmatch(self.env.docname):
             live |= set(json.loads(DIGESTS.read_text(encoding="utf-8")))
         elif self.env.docname != "guide":
             return
         for paragraph in list(self.document.findall(nodes.paragraph)):
-            images = paragraph.children  # of light and dark pages
-            if images and all(isinstance(image, nodes.image) for image in images):
-                image = images[0]["uri"].rpartition("images/")[2]
-                if image in live:
-                    paragraph.replace_self(LiveChart("", *images, chart=image))
+            match paragraph.children:
+                case [nodes.image() as picture]:
+                    image = picture["uri"].rpartition("images/")[2]
+                    if image in live:
+                        paragraph.replace_self(LiveChart("", picture, chart=image))
 
 
 def visit(writer: HTML5Translator, node: LiveChart) -> None:

@@ -1,7 +1,7 @@
 // Replace the pictures of charts by live charts, when they are near the visible part of the page.
 window.liveCharts = {};
 (() => {
-  const folder = new URL("charts/", document.currentScript.src);
+  const { src } = document.currentScript, folder = new URL("charts/", src), { search } = new URL(src);
   const boxes = [...document.querySelectorAll(".live-chart")], drawings = new Map();
 
   // A page that is opened from disk can run scripts of its folder, but not read other files.
@@ -10,7 +10,7 @@ window.liveCharts = {};
     if (!liveCharts[name]) {
       await new Promise((resolve, reject) => {
         const script = document.createElement("script");
-        Object.assign(script, { src: new URL(name, folder), onload: resolve, onerror: reject });
+        Object.assign(script, { src: new URL(name + search, folder), onload: resolve, onerror: reject });
         document.head.append(script);
       });
     }
