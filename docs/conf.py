@@ -83,6 +83,7 @@ LISTED += [
 html_sidebars = {"**": []} | {page: ["sidebar-nav-bs.html"] for page in LISTED}
 html_show_sourcelink = False
 html_copy_source = False
+html_use_index = False
 html_theme_options = {
     "navbar_align": "left",
     "navbar_end": ["theme-switcher"],

@@ -14,9 +14,7 @@ window.liveCharts = {};
         document.head.append(script);
       });
     }
-    const bytes = Uint8Array.from(atob(liveCharts[name]), (character) => character.charCodeAt(0));
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-    return new Response(stream).json();
+    return JSON.parse(await rocframeUnpack(liveCharts[name]));
   }
 
   const isDashboard = (spec) => spec.usermeta?.rocframe === "dashboard";
