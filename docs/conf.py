@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import imagesize
 from docutils import nodes
 from docutils.statemachine import StringList
-from sphinx.errors import ExtensionError
 from sphinx.ext.autosummary import Autosummary
 from sphinx.transforms import SphinxTransform
 from sphinx.util.docutils import SphinxDirective
@@ -24,13 +23,13 @@ sys.path.insert(0, str(Path(__file__).parent))
 import live_charts
 import pictures
 import reference
+import search_terms
 import shrink
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sphinx.application import Sphinx
-    from sphinx.environment import BuildEnvironment
 
 project = "rocframe"
 author = "The rocframe developers"
@@ -84,6 +83,7 @@ LISTED += [
 html_sidebars = {"**": []} | {page: ["sidebar-nav-bs.html"] for page in LISTED}
 html_show_sourcelink = False
 html_copy_source = False
+html_use_index = False
 html_theme_options = {
     "navbar_align": "left",
     "navbar_end": ["theme-switcher"],
@@ -94,35 +94,8 @@ html_theme_options = {
     "header_links_before_dropdown": 6,
 }
 
-# Terms that readers search, and the section that answers each: an entry of the index below its
-# heading, which the search lists first.
-SEARCH_TERMS = {
-    "install": ("index", "Install"),
-    "sample size": ("uncertainty", "Sample size and power"),
-    "McNemar": ("uncertainty", "Compare models where they are used"),
-    "fairness": ("uncertainty", "Groups of rows"),
-    "Youden": ("decisions", "Choose a threshold"),
-    "MLflow": ("pipelines", "MLflow"),
-    "PSI": ("monitoring", "Before there are labels"),
-}
 
-
-def add_search_terms(_app: Sphinx, name: str, source: list[str]) -> None:
-    """Add the entries of the index to the source of a page."""
-    for term, (page, section) in SEARCH_TERMS.items():
-        if page == name:
-            heading = re.compile(rf"^(#+ {re.escape(section)}\n)", re.MULTILINE)
-            source[0], n_found = heading.subn(rf"\1\n```{{index}} ! {term}\n```\n", source[0])
-            if n_found != 1:
-                raise ExtensionError(f"{page}.md needs one heading {section!r}: see SEARCH_TERMS")
-
-
-def pages_with_terms(
-    _app: Sphinx, env: BuildEnvironment, added: set[str], changed: set[str], _removed: set[str]
-) -> list[str]:
-    """Return the pages to read again: Sphinx forgets the entries of pages that it does not read."""
-    pages = {page for page, _ in SEARCH_TERMS.values()} & env.found_docs
-    return sorted(pages) if added or changed else []
+WIDE = 600  # pixels; also in tables.css
 
 
 class Pictures(SphinxTransform):
@@ -131,10 +104,13 @@ class Pictures(SphinxTransform):
     default_priority = 10  # before Sphinx copies the images
 
     def apply(self, **_: Any) -> None:
-        """Set the widths of the images."""
+        """Set the widths of the images, and mark wide ones, which phones scroll."""
         for image in self.document.findall(nodes.image):
             _, path = self.env.relfn2path(image["uri"])
-            image.setdefault("width", f"{imagesize.get(path)[0]}px")
+            width = imagesize.get(path)[0]
+            image.setdefault("width", f"{width}px")
+            if width > WIDE:
+                image["classes"].append("wide")
 
 
 class Thumbnails(SphinxDirective):
@@ -256,8 +232,7 @@ def add_examples(
 
 def setup(app: Sphinx) -> None:
     """Add the transform, the directives and the hook of this file to Sphinx."""
-    app.connect("source-read", add_search_terms)
-    app.connect("env-get-outdated", pages_with_terms)
+    search_terms.setup(app)
     app.add_transform(Pictures)
     live_charts.setup(app)
     app.connect("build-finished", shrink.shrink, priority=900)  # after the steps that write files

@@ -7,7 +7,9 @@ live charts.
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from contextlib import chdir, redirect_stderr, redirect_stdout
+from gzip import compress
 from io import StringIO
 from pathlib import Path
 from shutil import move
@@ -28,7 +30,7 @@ REPORT, DASHBOARD, NIGHTLY = NAMES = ("report.html", "dashboard.html", "nightly.
 POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy"[^>]*>\n')
 SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 DIGITS = re.compile(r"(?<![\w.])\d+\.\d{5,}(?:e-?\d+)?")
-DATA = re.compile(r'(?<=<script type="application/json">).*?(?=</script>)', re.DOTALL)
+DATA = re.compile(r'<script type="application/json">(.*?)(?=</script>)', re.DOTALL)
 NIGHTLY_OPTIONS = (
     "--label label --score score --by model --store store --partition-by month --out out --quiet"
 )
@@ -37,7 +39,9 @@ NIGHTLY_OPTIONS = (
 def write(folder: Path) -> None:
     """Write the three pages; the report is that of the predictions of the landing page."""
     names: dict[str, Any] = {}
-    exec("".join(CODE.findall(HERE.joinpath("index.md").read_text(encoding="utf-8"))[:2]), names)
+    code = CODE.findall(HERE.joinpath("index.md").read_text(encoding="utf-8"))[:2]
+    with redirect_stdout(StringIO()):
+        exec("".join(code), names)
     columns = {"by": "model", "id": "customer", "title": "Buyers"}
     rf.report(names["predictions"], "bought", "score", path=folder / REPORT, **columns)
     rf.save_chart(dashboard(), folder / DASHBOARD)
@@ -58,8 +62,13 @@ def rounded(text: str) -> str:
     return DIGITS.sub(lambda number: f"{float(number[0]):.5g}", text)
 
 
+def packed(text: str) -> str:
+    """Return a text, compressed, for a string of JavaScript or the content of an element."""
+    return b64encode(compress(text.encode(), mtime=0)).decode()
+
+
 def share_script(folder: Path, script: str) -> None:
-    """Replace the copy of the script in each page by a link to `script`, and round the numbers."""
+    """Replace the copy of the script in each page by a link to `script`, and pack the data."""
     for name in NAMES:
         page = folder / name
         start, copy, end = page.read_text(encoding="utf-8").partition("<script>" + embed_script())
@@ -68,5 +77,8 @@ def share_script(folder: Path, script: str) -> None:
             "</head>", f'<script src="{script}"></script>\n</head>'
         )
         end = SCRIPT.sub(r"<script>rocframeReady.then(() => {\1\n});</script>", "<script>" + end)
-        text = DATA.sub(lambda data: rounded(data[0]), start + end)
+        text = DATA.sub(
+            lambda data: f'<script type="application/json" data-packed>{packed(rounded(data[1]))}',
+            start + end,
+        )
         page.write_text(text, encoding="utf-8")

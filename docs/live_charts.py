@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from base64 import b64encode
 from concurrent.futures import ProcessPoolExecutor
-from gzip import compress
 from hashlib import sha256
 from multiprocessing import get_context
 from pathlib import Path
@@ -38,12 +36,20 @@ if TYPE_CHECKING:
 
 LIVE_PAGES = re.compile(r"index|gallery/(?!index)[\w-]+")  # the index shows thumbnails
 FOLDER = "_static/charts"
-LOADER = """// Run the script that draws charts, which is compressed here.
-const rocframeReady = new Response(
-  new Blob([Uint8Array.from(atob("%s"), (character) => character.charCodeAt(0))])
-    .stream().pipeThrough(new DecompressionStream("gzip")),
-).text().then((text) => {
+LOADER = """// Run the script that draws charts, which is compressed here, and unpack the data.
+function rocframeUnpack(text) {
+  const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(stream).text();
+}
+const rocframeReady = rocframeUnpack("%s").then(async (text) => {
   document.head.append(Object.assign(document.createElement("script"), { text }));
+  if (document.readyState === "loading") {
+    await new Promise((resolve) => { document.addEventListener("DOMContentLoaded", resolve); });
+  }
+  for (const data of document.querySelectorAll("script[data-packed]")) {
+    data.textContent = await rocframeUnpack(data.textContent);
+  }
 });
 """
 CSS = """.live-chart {{ {light} --paper: var(--pst-color-background); }}
@@ -52,7 +58,7 @@ html[data-theme=dark] .live-chart {{ {dark} --paper: var(--pst-color-background)
 
 
 class LiveChart(nodes.General, nodes.Element):
-    """A box with the pictures of a chart for light and dark pages, which the chart replaces."""
+    """A box with the picture of a chart, which the chart replaces."""
 
 
 class LiveCharts(SphinxTransform):
@@ -61,18 +67,18 @@ class LiveCharts(SphinxTransform):
     default_priority = 20  # after `Pictures` of conf.py
 
     def apply(self, **_: Any) -> None:
-        """Replace the paragraphs with such pictures by boxes."""
+        """Replace the paragraphs of such a picture by boxes."""
         live = {DASHBOARD}
         if LIVE_PAGES.fullmatch(self.env.docname):
             live |= set(json.loads(DIGESTS.read_text(encoding="utf-8")))
         elif self.env.docname != "guide":
             return
         for paragraph in list(self.document.findall(nodes.paragraph)):
-            images = paragraph.children  # of light and dark pages
-            if images and all(isinstance(image, nodes.image) for image in images):
-                image = images[0]["uri"].rpartition("images/")[2]
-                if image in live:
-                    paragraph.replace_self(LiveChart("", *images, chart=image))
+            match paragraph.children:
+                case [nodes.image() as picture]:
+                    image = picture["uri"].rpartition("images/")[2]
+                    if image in live:
+                        paragraph.replace_self(LiveChart("", picture, chart=image))
 
 
 def visit(writer: HTML5Translator, node: LiveChart) -> None:
@@ -90,11 +96,6 @@ def depart(writer: HTML5Translator, _node: LiveChart) -> None:
 def _script(image: str) -> str:
     """Return the path of the script with a specification, in FOLDER."""
     return Path(image).with_suffix(".js").as_posix()
-
-
-def packed(text: str) -> str:
-    """Return a text, compressed, for a string of JavaScript."""
-    return b64encode(compress(text.encode(), mtime=0)).decode()
 
 
 def start(app: Sphinx, env: BuildEnvironment, _names: list[str]) -> None:
@@ -120,13 +121,15 @@ def write(folder: Path, sources: list[Path]) -> None:
     if stamp.exists() and stamp.read_text(encoding="utf-8") == digest:
         return
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "rocframe.js").write_text(LOADER % packed(embed_script()), encoding="utf-8")
+    (folder / "rocframe.js").write_text(
+        LOADER % demo_pages.packed(embed_script()), encoding="utf-8"
+    )
     (folder / "colors.css").write_text(CSS.format(**style_sheets()), encoding="utf-8")
     for image, chart in {**pictures(sources=sources), DASHBOARD: dashboard()}.items():
         path = folder / _script(image)
         path.parent.mkdir(exist_ok=True)
         spec = json_for_html(with_page_colors(chart_spec(chart, validate=False)))
-        text = packed(demo_pages.rounded(spec))
+        text = demo_pages.packed(demo_pages.rounded(spec))
         path.write_text(f'liveCharts[{json.dumps(_script(image))}] = "{text}";\n', encoding="utf-8")
     demos = folder.parents[1] / demo_pages.FOLDER
     demos.mkdir(exist_ok=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 from PIL import Image
 
@@ -20,19 +21,31 @@ UNUSED += ("webpack-macros.html",)
 SHEETS = ("styles/pydata*.css", "sphinx-design*.css", "basic.css")
 KEPT = re.compile(r"<(?P<tag>pre|script|style)\b.*?</(?P=tag)>", re.DOTALL)
 COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-# Hints for browsers and for search services, and versions of files that the caches of browsers use.
+# Hints for browsers and for search services, and versions of files; see OWN for those that remain.
 HINT = re.compile(
     r'<link rel="(?:preload|next|prev|index)"[^>]*>|<meta name="docsearch[^>]*>'
     r"|<script[^>]*scripts/fontawesome\.js[^>]*></script>"
-    r'|\?(?:digest|v)=\w+(?=")|(?<= )title="Link to this [a-z]+"|(?<=<script )data-cfasync="false"'
+    r'|\?(?:digest|v)=\w+(?=")|(?<= )title="(?:Link to this [a-z]+|rocframe[\w.]*)"'
+    r'|(?<=<script )data-cfasync="false"|<meta name="viewport"[^>]*>(?=.*<meta name="viewport")',
+    re.DOTALL,
+)
+# The caches of browsers must not mix versions of the files of this site: each has a digest.
+OWN = re.compile(
+    r"_static/(?:(?:copy|live-charts|charts/rocframe)\.js|(?:tables|charts/colors)\.css)"
 )
 # Names, operators, punctuation and spaces in code have the color of plain text.
 PLAIN = re.compile(r'<span class="(?:n|nn|nx|o|p|w)">([^<]*)</span>')
 WORD = re.compile(r'<span class="pre">([^<]*)</span>')
-LITERAL = re.compile(r'<code class="docutils literal notranslate">(.*?)</code>', re.DOTALL)
+LITERAL = re.compile(
+    r'<code class="(xref )?[^">]*docutils literal notranslate">(.*?)</code>', re.DOTALL
+)
 SIGNATURE = re.compile(r'<dt class="sig .*?</dt>', re.DOTALL)
-# HTML lets these end tags and the quotation marks of simple values be left out.
-OPTIONAL = re.compile(r"</(?:li|dd|dt|td|th|tr)>|(?<==)\"(?P<value>[\w.:#-]+)\"(?=[ >])")
+# HTML lets these end tags, the quotation marks of simple values and spaces before blocks out.
+BLOCK = "article|dd|div|dl|dt|h[1-6]|header|li|link|meta|nav|ol|p|pre|script|section|table|td|tr|ul"
+OPTIONAL = re.compile(
+    r"</(?:li|dd|dt|td|th|tr)>|(?<==)\"(?P<value>[\w.:#-]+)\"(?=[ >])"
+    rf"|(?:</p>)?\s*(?=</?(?:{BLOCK})\b)"
+)
 RULE = re.compile(r"(?P<selectors>[^{}@;]+)\{(?P<body>[^{}]*)\}")
 CLASS = re.compile(r"\.(-?[A-Za-z_][\w-]*)")
 
@@ -44,9 +57,15 @@ def shrink(app: Sphinx, error: Exception | None) -> None:
     site, static = app.outdir, app.outdir / "_static"
     for path in {path for pattern in UNUSED for path in static.rglob(pattern)}:
         path.unlink()
+    versions = {
+        file.relative_to(site).as_posix(): f"{crc32(file.read_bytes()):08x}"
+        for file in static.rglob("*")
+        if OWN.fullmatch(file.relative_to(site).as_posix())
+    }
     words = set()
     for path in site.rglob("*.html"):
         text = shorter(path.read_text(encoding="utf-8"))
+        text = OWN.sub(lambda file: f"{file[0]}?v={versions[file[0]]}", text)
         words |= set(re.findall(r"[\w-]+", text))
         path.write_text(text, encoding="utf-8")
     for path in static.rglob("*.js"):
@@ -62,7 +81,7 @@ def shrink(app: Sphinx, error: Exception | None) -> None:
 def shorter(page: str) -> str:
     """Return a page without indentation, comments, hints, and markup that has no style."""
     page = HINT.sub("", page)
-    page = LITERAL.sub(lambda code: WORD.sub(r"\1", f"<code>{code[1]}</code>"), page)
+    page = LITERAL.sub(_code, page)
     page = SIGNATURE.sub(lambda part: PLAIN.sub(r"\1", WORD.sub(r"\1", part[0])), page)
     page = re.sub(r"(_images/[\w.-]+)\.png(?=\")", r"\1.webp", page)
     parts, start = [], 0
@@ -70,6 +89,11 @@ def shorter(page: str) -> str:
         parts += [_flat(page[start : kept.start()]), PLAIN.sub(r"\1", kept[0])]
         start = kept.end()
     return "".join([*parts, _flat(page[start:])])
+
+
+def _code(literal: re.Match[str]) -> str:
+    tag = "<code class=xref>" if literal[1] else "<code>"
+    return WORD.sub(r"\1", f"{tag}{literal[2]}</code>")
 
 
 def _flat(html: str) -> str:

@@ -2,7 +2,7 @@
 
 The links within the site work, each picture has a text alternative, each live chart has a
 specification, the search finds the headings of the pages except the changelog, and terms of
-SEARCHED, and the site is not larger than MAX_BYTES.
+SEARCH_TERMS, and the site is not larger than MAX_BYTES.
 """
 
 from __future__ import annotations
@@ -14,17 +14,12 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "docs"))
+
+from search_terms import SEARCH_TERMS
+
 MIN_WORDS = 3  # of the text alternative of a picture
 MAX_BYTES = 8_000_000
-SEARCHED = {  # terms, and the page to which an entry of the index leads
-    "install": "index",
-    "sample size": "uncertainty",
-    "youden": "decisions",
-    "mcnemar": "uncertainty",
-    "psi": "monitoring",
-    "fairness": "uncertainty",
-    "mlflow": "pipelines",
-}
 
 
 class Page(HTMLParser):
@@ -113,9 +108,9 @@ def not_searched(site: Path, pages: dict[Path, Page]) -> list[str]:
         names[place[0]] for places in index["alltitles"].values() for place in places
     ]:
         found.append("searchindex.js: the changelog is searched")
-    for term, page in SEARCHED.items():
-        entries = [names[place[0]] for place in index["indexentries"].get(term, ())]
-        if page in names and page not in entries:
+    for term, (page, _) in SEARCH_TERMS.items():
+        entries = [names[place[0]] for place in index["indexentries"].get(term.lower(), ())]
+        if page not in entries:
             found.append(f"searchindex.js: the search for {term!r} does not lead to {page}")
     return found
 

@@ -1,7 +1,7 @@
 // Replace the pictures of charts by live charts, when they are near the visible part of the page.
 window.liveCharts = {};
 (() => {
-  const folder = new URL("charts/", document.currentScript.src);
+  const { src } = document.currentScript, folder = new URL("charts/", src), { search } = new URL(src);
   const boxes = [...document.querySelectorAll(".live-chart")], drawings = new Map();
 
   // A page that is opened from disk can run scripts of its folder, but not read other files.
@@ -10,13 +10,11 @@ window.liveCharts = {};
     if (!liveCharts[name]) {
       await new Promise((resolve, reject) => {
         const script = document.createElement("script");
-        Object.assign(script, { src: new URL(name, folder), onload: resolve, onerror: reject });
+        Object.assign(script, { src: new URL(name + search, folder), onload: resolve, onerror: reject });
         document.head.append(script);
       });
     }
-    const bytes = Uint8Array.from(atob(liveCharts[name]), (character) => character.charCodeAt(0));
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-    return new Response(stream).json();
+    return JSON.parse(await rocframeUnpack(liveCharts[name]));
   }
 
   const isDashboard = (spec) => spec.usermeta?.rocframe === "dashboard";

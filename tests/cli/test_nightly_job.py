@@ -31,7 +31,7 @@ PAGE = TREE / "docs" / "pipelines.md"
 REFERENCE = date(2026, 10, 1)
 DAYS = [date(2026, 11, 2) + timedelta(days=i) for i in (0, 3, 7, 10, 14, 17)]  # three weeks
 ROWS = 1200  # of a log
-FILES = ("areas.json", "drift.json", "gate.json")
+FILES = ("areas.json", "drift.json", "scores.json", "gate.json")
 
 
 def example(heading, language):
@@ -41,7 +41,7 @@ def example(heading, language):
 
 
 JOB = example("Nightly job with cron", "sh")
-DRIFT = JOB[JOB.index("rocframe drift") : JOB.index("> drift.json")]
+NEWEST = re.search(r"`(jq .*)`", PAGE.read_text(encoding="utf-8"))[1]
 
 
 @pytest.fixture(autouse=True)
@@ -85,7 +85,8 @@ def run(script, *shell):
     The shell sends the arguments of a call through a pipe, and reads the exit code from another.
     """
     requests, replies = os.pipe(), os.pipe()
-    function = f"""rocframe() {{
+    function = f"""date() {{ echo {DAYS[-1]}; }}
+    rocframe() {{
         {{ printf '%s\\037' "$@"; echo; }} > /dev/fd/{requests[1]}
         read -r code < /dev/fd/{replies[0]}
         cat call.out; cat call.err >&2; return "$code"
@@ -118,6 +119,7 @@ def results():
 def contents():
     """Return the content of all files except the logs and the messages."""
     files = {path for path in Path().rglob("*") if path.is_file()} - set(Path().rglob("call.*"))
+    files -= {Path("evaluate.log")}
     return {path: path.read_bytes() for path in files if path.parts[0] != "logs"}
 
 
@@ -136,10 +138,12 @@ def test_a_night_without_drift(first_night, monkeypatch):
     folder, job = first_night
     monkeypatch.chdir(folder)
     assert (job.code, job.out) == (0, "The new model can be released.\n")
-    areas, drift, gate = results()
+    areas, drift, scores, gate = results()
     assert [row["segment"] for row in areas] == ["app", "web"]
     assert {row["n_pos"] + row["n_neg"] for row in areas} == {ROWS // 2 * len(DAYS)}
     assert {row["window"] for row in drift} == {str(day) for day in DAYS[::2]}
+    assert [(row["day"], row["verdict"]) for row in scores] == [(str(DAYS[-1]), "no_drift")] * 2
+    assert {"psi", "ks"} <= set(scores[0])
     assert [row["verdict"] for row in gate] == ["non_inferior"] * 2
 
 
@@ -160,10 +164,15 @@ def test_a_drift_is_the_exit_code_of_the_job():
     write_logs(DAYS[-2:], web=0.8)
     job = run(JOB.replace("--score score --score new_score", "--score new_score --score score"))
     assert (job.code, job.out) == (1, "")
-    _, drift, gate = results()
+    _, drift, _, gate = results()
     changed = [(row["segment"], row["window"]) for row in drift if row["passed"] is False]
     assert changed == [("web", str(DAYS[-2]))]
     assert {row["verdict"] for row in gate} == {"inferior"}
+    if which("jq") is not None:
+        assert run(NEWEST).code == 1
+        drift = [row | {"passed": row["window"] == str(DAYS[-2]) or None} for row in drift]
+        Path("drift.json").write_text(json.dumps([drift[0] | {"passed": False}, *drift[1:]]))
+        assert run(NEWEST).code == 0
 
 
 def test_a_week_whose_labels_are_not_known_yet_does_not_count():
@@ -178,27 +187,40 @@ def test_a_week_whose_labels_are_not_known_yet_does_not_count():
     assert run(JOB.replace("--min-rows 20", "")).code == 1
 
 
-def test_damaged_logs_are_skipped_or_an_error():
+def test_scores_that_are_missing_on_the_last_day_fail():
+    write_logs(DAYS)
+    log = log_of(DAYS[-1]).with_row_index("row")
+    score = pl.when(pl.col("row") % 10 == 0).then("score")
+    log.with_columns(score).drop("row").write_parquet(f"logs/day={DAYS[-1]}/0.parquet")
+    assert run(JOB).code == 1
+    _, drift, scores, _ = results()
+    assert {row["verdict"] for row in drift} == {"no_drift"}
+    assert [row["verdict"] for row in scores] == ["missing_scores"] * 2
+
+
+def test_a_night_without_a_log_of_yesterday_is_an_error():
+    write_logs(DAYS[:-1])
+    job = run(JOB)
+    assert (job.code, job.out) == (2, "")
+    assert f"logs/day={DAYS[-1]}" in job.err
+
+
+def test_damaged_logs_are_skipped_but_not_by_the_gate():
     write_logs(DAYS)
     damaged = Path(f"logs/day={DAYS[3]}/0.parquet")
     damaged.write_bytes(damaged.read_bytes()[:-9])
     job = run(JOB)
-    assert job.code == 0
-    assert f"skipped {damaged}: " in job.err
-    assert {row["n_pos"] + row["n_neg"] for row in results()[0]} == {ROWS // 2 * (len(DAYS) - 1)}
+    assert job.code == 2
+    assert job.out.startswith(f"rocframe: skipped {damaged}: ")
+    assert Path("gate.json").read_text() == ""
+    areas = json.loads(Path("areas.json").read_text())
+    assert {row["n_pos"] + row["n_neg"] for row in areas} == {ROWS // 2 * (len(DAYS) - 1)}
 
-    before = contents()
+    before = {path: text for path, text in contents().items() if path.name not in FILES}
     job = run(JOB.replace("--skip-unreadable", ""))
     assert (job.code, job.out) == (2, "")
     assert str(damaged) in job.err
     assert contents() == before | {Path("areas.json"): b""}
-
-
-def test_drift_of_scores_whose_labels_are_not_known_yet(first_night, monkeypatch):
-    monkeypatch.chdir(first_night[0])
-    job = run(f"columns='--by segment'\n{DRIFT}")
-    assert job.code == 0
-    assert {"psi", "ks"} <= set(json.loads(job.out)[0])
 
 
 @pytest.mark.parametrize(("code", "printed"), [(0, ""), (1, "nightly.sh: exit code 1\n")])
@@ -259,7 +281,7 @@ def test_a_drift_is_a_failed_check_of_the_dagster_asset(code, passed):
 
 def test_mlflow_duckdb_and_pandas_read_the_results(first_night, monkeypatch):
     monkeypatch.chdir(first_night[0])
-    areas, drift, gate = results()
+    areas, drift, _, gate = results()
     mlflow = MagicMock()
     run_example("MLflow", {"mlflow": mlflow})
     mlflow.log_metrics.assert_called_once_with(
@@ -330,6 +352,9 @@ def test_a_user_without_rights_outside_the_folder_of_results(tmp_path):
     rocframe = programs / "rocframe"
     rocframe.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m rocframe.cli.main "$@"\n')
     rocframe.chmod(0o755)
+    today = programs / "date"
+    today.write_text(f"#!/bin/sh\necho {DAYS[-1]}\n")
+    today.chmod(0o755)
     os.chdir(results_folder)
     write_logs(DAYS)
     read_only = [path for path in tmp_path.rglob("*") if path.is_dir() and path != results_folder]
@@ -351,5 +376,5 @@ def test_a_user_without_rights_outside_the_folder_of_results(tmp_path):
         for folder in (tmp_path, *read_only):
             folder.chmod(0o700)
     assert (job.returncode, job.stdout) == (0, "The new model can be released.\n"), job.stderr
-    assert [len(table) for table in results()] == [2, 6, 2]
+    assert [len(table) for table in results()] == [2, 6, 2, 2]
     assert Path("evaluation/charts.html").exists()
