@@ -123,7 +123,7 @@ oldest: | $(VENV)/made ## run important tests with the lowest versions of the de
 	@[ -d $(VENV)-oldest ] || $(BIN)/uv venv --quiet --python $(BIN)/python $(VENV)-oldest
 	@$(BIN)/uv pip install --quiet --python $(VENV)-oldest/bin/python --resolution lowest-direct \
 		--editable . --group test
-	@POLARS_MAX_THREADS=1 $(VENV)-oldest/bin/python -m pytest $(PYTEST_OPTIONS) -m "not slow" $(OLDEST) $(ARGS)
+	@POLARS_MAX_THREADS=1 $(VENV)-oldest/bin/python -m pytest $(PYTEST_OPTIONS) -m "not slow and not hypothesis" $(OLDEST) $(ARGS)
 
 clean: ## remove build products, but not the environments
 	@rm -rf build demo docs/_build docs/api .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
