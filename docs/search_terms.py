@@ -11,8 +11,7 @@ if TYPE_CHECKING:
     from sphinx.application import Sphinx
     from sphinx.environment import BuildEnvironment
 
-# Terms that readers search, and the section that answers each: an entry of the index below its
-# heading, which the search lists first.
+# The page and the section that answer each term: an entry of the index below its heading.
 SEARCH_TERMS = {
     "install": ("index", "Install"),
     "sample size": ("uncertainty", "Sample size and power"),

@@ -17,6 +17,7 @@ from rocframe.frames import (
     as_input_frame,
     collect_frame,
     collect_narwhals,
+    column,
     deferred_table,
     lazy_plan,
     number_distinct_rows,
@@ -309,6 +310,29 @@ def _cells_within_envelope(source: CompressInput, limit: float) -> pl.DataFrame:
         *(pl.col(name).cast(pl.Float64) for name in source.scores),
     )
     return collect_frame(source.finish(source.widen(with_width)))
+
+
+def with_equal_widths(
+    tables: Sequence[pl.DataFrame], keys: Sequence[str], scores: Sequence[str]
+) -> list[pl.DataFrame]:
+    """Round the scores of compressed tables to the widest cells of each group in all tables.
+
+    Equal cells are not merged. Tables whose columns differ in dtype are returned as they are.
+    """
+    parts = [table.select(map(column, [*keys, *scores, SCORE_WIDTH])) for table in tables]
+    if any(part.schema != parts[0].schema for part in parts):
+        return [*tables]
+    rows, edges = pl.concat(parts), [column(name).cast(pl.Float64) for name in scores]
+    found = group_resolution(edges, pl.col(SCORE_WIDTH), [*map(column, keys)])
+    resolution, relative = (pl.lit(rows.select(one).to_series()) for one in found)
+    options = {"resolution": resolution, "relative": relative}
+    rows = rows.select(round_down(edge, **options, when=pl.when) for edge in edges)
+    width = pl.max_horizontal(cell_width(edge, **options) for edge in edges)
+    rows, start, results = rows.with_columns(width.alias(SCORE_WIDTH)), 0, []
+    for table in tables:
+        results.append(table.with_columns(rows.slice(start, table.height).get_columns()))
+        start += table.height
+    return results
 
 
 def _envelopes(

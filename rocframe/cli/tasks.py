@@ -20,13 +20,11 @@ from rocframe.cli.formats import check_result_path, is_table_path, write_result
 from rocframe.cli.options import NEW, OLD, adjustment, one_or_all, parse_bins_option, parse_value
 from rocframe.cli.sources import read_inputs, read_old_and_new, unused_name
 from rocframe.cli.text_tables import VERDICT_TEXTS, drift_summary
-from rocframe.compression import compress
+from rocframe.compression import compress, with_equal_widths
 from rocframe.curves.curve import curve
 from rocframe.curves.simplify import parse_max_error
 from rocframe.decisions.operating_point import RuleOptions, operating_point
 from rocframe.errors import LogError, OptionValueError
-from rocframe.frames import column
-from rocframe.inputs.roles import SCORE_WIDTH, cell_width, round_down
 from rocframe.inputs.windows import windows
 from rocframe.io.files import output_folder, write_text
 from rocframe.io.logs import LOG_FORMATS
@@ -309,7 +307,8 @@ def drift_logs(
         inputs, of_reference = _read_reference(inputs, options, exclude, progress)
         tables.append(of_reference)
     if inputs.provenance.get("max_envelope") is not None:
-        tables = _with_equal_widths(tables, inputs.options)
+        names = map(str, inputs.options.scores.values())
+        tables = with_equal_widths(tables, inputs.options.keys, [*names])
     rows, *files = tables
     arguments: dict[str, Any] = {
         **_column_arguments(inputs),
@@ -397,33 +396,6 @@ def _read_reference(
     }
     warnings = [*inputs.warnings, *reference.warnings]
     return replace(inputs, provenance={**stored, **files}, warnings=warnings), rows
-
-
-def _with_equal_widths(
-    tables: Sequence[pl.DataFrame], options: ReportOptions
-) -> list[pl.DataFrame]:
-    """Round the scores of compressed tables down to their largest width in each group."""
-    keys = [column(name) for name in options.keys]
-    widths = [table.select(*keys, SCORE_WIDTH) for table in tables]
-    if len({tuple(table.schema.items()) for table in widths}) > 1:
-        return [*tables]  # `drift` raises an error
-    widest = pl.col(SCORE_WIDTH).max().fill_null(0.0).over(keys or pl.lit(0))
-    step, result = pl.concat(widths).select(widest).to_series(), []
-    for table in tables:
-        own = pl.lit(step.head(table.height))
-        step = step.slice(table.height)
-        edges = {
-            name: round_down(column(name).cast(pl.Float64), own, relative=False, when=pl.when)
-            for name in map(str, options.scores.values())
-        }
-        widths_of_scores = [cell_width(edge, own, relative=False) for edge in edges.values()]
-        result.append(
-            table.with_columns(
-                pl.max_horizontal(widths_of_scores).alias(SCORE_WIDTH),
-                *(edge.alias(name) for name, edge in edges.items()),
-            )
-        )
-    return result
 
 
 def calibrate_logs(
